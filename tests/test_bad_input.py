@@ -535,8 +535,10 @@ def test_a_mode_of_the_classes_on_the_boundary_is_refused_with_the_class():
         (Binned(edges=[1.0, 2.0]), Binned(edges=[1.0, 3.0]), ("cuts", "2.0", "3.0")),
         (Binned(2), Binned(3), ("cuts",)),
         (Binned(2), Gaussian(), ("family",)),
+        (Gaussian(NormalGamma(m=100_000.25)), Gaussian(NormalGamma(m=100_000.75)), ("family",)),
+        (Categorical(Dirichlet([1.0] * 4)), Categorical(Dirichlet([5.0] * 4)), ("family",)),
     ],
-    ids=["families", "priors", "edges", "bins", "cut and whole"],
+    ids=["families", "priors", "edges", "bins", "cut and whole", "priors in their seventh digit", "long priors"],
 )
 def test_merging_models_that_read_a_feature_differently_is_refused(mine, theirs, words):
     clf, other = (BayesianNB({"size": family}).fit(X, Y) for family in (mine, theirs))

@@ -30,7 +30,6 @@ from bayesnb import (
 )
 from bayesnb.cli import main
 from bayesnb.data import csv_reader, engines, readers
-from bayesnb.data.summary import EmptySummary, PartSummarizer, pooled
 
 N = 6000
 
@@ -408,31 +407,11 @@ def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
     )
 
 
-def test_summaries_can_be_pickled():
-    import pickle
-
-    reading = pickle.loads(pickle.dumps(PartSummarizer(TOLD, "missing", None, "kind", "weight")))
-    parts = [pickle.loads(pickle.dumps(reading(part))) for part in batches()]
-    assert pooled(parts).rows == N
-    assert pooled([]) == EmptySummary(0, 0)
-
-
 # CSV
 
 
 # A cell of so many letters that a block of a file, of 8 MiB, holds few rows.
 LONG = "l" * 2**18
-
-
-def test_a_csv_column_may_change_its_type_between_blocks(tmp_path):
-    path = tmp_path / "t.csv"
-    rows = ["x,z,e,t,y"] + [f"1,0,,{LONG},a"] * 30 + ["2,1,,v,b"] * 30 + [f"2.5,7,0.5,{LONG},a"] * 40
-    path.write_text("\n".join(rows), encoding="utf-8")
-    clf = BayesianNB().fit(path, "y")
-    whole = pd.read_csv(path)
-    assert_same(
-        clf.classifier_.statistics, BayesianNB().fit(whole.drop(columns="y"), whole["y"]).classifier_.statistics
-    )
 
 
 GAPPED = "flag,code,blank,empty,y\n0,1,5,,p\n1,2, 6,,q\n,3,7 ,,p\n1,,8,,q\n0,5, 9,,p\n1,6,4,,q\n"
@@ -464,18 +443,6 @@ def test_a_column_with_text_after_many_numbers_is_text_in_all_of_its_rows(tmp_pa
     assert clf.classifier_.schema.features["x"].levels == (("1", "2", "late"),)
     assert_same(clf.classifier_.statistics, BayesianNB().fit(whole[["x", "t"]], whole["y"]).classifier_.statistics)
     assert readers.frame(path)["x"].tolist() == whole["x"].tolist()
-
-
-def test_csv_cells_are_read_as_pandas_reads_them(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes('\ufeffn, p,t,q\n1, 2,True,"a, ""b""\nc"\nNA, 3,false,NA\n3, 4,TRUE,x\n'.encode())
-    (found,) = engines.frames(path)[0]
-    native = found.source
-    assert native.columns.tolist() == ["n", " p", "t", "q"]
-    assert native["n"].tolist() == [1, pd.NA, 3]
-    assert native[" p"].tolist() == [2, 3, 4]
-    assert native["t"].tolist() == [True, False, True]
-    assert native["q"].tolist() == ['a, "b"\nc', np.nan, "x"]
 
 
 def test_paths_that_are_not_data_files_are_refused(tmp_path):

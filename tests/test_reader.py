@@ -208,11 +208,11 @@ def test_titles_above_the_header_of_a_sheet_are_left_out_and_inspect_says_so(tmp
 PROPOSED = {
     "customer": (np.random.default_rng(0).permutation(np.arange(100_000, 100_120)), "--drop customer"),
     "asked": (
-        ["Strongly agree", "disagree", "Neutral"] * 40,
+        ["Strongly agree", "disagree", "Neutral", "disagree"] * 30,
         "--feature 'asked=ordinal:disagree,Neutral,Strongly agree'",
     ),
     "service": (
-        ["zufrieden", "sehr unzufrieden", "sehr zufrieden"] * 40,
+        ["zufrieden", "sehr unzufrieden", "sehr zufrieden", "zufrieden", "zufrieden"] * 24,
         "--feature 'service=ordinal:sehr unzufrieden,zufrieden,sehr zufrieden'",
     ),
     "used": (["always", "never", "sometimes"] * 40, "--feature used=ordinal:never,sometimes,always"),

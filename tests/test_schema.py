@@ -572,29 +572,6 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     assert_allclose(clf.predict_proba(array), by_column.predict_proba(frame), rtol=1e-12)
 
 
-class Name(str):
-    """A column name that counts how often it is compared."""
-
-    __slots__ = ()
-    compared = 0
-    __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        Name.compared += 1
-        return str.__eq__(self, other)
-
-
-def test_the_work_on_names_grows_with_their_number_and_not_with_its_square() -> None:
-    counts = []
-    for n in (100, 400):
-        names = pd.Index([Name(f"c{k}") for k in range(n)], dtype=object)
-        frame = pd.DataFrame(np.random.default_rng(0).normal(size=(3, n)), columns=names)
-        Name.compared = 0
-        BayesianNB().fit(frame, [0, 1, 1]).predict(frame)
-        counts.append(Name.compared)
-    assert counts[1] <= 5 * counts[0] + 400
-
-
 @pytest.mark.parametrize(
     ("family", "cells"),
     [
@@ -622,15 +599,6 @@ def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any)
                 assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
         total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
     assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
-
-
-def test_a_bad_cell_of_one_among_many_columns_is_named_with_it() -> None:
-    frame = pd.DataFrame(np.ones((2, 100))).add_prefix("c")
-    with pytest.raises(ValueError, match="column 'c70' is infinite in row 1"):
-        BayesianNB().fit(frame.assign(c70=[0.0, np.inf]), [0, 1])
-    flat = BayesianNB(Gaussian(NormalGamma.flat()), estimate="mle")
-    with pytest.raises(ValueError, match="feature 'c0', class 0"):
-        flat.fit(frame, [0, 1])
 
 
 def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:
@@ -668,18 +636,6 @@ def test_every_sparse_layout_equals_its_dense_table(layout: str, kind: str, fami
     full = BayesianNB(family or Multinomial()).fit(dense, Y[:30])
     assert_allclose(clf.predict_proba(thin), full.predict_proba(dense), rtol=1e-12)
     assert_allclose(clf.predict_proba(dense), full.predict_proba(thin), rtol=1e-12)
-
-
-def test_a_row_without_words_is_not_a_missing_row() -> None:
-    clf = BayesianNB().fit(sparse.csr_array([[0, 0], [1, 2], [0, 1], [1, 1]]), ["p", "q", "p", "q"])
-    assert clf.describe()["missing"].tolist() == [0.0]
-
-
-def test_a_sparse_matrix_with_values_other_than_counts_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"column 'x1' of the sparse matrix holds -0.5 in row 1"):
-        BayesianNB().fit(sparse.csr_array([[1.0, 2.0], [0.0, -0.5]]), ["p", "q"])
-    with pytest.raises(ValueError, match="sparse matrix cannot be read by Poisson"):
-        BayesianNB(Poisson()).fit(sparse.csr_array([[1.0, 2.0], [0.0, 0.5]]), ["p", "q"])
 
 
 def test_a_fit_by_position_reads_names_by_position_with_the_warning_of_scikit_learn() -> None:
@@ -808,16 +764,6 @@ def test_an_exposure_can_be_specified_by_position() -> None:
     assert_allclose(by_position.predict_proba(array), by_name.predict_proba(array))
 
 
-def test_text_in_a_column_of_numbers_is_refused(constructor: Constructor) -> None:
-    with pytest.raises(ValueError, match=r"column 't' holds text \('1.5'\)"):
-        BayesianNB({"t": Gaussian()}).fit(constructor({"t": [None, "1.5", "2"]}), ["p", "q", "p"])
-
-
-def test_infinity_is_refused_with_its_column_and_row(constructor: Constructor) -> None:
-    with pytest.raises(ValueError, match="column 'r' is infinite in row 2"):
-        BayesianNB().fit(constructor({"r": [1.0, None, float("inf")]}), ["p", "q", "p"])
-
-
 def test_columns_of_a_dict_are_joined_by_position_whatever_their_index() -> None:
     x, y = [1.0, 2.0, 30.0, 40.0], ["p", "p", "q", "q"]
     plain = BayesianNB().fit({"a": x, "b": x}, y)
@@ -830,36 +776,3 @@ def test_pandas_categories_with_arrow_storage_are_read() -> None:
     clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
     assert clf.classifier_.schema.features["t"].levels == (("a", "b"),)
     assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
-
-
-# Schemas of two models
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs", "words"),
-    [
-        ({"n": Poisson()}, {"n": Gaussian()}, "differ in its family"),
-        ({"n": Binned(edges=[1.0])}, {"n": Binned(edges=[2.0])}, "differ in its cuts"),
-        ({"n": Categorical(Dirichlet(1.0))}, {"n": Categorical(Dirichlet(2.0))}, "differ in its family"),
-        (
-            {"n": Gaussian(NormalGamma(m=100_000.25))},
-            {"n": Gaussian(NormalGamma(m=100_000.75))},
-            "differ in its family",
-        ),
-    ],
-    ids=["family", "cuts", "prior", "prior in its seventh digit"],
-)
-def test_merging_models_with_different_schemas_is_refused(mine: Any, theirs: Any, words: str) -> None:
-    a, b = (BayesianNB(told).fit({"n": [1, 2, 3]}, ["p", "q", "p"]) for told in (mine, theirs))
-    with pytest.raises(ValueError, match=words):
-        a.merge(b)
-
-
-def test_merging_models_with_different_long_priors_is_refused() -> None:
-    values = [f"v{k:02d}" for k in range(14)]
-    a, b = (
-        BayesianNB({"t": Categorical(Dirichlet(np.full(14, alpha)))}).fit({"t": values}, ["p", "q"] * 7)
-        for alpha in (1.0, 5.0)
-    )
-    with pytest.raises(ValueError, match="differ in its family"):
-        a.merge(b)

@@ -89,7 +89,7 @@ class Column:
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
         if isinstance(dtype, pd.StringDtype):
             return "empty" if self.values.isna().all() else "text"
-        if dtype == object:
+        if pd.api.types.is_object_dtype(dtype):
             return _kind_of_objects(self.name, self.values.tolist())
         if isinstance(dtype, pd.ArrowDtype) or dtype.kind not in KIND_OF:
             raise ValueError(_no_family(self.name, self.dtype))

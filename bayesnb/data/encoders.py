@@ -182,9 +182,6 @@ def _matrix(table: Table, columns: Names) -> Array:
     if table.numeric:
         return as_floats(table.block(columns))
     if len(columns) == 1 and columns[0] in table.place:
-        if table.cells is not None:
-            place = table.place[columns[0]]
-            return as_floats(table.cells[:, place : place + 1])
         return table.column(columns[0]).reals()[:, None]
     x = np.full((table.n_rows, len(columns)), np.nan)
     for k, name in enumerate(columns):

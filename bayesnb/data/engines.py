@@ -235,7 +235,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
         case "polars":
             columns = len(source.collect_schema().names())
             batches = source.collect_batches(chunk_size=arrow.batch_rows(columns), maintain_order=True)
-            return tables((batch.to_arrow() for batch in batches), declares=True), None
+            return (Table.of(batch) for batch in batches), None
         case "duckdb" | "arrow":
             return readers.of_arrow(source)
     if isinstance(source, str | os.PathLike):

@@ -181,9 +181,6 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
             found["flags" if numbers else "x"] = (families.of("zero_one", flags), flags, how + ZERO_ONE)
         return found
     # Columns of one type share one family object, which saves making thousands of them.
-    if table.cells is not None and table.cells.dtype.kind == "f":
-        how, number = Column(rest[0], table.cells).dtype, families.of("number", rest)
-        return together({name: (number, (name,), how) for name in rest})
     found = {}
     for name in rest:
         kind, how = _type_of(table.column(name))

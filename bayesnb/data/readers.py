@@ -276,25 +276,25 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
     names, own = list(schemas), [schema for _, schema in schemas.values()]
     base = str(Path(path).absolute()) if Path(path).is_dir() else None
-    text = {f.name for schema in own for f in schema if _is_text(f.type)}
-    if kind == "parquet":
-        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
-        kind = pa.dataset.ParquetFileFormat(
-            dictionary_columns=text,
-            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
-        )
+    folders = {"partitioning": "hive" if base else None, "partition_base_dir": base}
     try:
-        dataset = pa.dataset.dataset(names, format=kind, partitioning="hive" if base else None, partition_base_dir=base)
+        dataset = pa.dataset.dataset(names, format=kind, **folders)
         schema = pa.unify_schemas([*own, _plain(dataset.schema)], promote_options="permissive").remove_metadata()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: cannot be read as {kind} ({message_of(error)})") from error
     if len(set(schema.names)) < len(schema.names):
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
-    codes = pa.dictionary(pa.int32(), pa.string())
-    return dataset.replace_schema(
-        pa.schema([f.with_type(codes) if f.name in text and kind != "ipc" else f for f in schema])
-    )
+    if kind == "parquet":
+        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
+        text = {f.name for one in own for f in one if _is_text(f.type)}
+        kind = pa.dataset.ParquetFileFormat(
+            dictionary_columns=text,
+            default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
+        )
+        codes = pa.dictionary(pa.int32(), pa.string())
+        schema = pa.schema([f.with_type(codes) if f.name in text else f for f in schema])
+    return pa.dataset.dataset(names, schema=schema, format=kind, **folders)
 
 
 def _schema(file: Path, kind: str) -> Any:

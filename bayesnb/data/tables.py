@@ -143,23 +143,8 @@ class Table:
         """Position of each column."""
         return {name: k for k, name in enumerate(self.names)}
 
-    @cached_property
-    def cells(self) -> Array | None:
-        """All cells of a pandas frame with more columns than rows, if it has one numeric type, else ``None``.
-
-        Taking thousands of columns out of a frame one by one takes longer than reading them.
-        """
-        frame = self.source if self.named and self.n_rows < len(self.names) else None
-        if frame is None or not isinstance(dtype := frame.dtypes.iloc[0], np.dtype):
-            return None
-        if dtype.kind not in "biuf" or not (frame.dtypes == dtype).all():
-            return None
-        return frame.to_numpy()
-
     def column(self, name: Any) -> Column:
         """The column of that name."""
-        if self.cells is not None:
-            return Column(name, self.cells[:, self.place[name]])
         if name not in self._columns:
             if self.named:
                 self._columns[name] = Column(name, self.source[name], self.declares is None or name in self.declares)

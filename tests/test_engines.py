@@ -1,7 +1,6 @@
 """A table gives the same statistics however it is read: whole, in parts, and by every engine."""
 
 import gzip
-import re
 from itertools import chain, pairwise
 
 import duckdb
@@ -20,7 +19,6 @@ from hypothesis import strategies as st
 import bayesnb as nb
 from bayesnb import (
     BayesianNB,
-    Bernoulli,
     Binned,
     Categorical,
     Dirichlet,
@@ -28,7 +26,6 @@ from bayesnb import (
     Multinomial,
     Poisson,
 )
-from bayesnb.cli import main
 from bayesnb.data import csv_reader, engines, readers
 
 N = 6000
@@ -189,10 +186,6 @@ def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_
     assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
 
 
-def test_zeros_and_ones_in_all_parts_are_bernoulli():
-    assert isinstance(fit_parts([0, 0, 0], [1, 0, 1]).classifier_.schema.features["x"].family, Bernoulli)
-
-
 def test_integers_followed_by_real_numbers_become_real():
     clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
     whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
@@ -253,14 +246,6 @@ def test_levels_that_a_prior_names_exist_and_unseen_is_last():
     assert clf.classifier_.schema.features["x"].levels == whole.classifier_.schema.features["x"].levels
 
 
-def test_bags_of_words_read_in_parts_equal_those_read_at_once():
-    rng = np.random.default_rng(0)
-    words = pd.DataFrame(rng.poisson(1.0, (40, 5)), columns=list("vwxyz")).assign(label=list("ab") * 20)
-    clf = BayesianNB(Multinomial()).fit((words[k : k + 7] for k in range(0, 40, 7)), "label")
-    whole = BayesianNB(Multinomial()).fit(words.drop(columns="label"), words["label"])
-    assert_same(clf.classifier_.statistics, whole.classifier_.statistics)
-
-
 TEXTS = [
     pd.DataFrame({"cat": [2, 0], "dog": [1, 3], "y": ["p", "q"]}),
     pd.DataFrame({"dog": [1, 2], "emu": [4, 0], "y": ["q", "p"]}),
@@ -276,26 +261,6 @@ def bag_of(*texts):
 
 def words_and(text):
     return text.drop(columns="y"), text["y"]
-
-
-BAGS = {
-    "parts": lambda clf: clf.fit(iter(TEXTS), "y"),
-    "partial_fit": lambda clf: clf.partial_fit(*words_and(TEXTS[0])).partial_fit(*words_and(TEXTS[1])),
-    "partial_fit of parts": lambda clf: clf.partial_fit(iter(TEXTS[:1]), "y").partial_fit(iter(TEXTS[1:]), "y"),
-    "merge": lambda clf: clf.fit(*words_and(TEXTS[0])).merge(
-        BayesianNB(Multinomial()).fit(*words_and(TEXTS[1]))
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("learn", BAGS.values(), ids=BAGS)
-def test_words_that_come_later_join_by_their_name_and_count_0_before(learn):
-    found, whole = learn(BayesianNB(Multinomial())), bag_of(*TEXTS)
-    assert found.classifier_.schema.names == tuple(WORDS)
-    assert found.n_features_in_ == 3
-    assert_same(found.classifier_.statistics, whole.classifier_.statistics)
-    asked = pd.DataFrame({"emu": [1, 0], "cat": [0, 2], "dog": [1, 1]})
-    np.testing.assert_allclose(found.predict_proba(asked), whole.predict_proba(asked))
 
 
 @pytest.mark.parametrize("rows", [lambda: words_and(TEXTS[1]), lambda: (iter(TEXTS[1:]), "y")], ids=["table", "parts"])
@@ -412,27 +377,6 @@ def test_partial_fit_and_forget_read_tables_in_parts(one_pass):
 
 # A cell of so many letters that a block of a file, of 8 MiB, holds few rows.
 LONG = "l" * 2**18
-
-
-GAPPED = "flag,code,blank,empty,y\n0,1,5,,p\n1,2, 6,,q\n,3,7 ,,p\n1,,8,,q\n0,5, 9,,p\n1,6,4,,q\n"
-
-
-@pytest.mark.parametrize("rows", [2**18, 2], ids=["one part", "many parts"])
-def test_every_command_reads_one_file_alike(rows, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("bayesnb.data.csv_reader.batch_rows", lambda columns: rows)
-    path = tmp_path / "t.csv"
-    path.write_text(GAPPED)
-    families = {}
-    for command in ("compare", "inspect"):
-        quick = ["--dependence", "none"] if command == "compare" else []
-        with pytest.raises(SystemExit) as stop:
-            main([command, str(path), "--target", "y", *quick, "--format", "json"])
-        assert not stop.value.code
-        families[command] = re.findall(r'"family": "(\w+)"', capsys.readouterr().out)
-    fitted = [type(f.family).__name__ for f in BayesianNB().fit(path, "y").classifier_.schema.features.values()]
-    assert fitted == ["Bernoulli", "Gaussian", "Gaussian", "Gaussian"]
-    assert families["inspect"] == fitted
-    assert [family for family in families["compare"] if family in fitted][: len(fitted)] == fitted
 
 
 def test_a_column_with_text_after_many_numbers_is_text_in_all_of_its_rows(tmp_path):

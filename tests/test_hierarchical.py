@@ -1,8 +1,8 @@
 """Classes that shrink towards each other: by quadrature, and in the limits. `test_together` has models by hand."""
 
 import numpy as np
-import pymc as pm
 import pytest
+from conftest import made_up
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
@@ -18,15 +18,6 @@ from bayesnb.statistics.moments import Moments
 
 COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])
 """Counts of two levels in four classes, (class, column, level); one class has no rows."""
-
-SHORT = {"draws": 500, "tune": 400, "chains": 2}
-"""Of a sampler, where only a rough number is judged."""
-
-
-def made_up(sampler, model, names, what):
-    """Draws from the prior, for tests that do not depend on their values."""
-    drawn = pm.draw([model[name] for name in names], 100, random_seed=sampler.random_seed, mode="FAST_COMPILE")
-    return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 100, 0, "x")
 
 
 def learned(family, s):
@@ -80,23 +71,6 @@ def test_a_level_that_a_column_does_not_have_has_the_probability_0(monkeypatch):
     assert_array_equal(log_theta[:, :, 1, 2], -np.inf)
     assert_array_equal(log_theta[:, :, 2, 0], 0.0)
     assert_array_equal(log_theta[:, :, 2, 1:], -np.inf)
-
-
-@pytest.mark.nuts
-def test_levels_shrink_towards_the_pooled_shares_the_more_the_less_classes_differ():
-    rng = default_rng(0)
-    same, different = ({"p": 0.9, "q": 0.1},) * 6, [{"p": v, "q": 1 - v} for v in (0.05, 0.95) * 3]
-    found = {}
-    for name, shares in (("same", same), ("different", different)):
-        counts = np.array([[rng.multinomial(40, [share["p"], share["q"]])] for share in shares], float)
-        counts = np.concatenate([counts, [[[0.0, 2.0]]]])
-        found[name] = learned(HierarchicalCategorical(**SHORT), CategoryCounts(counts, (("p", "q"),)))
-    theta = {name: np.exp(believed.theta["log_theta"][:, -1, 0, 0]).mean() for name, believed in found.items()}
-    # Two rows of "q" in a class mean little where six other classes have nine of ten rows of "p".
-    assert theta["same"] > 0.6
-    assert theta["different"] < 0.3
-    strength = {name: np.median(believed.theta["strength"]) for name, believed in found.items()}
-    assert strength["same"] > 5 * strength["different"]
 
 
 def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_theta():
@@ -177,19 +151,6 @@ def test_class_means_agree_with_quadrature():
     within(believed.theta["mu"][:, 3, 0], centre, ess)
 
 
-@pytest.mark.nuts
-def test_class_means_shrink_towards_each_other_and_never_beyond():
-    rng = default_rng(4)
-    y = np.repeat(np.arange(8), 4)
-    x = rng.normal(0.0, 1.0, (32, 2)) + np.stack([np.zeros(32), 5.0 * y], axis=1)
-    s = Moments.of(x, Labels.of(y))
-    believed = learned(HierarchicalGaussian(**SHORT), s)
-    mu = believed.mean()["mu"]
-    same, apart = (np.ptp(mu[:, j]) / np.ptp(s.mean[:, j]) for j in (0, 1))
-    assert same < 0.6
-    assert 0.95 < apart < 1.02
-
-
 def test_a_column_of_large_numbers_has_the_prior_of_its_units():
     x, y = default_rng(5).normal(size=(40, 1)), np.arange(40) % 2
     family = HierarchicalGaussian()
@@ -201,18 +162,6 @@ def test_a_column_of_large_numbers_has_the_prior_of_its_units():
     assert_allclose(large.m, 1e9 + 1e6 * small.m, rtol=1e-12)
     assert_allclose(large.between, large.s)
     assert_allclose(large.reach, 10 * large.s)
-
-
-@pytest.mark.nuts
-def test_predictions_do_not_depend_on_the_units_of_a_column():
-    rng = default_rng(6)
-    y = rng.integers(0, 3, 40)
-    x = rng.normal(y, 1.0)
-    a, b = (
-        BayesianNB({"x": HierarchicalGaussian(**SHORT)}).fit({"x": scale * x}, y).predict_proba({"x": scale * x})
-        for scale in (1.0, 1024.0)
-    )
-    assert_allclose(a, b, rtol=1e-6)
 
 
 def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mpmath
 import numpy as np
-import pandas as pd
 import pytest
 from mpmath import loggamma, mpf
 from numpy.testing import assert_allclose
@@ -21,9 +20,7 @@ from bayesnb import (
     Poisson,
 )
 from bayesnb.errors import ImproperError
-from bayesnb.families.multinomial import Bag
 from bayesnb.model import normalize
-from bayesnb.statistics.membership import Labels, Responsibilities
 
 SIZES = [1.0, 1e4, 1e8, 1e12, 1e15]
 
@@ -102,13 +99,6 @@ def test_large_counts_learned_in_parts_have_the_evidence_of_all(family):
         assert_allclose(clf.log_evidence_.conditional, whole.log_evidence_.conditional, rtol=1e-9)
 
 
-def test_expected_counts_have_the_evidence_of_counts_where_they_are_certain():
-    x = Bag(np.array([[1e15, 2e15], [1e15 + 5e7, 2e15], [3.0, 4.0]]), ("u", "v"))
-    soft = Multinomial().statistic(x, Responsibilities(np.eye(2)[[0, 0, 1]]))
-    hard = Multinomial().statistic(x, Labels.of([0, 0, 1]))
-    assert_allclose(soft.log_peak, hard.log_peak, rtol=1e-12)
-
-
 # --- Predictions ---
 
 
@@ -180,12 +170,6 @@ def test_a_bag_of_fractions_is_the_dirichlet_multinomial_of_real_counts(form, ro
     ask, believed = [0.3, 0.0, 4.5], np.array([1, 0.5, 2]) + rows.sum(0)
     exact = dirichlet_multinomial(believed, ask) + orders(ask)
     assert_allclose(clf.predict_joint_log_proba(form(np.array([ask])))[0, 0], float(exact), rtol=1e-12)
-
-
-def test_a_frame_of_fractions_can_be_fitted_and_predicted():
-    X = pd.DataFrame({"cat": [0.9, 0.7, 0.0], "dog": [0.0, 0.1, 0.8]})
-    clf = BayesianNB(Multinomial()).fit(X, ["c", "c", "d"])
-    assert clf.predict(X).tolist() == ["c", "c", "d"]
 
 
 # --- Last digits ---

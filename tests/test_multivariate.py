@@ -356,13 +356,6 @@ def test_the_missing_cell_of_a_block_that_says_most_is_asked_next():
     assert found.attrs["left_out"] < 1e-6
 
 
-def test_exact_draws_and_the_closed_form_agree_on_a_block(wine):
-    X, y = wine
-    clf = BayesianNB({"body": (MultivariateGaussian(), ["alcohol", "ash"])}).fit(X[["alcohol", "ash"]], y)
-    found = clf.verify(X[["alcohol", "ash"]][::20], sampler="exact", random_seed=7)
-    assert found.agrees, str(found)
-
-
 @pytest.mark.nuts
 def test_nuts_and_the_closed_form_agree_on_a_block(wine):
     X, y = wine

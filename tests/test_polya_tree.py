@@ -64,18 +64,6 @@ def test_the_evidence_is_the_sum_over_all_ways_to_stop():
     assert_allclose(clf.log_evidence_.conditional, float(exact) + s.log_within.sum(), rtol=1e-12)
 
 
-def test_leave_one_out_is_a_refit_with_the_same_cells_and_shares():
-    clf = BayesianNB({"v": PolyaTree(edges=EDGES)}).fit(X, Y)
-    share = clf.posterior_.features["v"].share[:1]
-    family = PolyaTree(BetaTree(share=share), edges=EDGES)
-    left_out = clf.loo(X, Y)
-    for i in (0, 3, 6):
-        rest = X.index != i
-        refit = BayesianNB({"v": family}).fit(X[rest], np.array(Y)[rest])
-        found = refit.predict_joint_log_proba(X[~rest])[0, "ab".index(Y[i])]
-        assert_allclose(left_out["log_density"][i], found, rtol=1e-10)
-
-
 def test_the_density_of_a_class_integrates_to_one_in_the_units_of_the_column():
     clf = BayesianNB({"v": PolyaTree(edges=EDGES)}).fit(X, Y)
     share = clf.tables()["(class)"]["probability"].to_numpy()
@@ -148,12 +136,6 @@ def test_quantiles_stand_in_the_table_of_parameters():
     x = default_rng(4).normal(10.0, 2.0, 4000)
     shown = BayesianNB({"v": PolyaTree()}).fit({"v": x}, ["a"] * 4000).tables()["v"].loc["a"]
     assert_allclose(shown, np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]), atol=0.1)
-
-
-def test_draws_of_a_tree_agree_with_its_closed_form():
-    clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
-    found = clf.verify(X, sampler="exact", draws=500, chains=4, random_seed=7)
-    assert found.agrees, str(found)
 
 
 @pytest.mark.nuts

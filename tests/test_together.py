@@ -19,7 +19,7 @@ from bayesnb import BayesianNB, Gaussian
 from bayesnb.chains import Sampler
 from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.families.columns import CategoryCounts, Coded
-from bayesnb.families.sampled import DRAWS, Strata
+from bayesnb.families.sampled import Strata
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.log_odds import moments_of_log_odds
 from bayesnb.priors.common_draws import CommonDraws
@@ -57,16 +57,6 @@ def unsampled():
 # Strata
 
 
-def test_strata_hold_all_draws_once_and_are_alike_in_what_is_shared():
-    shared = default_rng(0).normal(size=(4000, 2)) * [1.0, 1e6]
-    strata = Strata.of(shared, 4000)
-    assert max(map(len, strata.members)) <= DRAWS
-    assert_array_equal(np.sort(np.concatenate(strata.members)), np.arange(4000))
-    assert_allclose(np.exp(strata.log_share).sum(), 1.0)
-    within = np.mean([shared[own].std(0) for own in strata.members], axis=0)
-    assert_array_equal(within < 0.5 * shared.std(0), True)
-
-
 def test_an_average_over_strata_of_products_over_columns_is_that_of_the_product():
     # θ_j = h + e_j with Normal h and e, so E[exp Σ a θ_j] is a formula; each class has its own a.
     rng, n_columns, a = default_rng(1), 30, np.array([0.02, -0.04])
@@ -78,25 +68,6 @@ def test_an_average_over_strata_of_products_over_columns_is_that_of_the_product(
     assert_allclose(found, exact, atol=0.04)
     independent = sum(logsumexp(a * theta[:, [j]], axis=0) - np.log(4000) for j in range(n_columns))
     assert (np.abs(independent - exact) > 0.15).all()
-
-
-def test_one_stratum_is_a_product_of_averages():
-    value = default_rng(2).normal(size=(50, 3, 2))
-    strata = Strata.of(None, 50)
-    assert_allclose(strata.average(strata.averages(value)), logsumexp(value, axis=0) - np.log(50))
-
-
-def test_a_stratum_is_picked_as_often_as_it_says_of_the_row():
-    strata, rng = Strata.of(np.arange(8.0)[:, None], 8), default_rng(3)
-    says = rng.normal(size=(len(strata), 2, 3))
-    u, chosen = (np.arange(3000) + 0.5) / 3000, np.tile([2, 0], (3000, 1))
-    picked = strata.picked(says, chosen, u)
-    for row, c in enumerate(chosen[0]):
-        weight = np.exp(says[:, row, c] + strata.log_share)
-        assert_allclose(np.bincount(picked[:, row], minlength=len(strata)) / 3000, weight / weight.sum(), atol=1e-3)
-    drawn = strata.drawn(np.log(np.arange(1.0, 9.0)), np.full(3000, 1), u)
-    own = strata.members[1]
-    assert_allclose(np.bincount(drawn, minlength=8)[own] / 3000, (own + 1) / (own + 1).sum(), atol=1e-3)
 
 
 # The whole model

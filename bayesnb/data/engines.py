@@ -108,11 +108,7 @@ def summary_and_sample(
     ValueError
         For the frames of Dask and Spark, which are read elsewhere.
     """
-    if (engine := _engine(source)) in ("dask", "spark"):
-        raise ValueError(
-            f"the rows of a {engine.capitalize()} DataFrame are not drawn while it is read: fit it with "
-            "dependence=None, then set_params(dependence=...) and learn_exponents(X, y) from a sample in memory"
-        )
+    _require_here(source)
 
     def tables() -> Iterator[Table]:
         with _about_engine(source):
@@ -124,6 +120,16 @@ def summary_and_sample(
     return whole, reading.rows(sample())[2]
 
 
+def _require_here(source: Any) -> None:
+    """Raise ``ValueError`` for a frame of Dask or Spark: a dependence is learned of rows in this process."""
+    if (engine := _engine(source)) in ("dask", "spark"):
+        raise ValueError(
+            f"the rows of a {engine.capitalize()} DataFrame are read elsewhere, and a dependence is learned of rows in "
+            "this process: pass an iterator of its parts, or fit it with dependence=None, then "
+            "set_params(dependence=...) and learn_exponents(X, y) from a sample in memory"
+        )
+
+
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[Rows]:
     """The rows of each part of a table that is read in this process, for what is counted of rows in memory.
 
@@ -132,12 +138,7 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
     ValueError
         For the frames of Dask and Spark, which are read elsewhere, and where no row has a class.
     """
-    if (engine := _engine(source)) in ("dask", "spark"):
-        raise ValueError(
-            f"the cells of shapes and pairs are counted of rows in this process, and a {engine.capitalize()} DataFrame "
-            "is read elsewhere: pass an iterator of its parts, or learn it with dependence=None and then "
-            "learn_exponents(X, y) from a sample"
-        )
+    _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
     for _, _, part in _each(source, reading.rows, Progress("reading")):

@@ -166,14 +166,7 @@ def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
         (features, statistics), (wanted, model) = sides[side], sides[other]
         statistics[name] = _widened(features[name], statistics[name], wanted[name], model[name])
         features[name] = wanted[name]
-    return tuple(
-        replace(
-            side,
-            schema=replace(side.schema, features=features),
-            statistics=replace(side.statistics, features=statistics),
-        )
-        for side, (features, statistics) in zip((a, b), sides, strict=True)
-    )
+    return tuple(one._with(*side) for one, side in zip((a, b), sides, strict=True))
 
 
 def _rank(feature: Feature) -> int:
@@ -183,9 +176,7 @@ def _rank(feature: Feature) -> int:
 
 def _blank(feature: Feature) -> bool:
     """Whether the column had no value that could decide its family."""
-    # Older model files say "told" for "specified".
-    specified = feature.how in (SPECIFIED, "told")
-    return not specified and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
+    return feature.how != SPECIFIED and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
 
 
 def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:

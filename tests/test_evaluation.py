@@ -28,9 +28,9 @@ from sklearn.svm import LinearSVC
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
-from bayesnb.evaluation import compare, evaluate
-from bayesnb.families import StudentT
-from bayesnb.inference.scoring import brier_decomposition, calibration_error, coverage, scores
+from bayesnb.evaluation import choose_dependence, compare, evaluate
+from bayesnb.families import LogNormal, StudentT
+from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()
@@ -134,29 +134,6 @@ def test_calibrated_forecasts_have_reliability_near_0():
 def test_input_without_a_brier_decomposition_is_refused(proba, codes, bins, message):
     with pytest.raises(ValueError, match=message):
         brier_decomposition(np.asarray(proba), np.asarray(codes), bins)
-
-
-# Coverage
-
-
-def test_coverage_is_the_share_of_closed_intervals_that_contain_the_truth():
-    assert coverage([0, 0, 0, 0, -np.inf], [1, 1, 1, 1, np.inf], [0, 0.5, 1, 1.1, 7]) == 0.8
-    assert coverage(np.zeros((2, 2)), np.ones((2, 2)), [[2, 2], [2, 0.5]]) == 0.25
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper", "truth", "message"),
-    [
-        ([0, 0], [1, 1], [0.5], r"of one shape.*got shapes \(2,\), \(2,\) and \(1,\)"),
-        ([], [], [], r"at least one of each; got shapes \(0,\)"),
-        ([0, np.nan], [1, 1], [0, 0], r"got NaN in lower, at \(1,\)"),
-        ([0, 0], [1, 1], [np.nan, 0], r"got NaN in truth, at \(0,\)"),
-        ([0, 2], [1, 1], [0, 0], r"lower of at most upper; got the opposite at \(1,\)"),
-    ],
-)
-def test_arrays_that_are_not_intervals_are_refused(lower, upper, truth, message):
-    with pytest.raises(ValueError, match=message):
-        coverage(lower, upper, truth)
 
 
 # One classifier
@@ -478,3 +455,14 @@ def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
         evaluate(view, X, y, cv=cv)
     assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]
+
+
+def test_the_choice_of_a_dependence_says_what_refuses_exponents_and_hides_no_other_error():
+    y = np.arange(40) % 2
+    table = {"a": np.random.default_rng(0).normal(y), "b": np.arange(40.0) - 20}
+    found = choose_dependence(BayesianNB({"a": StudentT(draws=10, tune=10, chains=1)}), table, y)
+    assert found.dependence is None
+    assert list(found.losses) == [None]
+    assert "others cannot be learned: feature 'a': StudentT is sampled" in str(found)
+    with pytest.raises(ValueError, match=r"'b' holds -20.* where LogNormal needs a positive number"):
+        choose_dependence(BayesianNB({"b": LogNormal()}), table, y)

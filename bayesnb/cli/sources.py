@@ -250,6 +250,8 @@ def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[
     if clf.estimate != "predictive" or clf.columns == "grow":
         return None, ""
     found = choose_dependence(clf, X, y)
+    if found.refused:
+        say(in_options(f"no dependence was added: {found.refused}"))
     if found.dependence is None:
         return None, ""
     said = f'dependence="{found.dependence}" was added: {found} (dependence="none" leaves it out)'

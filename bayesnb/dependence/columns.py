@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.pairs import Axis, PairCounts, every_pair, log_bayes_factors, selected
 from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
@@ -381,7 +381,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 def searched(grid: Grid) -> list[tuple[int, int]]:
     """All pairs of columns of the grid, where they are not too many."""
     if len(grid) > MOST_COLUMNS:
-        raise ValueError(
+        raise NoExponentsError(
             f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
             "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
             'dependence="weighted"'

@@ -14,6 +14,11 @@ import numpy as np
 
 from bayesnb.numerics import Array
 
+
+class NoExponentsError(ValueError):
+    """No exponents can be learned of a table: the message names what stands against it, and what to do."""
+
+
 type DependenceName = Literal["tempered", "weighted", "pairwise"]
 
 
@@ -233,9 +238,9 @@ MOST_PARAMETERS = 4_000
 
 
 def require_few(parameters: int) -> None:
-    """Raise ``ValueError`` where there are more parameters than can be learned together."""
+    """Raise ``NoExponentsError`` where there are more parameters than can be learned together."""
     if parameters > MOST_PARAMETERS:
-        raise ValueError(
+        raise NoExponentsError(
             f"{parameters} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
             'time grows with the cube of their number; use dependence="tempered", which learns one exponent'
         )

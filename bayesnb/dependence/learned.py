@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
-from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, require_few
+from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, NoExponentsError, require_few
 from bayesnb.dependence.posterior import HELD, LearnedExponents, Rows, indicators, learn_exponents
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
@@ -273,7 +273,7 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
 
     Raises
     ------
-    ValueError
+    NoExponentsError
         Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
     """
     spec = named(dependence)
@@ -299,11 +299,12 @@ def named(dependence: Any) -> Exponents:
 
 
 def require_exact(model: NaiveBayes, other: str = "or use dependence=None") -> None:
-    """Raise ``ValueError``, naming the features, where a row cannot be left out exactly; ``other`` is another cure."""
-    model.require_exact(
-        "leave-one-out, from which exponents are learned",
-        f"give the column a family that has one, such as Gaussian() or Binned(), {other}",
-    )
+    """Raise ``NoExponentsError`` where a row cannot be left out of a feature exactly; ``other`` is another cure."""
+    cure = f"give the column a family that has one, such as Gaussian() or Binned(), {other}"
+    try:
+        model.require_exact("leave-one-out, from which exponents are learned", cure)
+    except ValueError as error:
+        raise NoExponentsError(str(error)) from None
 
 
 def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
@@ -362,7 +363,7 @@ def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) ->
     own = log_prior[np.arange(len(labels)), labels.codes]
     if np.isneginf(own).any():
         label = posterior.labels[labels.codes[np.isneginf(own).argmax()]]
-        raise ValueError(
+        raise NoExponentsError(
             f"class {label!r}: without one of its rows it has the probability 0 under this class prior, so no exponent "
             "can be learned from that row; use a class prior under which every class stays possible, such as the "
             "default, Dirichlet(1)"

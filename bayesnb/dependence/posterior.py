@@ -27,7 +27,7 @@ from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
-from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, Layout
+from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, Layout, NoExponentsError
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
 
@@ -594,7 +594,7 @@ def learn_exponents(
 
     Raises
     ------
-    ValueError
+    NoExponentsError
         Where a term is not finite, as under a prior that gives a level the probability 0.
     """
     few: Source = source if sample is None else lambda: [sample]
@@ -630,7 +630,7 @@ def _classes(source: Source, names: Sequence[Any]) -> int:
         classes = rows.offset.shape[1]
         if not np.isfinite(rows.terms).all():
             t = int(np.argwhere(~np.isfinite(rows.terms))[0, 2])
-            raise ValueError(
+            raise NoExponentsError(
                 f"term {names[t]!r}: a row has probability 0 under a class, so no exponent can be learned for it; "
                 "use a proper prior, under which every value has a positive probability"
             )

@@ -10,9 +10,11 @@ import pandas as pd
 from sklearn.base import clone
 
 from bayesnb.data.tables import Table
+from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.evaluation.estimates import drawn
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, rows_at, true_classes
 from bayesnb.inference.scoring import log_proba_of, own
+from bayesnb.priors import ImproperError
 
 ROWS = 4096
 """Rows that decide at most, drawn at random."""
@@ -33,12 +35,19 @@ class DependenceChoice:
     dependence : {None, "weighted", "pairwise"}
     losses : {dependence: log loss of a row that was left out}
         Of those that were tried.
+    refused : str
+        Why no more were tried, where no exponents can be learned of the table.
     """
 
     dependence: str | None
     losses: dict[str | None, float]
+    refused: str = ""
 
     def __str__(self) -> str:
+        refused = f" (others cannot be learned: {self.refused})" if self.refused else ""
+        return f"{self._found()}{refused}"
+
+    def _found(self) -> str:
         cost = {name: f"{loss:.3f}" for name, loss in self.losses.items()}
         if not cost:
             return "dependence between columns was not looked at"
@@ -85,15 +94,15 @@ def choose_dependence(clf: Any, X: Any, y: Any) -> DependenceChoice:
         return DependenceChoice(None, {})
     folds = 2 if len(codes) * columns > CELLS else few_folds(classes)
     log_p: dict[str | None, Any] = {}
-    best = None
+    best, refused = None, ""
     for name in (None, "weighted", *(["pairwise"] if columns <= MOST_COLUMNS else [])):
         try:
             answers, target = answers_of(*folds_of(plain.set_params(dependence=name), table, y, folds))
-        except ValueError:
-            # A family without exact leave-one-out has no exponents.
+        except (NoExponentsError, ImproperError) as error:
+            refused = str(error)
             break
         log_p[name] = own(log_proba_of(answers), target)
         gap = log_p[name] - log_p[best]
         if np.isinf(log_p[best]).any() or gap.mean() > gap.std() / np.sqrt(len(gap)):
             best = name
-    return DependenceChoice(best, {name: -float(terms.mean()) for name, terms in log_p.items()})
+    return DependenceChoice(best, {name: -float(terms.mean()) for name, terms in log_p.items()}, refused)

@@ -277,34 +277,7 @@ def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
         raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
 
 
-def coverage(lower: Array, upper: Array, truth: Array) -> float:
-    """The share of intervals that hold the truth, ends included.
-
-    Parameters
-    ----------
-    lower, upper, truth : arrays of one shape
-        In one unit.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, nothing is given, a number is NaN, or an interval ends before it begins.
-    """
-    lower, upper, truth = (np.asarray(x, float) for x in (lower, upper, truth))
-    if not lower.shape == upper.shape == truth.shape or truth.size == 0:
-        raise ValueError(
-            "Expected lower, upper and truth of one shape, at least one of each; "
-            f"got shapes {lower.shape}, {upper.shape} and {truth.shape}"
-        )
-    for name, x in {"lower": lower, "upper": upper, "truth": truth}.items():
-        if np.isnan(x).any():
-            raise ValueError(f"Expected numbers; got NaN in {name}, at {first(np.isnan(x))}")
-    if (lower > upper).any():
-        raise ValueError(f"Expected lower of at most upper; got the opposite at {first(lower > upper)}")
-    return float(((lower <= truth) & (truth <= upper)).mean())
-
-
-__all__ = ["auc_and_influence", "brier_decomposition", "calibration_error", "coverage", "reliability_table", "scores"]
+__all__ = ["auc_and_influence", "brier_decomposition", "calibration_error", "reliability_table", "scores"]
 
 
 def __dir__() -> list[str]:

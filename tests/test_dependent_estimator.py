@@ -57,16 +57,6 @@ def fitted(*how, **others) -> BayesianNB:
     return deepcopy(learned(*how, **others))
 
 
-def test_without_dependence_the_model_is_naive_bayes_to_the_last_bit():
-    X, _ = table()
-    clf = fitted(None)
-    posterior = clf.posterior_
-    data, n = clf.classifier_.read(X)
-    assert_array_equal(clf.predict_joint_log_proba(X), posterior.log_predictive(data, n))
-    assert clf.classifier_.dependence is None
-    assert not hasattr(clf, "exponents_")
-
-
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_probabilities_sum_to_one_and_rows_are_as_probable_as_under_naive_bayes(how):
     X, y = table()
@@ -105,19 +95,6 @@ def test_a_cell_that_was_only_seen_where_the_other_column_is_missing_says_nothin
 
 
 # Estimates
-
-
-@pytest.mark.parametrize("how", HOW, ids=str)
-def test_a_plug_in_takes_the_mode_or_the_mean_of_the_exponents(how):
-    X, _ = table()
-    clf = fitted(how, estimate="mean")
-    frozen = clf.classifier_
-    data, n = frozen.read(X)
-    dependence = frozen.dependence
-    expected = dependence.log_proba(frozen.posterior, data, n, frozen.plug_in.log_pi, frozen.plug_in, "mean")
-    assert_allclose(clf.predict_log_proba(X), expected, atol=1e-12)
-    averaged = frozen.with_estimate("predictive").predict_log_proba(X)
-    assert np.abs(averaged - expected).max() > 1e-3
 
 
 def test_maximum_likelihood_of_exponents_is_refused_with_the_cure():

@@ -63,7 +63,7 @@ class Written:
         self.data, self.labels = data, labels
         self.posterior = model.posterior(model.statistics(data, labels, CLASSES))
         self.apart = apart
-        self.layout = layout.blocks(model, self.posterior.statistics, apart)
+        self.layout = layout.blocks(self.posterior, apart)
 
     @classmethod
     def of(cls, names: Iterable[str], weight: np.ndarray = ONES, missing: float = 0.2, **arguments: Any) -> Written:

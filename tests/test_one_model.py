@@ -413,16 +413,3 @@ def test_a_mixture_of_known_parts_agrees_with_quadrature():
     asked = np.array([-1.0, 2.5, 5.0])
     found = np.exp(family.log_predictive(believed, asked[:, None])[:, 0])
     assert_allclose(found, weight @ np.exp(density(asked)), rtol=0.03)
-
-
-@pytest.mark.nuts
-def test_a_row_left_out_by_sampling_again_agrees_with_the_closed_form(monkeypatch):
-    X, y = pd.DataFrame({"x": [0.2, 1.4, 0.5]}), np.array([0, 0, 1])
-    known = {"mu": (pm.Normal, {"mu": 0.0, "sigma": 5.0}), "sigma": 1.0}
-    clf = BayesianNB({"x": FromPyMC(pm.Normal, known, **SHORT)}).fit(X, y)
-    exact = BayesianNB({"x": nb.families.GaussianKnownVariance(nb.Normal(0.0, 25.0), variance=1.0)}).fit(X, y)
-    # So that no weights are trusted.
-    monkeypatch.setattr("bayesnb.families.sampled.GOOD_K", -np.inf)
-    found = clf.loo(X, y, refit=True)
-    assert_allclose(found["log_density"], exact.loo(X, y)["log_density"], atol=0.15)
-    assert_array_equal(found["pareto_k", "x"], 0.0)

@@ -28,7 +28,7 @@ from bayesnb import BayesianNB, datasets, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
 from bayesnb.inference.scorecard import Scorecard, percent, scorecard_of
-from bayesnb.inference.scoring import auc_and_influence, calibration_error, scores, share_interval
+from bayesnb.inference.scoring import auc_and_influence, scores, share_interval
 
 
 @st.composite
@@ -125,21 +125,6 @@ def test_true_probabilities_score_what_they_claim():
     table = card_of(proba, codes).table.drop(["balanced_accuracy", "auc"])
     width = table["upper"] - table["lower"]
     assert ((table["value"] - table["claimed"]).abs() < 2 * width).all()
-
-
-@pytest.mark.slow
-def test_the_claimed_calibration_error_is_the_mean_error_of_calibrated_rows(monkeypatch):
-    rng = np.random.default_rng(2)
-    p = rng.beta(4, 2, 3000)
-    proba = np.stack([p, 1 - p], axis=1)
-    confidence = proba.max(axis=1)
-    errors = [calibration_error(confidence, rng.random(len(p)) < confidence) for _ in range(400)]
-    codes = np.zeros(len(p), int)
-    normal = card_of(proba, codes).table.loc["ece", "claimed"]
-    monkeypatch.setattr(cards, "GROUPS", 10_000)
-    drawn = card_of(proba, codes).table.loc["ece", "claimed"]
-    assert normal == pytest.approx(np.mean(errors), rel=0.05)
-    assert drawn == pytest.approx(np.mean(errors), rel=0.05)
 
 
 # Intervals

@@ -321,7 +321,7 @@ def test_the_class_of_a_single_unlabelled_row_has_the_predictive_in_closed_form(
 
 
 def values_of(model: Any, theta: Parameters, posterior: Posterior) -> dict[str, np.ndarray]:
-    found = layout.variables(theta, layout.blocks(posterior.model, posterior.statistics))
+    found = layout.variables(theta, layout.blocks(posterior))
     return {variable.name: found[variable.name] for variable in model.free_RVs}
 
 

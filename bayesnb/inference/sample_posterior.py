@@ -171,12 +171,12 @@ def sample_posterior(
         model = summed_out(classifier, X, y, apart=False)
         drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
         # The others are of sampled features, which have the draws of their own chains.
-        groups["posterior"] |= layout.variables(drawn, layout.blocks_of(conjugate))
+        groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset
         origin = replace(origin, **nuts.library_of(sampled))
     elif sampler == "gibbs":
         rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
-        blocks = layout.blocks(classifier.posterior.model, classifier.statistics)
+        blocks = layout.blocks(classifier.posterior)
         groups["posterior"] = layout.variables(drawn.parameters, blocks)
         found = drawn.datasets(classifier.posterior.labels, rows.place)
         others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}

@@ -163,7 +163,7 @@ def check(
     ValueError
         If the draws are too few for a verdict.
     """
-    convergence = Convergence.of(tree, layout.dims(layout.blocks_of(posterior)))
+    convergence = Convergence.of(tree, layout.dims(layout.blocks(posterior)))
     sizes = tree["posterior"].dataset.sizes
     if sizes["chain"] * sizes["draw"] < 400:
         raise ValueError(
@@ -204,7 +204,7 @@ def _mcse(x: Array) -> Array:
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
     """Records of the mean and variance of every parameter, if they exist and their Monte Carlo errors do."""
-    blocks = layout.blocks(posterior.model, posterior.statistics)
+    blocks = layout.blocks(posterior)
     values = layout.variables(drawn, blocks)
     names = layout.cell_names(posterior.labels, blocks)
     records = []

@@ -246,7 +246,7 @@ class Simulator:
         posterior = replace(posterior, model=model)
         posterior.before().require_proper()
         posterior.label_prior.require_proper("A simulation")
-        layout.blocks(model, posterior.statistics)
+        model.require_exact("a formula for its posterior", "give the column a family that has one")
         return cls(posterior, lambda name, x: schema.features[name].read(x))
 
     @cached_property
@@ -288,7 +288,7 @@ class Simulator:
         self, theta: Parameters, drawn: Parameters, rows: Rows, hidden: int, rng: np.random.Generator
     ) -> Mapping[str, int]:
         """The rank of each quantity at the true parameters among the draws."""
-        blocks = layout.blocks(self.posterior.model, self.posterior.statistics)
+        blocks = layout.blocks(self.posterior)
         truth, values = layout.variables(theta, blocks), layout.variables(drawn, blocks)
         found = {}
         for name, cells in layout.cell_names(self.posterior.labels, blocks).items():

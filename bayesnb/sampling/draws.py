@@ -41,7 +41,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -
     ValueError
         If the tree was drawn from a model with other classes, columns or levels. Their order does not matter.
     """
-    blocks = layout.blocks_of(posterior)
+    blocks = layout.blocks(posterior)
     drawn = tree[group].dataset
     wanted = layout.dims(blocks)
     missing = [name for name in wanted if name not in drawn]
@@ -72,7 +72,7 @@ def exact(
     There is no prior group if a prior is improper. The posterior of a sampled feature has the draws of its own chains,
     in their order where there are enough of them, and picked at random where there are not.
     """
-    blocks = layout.blocks_of(posterior)
+    blocks = layout.blocks(posterior)
     drawn = posterior.draw(rng, shape)
     chains = {
         name: posterior.model.features[name].from_chains(posterior.features[name], shape) or drawn.features[name]
@@ -82,7 +82,7 @@ def exact(
     before = posterior.before()
     if all(np.all(prior.proper()) for prior in [before.label, *before.features.values()]):
         conjugate = before.conjugate_part()
-        groups["prior"] = layout.variables(conjugate.draw(rng, shape), layout.blocks_of(conjugate))
+        groups["prior"] = layout.variables(conjugate.draw(rng, shape), layout.blocks(conjugate))
         for block in blocks:
             if not block.family.exact:
                 found = block.family.draw_prior(block.gather(posterior.prior), rng, shape[0] * shape[1])
@@ -105,7 +105,7 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     found = {}
     if isinstance(posterior.label_prior, Dirichlet):
         found["pi"] = posterior.label_prior.log_prob(drawn["pi"])
-    for block in layout.blocks_of(posterior):
+    for block in layout.blocks(posterior):
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
         if not block.family.exact:

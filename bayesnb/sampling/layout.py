@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import product
 from typing import Any
 
@@ -42,12 +42,12 @@ class Block:
         Coordinate names of the positions.
     categories : tuple of str or None
         Coordinate names of the levels, or of the nodes of a tree.
+    axes : {parameter: axes}
+        The axes of each parameter with all its columns: "class", "column", "level", or a name of its own.
     whole : bool
         Whether it is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
-    drawn : {parameter: axes}, optional
-        The parameters of a sampled family, of a vector, or of a family with parts, and their axes.
     lengths : {axis: length}, optional
-        Of the axes that parameters of such a family have of their own.
+        Of the axes that parameters have of their own.
     n_levels : int, optional
         The number of levels of each of its columns, if they have levels.
     apart : bool, optional
@@ -59,8 +59,8 @@ class Block:
     members: tuple[tuple[Any, int], ...]
     columns: tuple[str, ...]
     categories: tuple[str, ...] | None
+    axes: Mapping[str, tuple[str, ...]]
     whole: bool
-    drawn: Mapping[str, tuple[str, ...]] | None = None
     lengths: Mapping[str, int] = field(default_factory=dict)
     n_levels: int | None = None
     apart: bool = False
@@ -77,17 +77,11 @@ class Block:
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of its parameters, such as mu and tau."""
-        return self.family.conjugate.parameters if self.drawn is None else tuple(self.drawn)
-
-    def axes(self, key: str) -> tuple[str, ...]:
-        """The axes of a parameter with all its columns: "class", "column", "level", or a name of its own."""
-        if self.drawn is not None:
-            return self.drawn[key]
-        return ("class", *(() if self.whole else ("column",)), *(("level",) if self.categories else ()))
+        return tuple(self.axes)
 
     def dims(self, key: str) -> tuple[str, ...]:
         """The dimensions of the variable of a parameter."""
-        axes = [axis for axis in self.axes(key) if not (self.apart and axis == "column")]
+        axes = [axis for axis in self.axes[key] if not (self.apart and axis == "column")]
         return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
@@ -152,14 +146,15 @@ class Block:
         return type(each[0])(**picked)
 
 
-def blocks(model: NaiveBayes, statistics: Statistics, apart: bool = True) -> list[Block]:
-    """The blocks of a model: one for each column, or, of many columns, one for each family and number of levels.
+def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
+    """The blocks of a posterior: one for each column, or, of many columns, one for each family and number of levels.
+
+    Each sampled feature has blocks of its own.
 
     Parameters
     ----------
-    model : NaiveBayes
-    statistics : Statistics
-        Its levels and words name the categories.
+    posterior : Posterior
+        The levels and words of its statistics name the categories.
     apart : bool, optional
         Whether the columns of a small table have variables of their own.
 
@@ -167,37 +162,8 @@ def blocks(model: NaiveBayes, statistics: Statistics, apart: bool = True) -> lis
     -----
     A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
-    model.require_exact("a formula for its posterior", "blocks_of() has the draws of a posterior")
-    return _grouped(model, statistics, {}, apart)
-
-
-def blocks_of(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior, those of sampled features included: each of these has blocks of its own.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    apart : bool, optional
-        Whether the columns of a small table have variables of their own.
-    """
-    sampled = {}
-    for name in posterior.model.sampled:
-        family = posterior.model.features[name]
-        point = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
-        axes = family.variable_axes()
-        lengths = {axis: n for key, own in axes.items() for axis, n in zip(own, point[key].shape, strict=True)}
-        own = {axis: n for axis, n in lengths.items() if axis not in ("class", "column", "level")}
-        sampled[name] = axes, own
-    return _grouped(posterior.model, posterior.statistics, sampled, apart)
-
-
-def _grouped(
-    model: NaiveBayes,
-    statistics: Statistics,
-    sampled: Mapping[Any, tuple[Mapping[str, tuple[str, ...]], Mapping[str, int]]],
-    apart: bool,
-) -> list[Block]:
-    cells = list(_cells(model, statistics))
+    model, sampled = posterior.model, posterior.model.sampled
+    cells = list(_cells(model, posterior.statistics))
     small = apart and sum(feature not in sampled for feature, _, _ in cells) <= APART
     grouped: dict[Any, list[tuple[Any, int]]] = {}
     for feature, k, n_levels in cells:
@@ -207,19 +173,31 @@ def _grouped(
         grouped.setdefault((feature, k) if alone else kind, []).append((feature, k))
     made: list[Block] = []
     for members in grouped.values():
-        first = members[0][0]
-        named = small and first not in sampled
-        block = _block(members, model, statistics, named, {block.name for block in made})
-        if first in sampled:
-            drawn, lengths = sampled[first]
-            block = replace(block, drawn=drawn, lengths=lengths)
-        elif block.whole and not block.of_words:
-            axes = ("class", "column", "column_2")
-            block = replace(block, drawn={key: axes[:n] for key, n in block.family.conjugate.axes.items()})
-        elif block.family.parts:
-            block = replace(block, drawn=block.family.variable_axes(), lengths=block.family.lengths())
-        made.append(block)
+        named = small and members[0][0] not in sampled
+        made.append(_block(members, posterior, named, {block.name for block in made}))
     return made
+
+
+def _axes(family: Family) -> Mapping[str, tuple[str, ...]]:
+    """The axes of the variables of a family: "class", "column", "level", or names of their own."""
+    if family.parts or not family.exact:
+        return family.variable_axes()
+    if family.whole_rows and family.support != BAG:
+        return {key: ("class", "column", "column_2")[:n] for key, n in family.conjugate.axes.items()}
+    column = () if family.whole_rows else ("column",)
+    levels = ("level",) if family.support in (BAG, LEVELS) or family.node_names else ()
+    return dict.fromkeys(family.conjugate.parameters, ("class", *column, *levels))
+
+
+def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
+    """The lengths of the axes that variables of a feature have of their own."""
+    family = posterior.model.features[feature]
+    if family.exact:
+        return family.lengths() if family.parts else {}
+    point = family.variables(family.draw(posterior.features[feature], np.random.default_rng(0)))
+    axes = family.variable_axes().items()
+    each = {axis: n for key, own in axes for axis, n in zip(own, point[key].shape, strict=True)}
+    return {axis: n for axis, n in each.items() if axis not in ("class", "column", "level")}
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
@@ -239,11 +217,9 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
                 yield feature, k, n_levels
 
 
-def _block(
-    members: list[tuple[Any, int]], model: NaiveBayes, statistics: Statistics, named: bool, taken: set[str]
-) -> Block:
+def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, taken: set[str]) -> Block:
     """The block of some columns: ``named`` after its column or feature, or else after their kind."""
-    first = members[0][0]
+    model, statistics, first = posterior.model, posterior.statistics, members[0][0]
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
     categories, n_levels = None, None
@@ -264,14 +240,13 @@ def _block(
         categories = _unique([str(word) for word in s.words])
     name = stem if stem not in taken else next(n for i in range(2, 10**6) if (n := f"{stem}_{i}") not in taken)
     shown = _unique(categories) if categories else None
-    if family.one_term and family.support != BAG:
-        labels = _unique([str(column) for column in _columns(model, statistics, first)])
-        return Block(name, family, tuple(members), labels, shown, True)
-    family = family.gathered([(model.features[feature], k) for feature, k in members])
-    apart = named and not family.whole_rows
-    return Block(
-        name, family, tuple(members), _unique(columns), shown, family.whole_rows, n_levels=n_levels, apart=apart
-    )
+    whole, axes, lengths = family.one_term, _axes(family), _lengths(posterior, first)
+    if whole and family.support != BAG:
+        columns = [str(column) for column in _columns(model, statistics, first)]
+    else:
+        family = family.gathered([(model.features[feature], k) for feature, k in members])
+    apart = named and not whole
+    return Block(name, family, tuple(members), _unique(columns), shown, axes, whole, lengths, n_levels, apart)
 
 
 def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequence[Any]:
@@ -322,9 +297,9 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
             if block.whole:
                 arrays[block.variable(key)] = named[block.members[0][0]][key]
                 continue
-            column = lead + block.axes(key).index("column")
+            column = lead + block.axes[key].index("column")
             cells = [np.take(named[feature][key], k, axis=column) for feature, k in block.members]
-            if "level" in block.axes(key):
+            if "level" in block.axes[key]:
                 cells = [cell[..., : len(block.categories)] for cell in cells]
             arrays[block.variable(key)] = block.joined(cells, column)
     return arrays
@@ -336,7 +311,7 @@ def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: in
     for block in blocks:
         if block.apart:
             for key in block.keys:
-                place = lead + block.axes(key).index("column")
+                place = lead + block.axes[key].index("column")
                 full[block.variable(key)] = variables[block.variable(key)][(*[slice(None)] * place, None)]
     return full
 
@@ -352,7 +327,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
     for name, family in posterior.model.features.items():
         # A point of θ, for the shapes of its variables.
         like = family.variables(family.draw(posterior.features[name], np.random.default_rng(0)))
-        each = _axes(family, like)
+        each = _axes(family)
         theta = {}
         for key, value in like.items():
             if family.one_term:
@@ -373,13 +348,6 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
         features[name] = family.completed(family.theta(theta), posterior.features[name])
     with np.errstate(divide="ignore"):
         return Parameters(posterior.model, np.log(values["pi"]), features)
-
-
-def _axes(family: Family, variables: Mapping[str, Array]) -> Mapping[str, tuple[str, ...]]:
-    """The axes of the variables of a family that is no bag of words, from a point of them."""
-    if family.parts or not family.exact:
-        return family.variable_axes()
-    return {key: ("class", "column", "level")[: value.ndim] for key, value in variables.items()}
 
 
 def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any]]:

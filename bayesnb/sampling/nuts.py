@@ -60,7 +60,7 @@ def sample(
     rng = np.random.default_rng(random_seed)
     settings: dict[str, Any] = {"random_seed": int(rng.integers(2**31)), **arguments}
     sampler = settings.setdefault("nuts_sampler", "nutpie" if find_spec("nutpie") else "pymc")
-    blocks = layout.blocks(posterior.model, posterior.statistics, apart=False)
+    blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (chains,)), blocks)
     starts = [_inside({name: value[c] for name, value in drawn.items()}, model) for c in range(chains)]
     if sampler == "pymc":
@@ -110,9 +110,9 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     moves all of them together, so their covariances matter, as do those of the means of a vector of columns, and of
     its precisions. All other variables are independent.
     """
-    blocks = layout.blocks(posterior.model, posterior.statistics, apart=False)
+    blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
-    together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.drawn or ()}
+    together = {block.variable(parameter) for block in blocks if block.whole for parameter in block.keys}
     parts = []
     for value in model.value_vars:
         variable = model.values_to_rvs[value]

@@ -68,7 +68,7 @@ def build(
     if likelihood != "sufficient" and (data is None or y is None):
         raise ValueError(f"likelihood={likelihood!r} observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics
-    blocks = layout.blocks_of(posterior, apart)
+    blocks = layout.blocks(posterior, apart)
     coords = layout.coords(posterior.labels, blocks)
     if likelihood != "sufficient":
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
@@ -115,7 +115,7 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
-    parts, place = [], {key: block.axes(key).index("column") for key in block.keys}
+    parts, place = [], {key: block.axes[key].index("column") for key in block.keys}
     for feature in dict.fromkeys(feature for feature, _ in block.members):
         here = [i for i, (f, _) in enumerate(block.members) if f == feature]
         columns = [block.members[i][1] for i in here]
@@ -208,8 +208,9 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     """
     import pymc as pm
 
-    model = build(posterior.given(labelled), apart=apart)
-    blocks = layout.blocks(posterior.model, labelled, apart)
+    alone = posterior.given(labelled)
+    model = build(alone, apart=apart)
+    blocks = layout.blocks(alone, apart)
     with model:
         own = {block.variable(key): model[block.variable(key)] for block in blocks for key in block.keys}
         own = layout.with_columns(own, blocks)

@@ -117,7 +117,7 @@ def build(
         With ``constant_data``: the weight of the rows of each class (``rows``), the weight of the values seen in each
         column (``seen_…``), and the names of the levels of each column (``level_…``).
     """
-    blocks = layout.blocks_of(posterior)
+    blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
     shapes = layout.dims(blocks)
     made: dict[str, Any] = dict(groups)
@@ -205,7 +205,7 @@ def of_rows(
     rows : RowsOfTree
     rng : Generator
     """
-    blocks, found = layout.blocks_of(posterior), {}
+    blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
         predicted, likely = f"{source}_predictive" in wanted, source == "posterior" and "log_likelihood" in wanted
         if not (predicted or likely):

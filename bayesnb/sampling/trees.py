@@ -268,7 +268,7 @@ def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Ite
             for k in range(len(block.columns)):
                 yield block.family, {key: value.take([k], 3) for key, value in theta.items()}, columns_of(x, [k])
         return
-    place = {key: 2 + block.axes(key).index("column") for key in block.keys}
+    place = {key: 2 + block.axes[key].index("column") for key in block.keys}
     for i, (feature, k) in enumerate(block.members):
         family = block.family.gathered([(block.family, i)])
         own = {key: value.take([i], place[key]) for key, value in named.items()}

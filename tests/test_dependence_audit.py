@@ -125,18 +125,6 @@ def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():
     assert found.pairs["gain"][0] > 0.4
 
 
-def test_breast_cancer_has_many_dependent_pairs_and_log_odds_that_are_far_too_large():
-    from sklearn.datasets import load_breast_cancer
-
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    X = X.iloc[:, :10]
-    found = asked(X, y)
-    assert len(found.dependent) > 15
-    assert found.too_sure > 2
-    assert found.advice is not None
-    assert {"mean radius", "mean perimeter", "mean area"} >= set(found.pairs.iloc[0][["first", "second"]])
-
-
 @pytest.mark.slow
 def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
     alarms = 0

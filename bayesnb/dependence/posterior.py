@@ -528,7 +528,7 @@ class LearnedExponents:
         offset : array (row, class)
             log p(c | D).
         cells : int array (row, column), optional
-            The cells that have offsets, as in :class:`bayesnb.dependence.conditional.Rows`.
+            The cells that have offsets, as in :class:`Rows`.
         """
         v, found = self.layout.exponents(self.points), np.empty(offset.shape)
         step = max(1, NUMBERS // max(1, len(v) * offset.shape[1]))

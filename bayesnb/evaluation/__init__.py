@@ -15,9 +15,8 @@ import pandas as pd
 
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.dependence_choice import DependenceChoice, choose_dependence
-from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison
+from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
-from bayesnb.evaluation.paired import minus, standard_error
 from bayesnb.inference.scorecard import Scorecard, scorecard_of
 from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about

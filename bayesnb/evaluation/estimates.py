@@ -17,7 +17,6 @@ from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
-from bayesnb.evaluation.paired import minus, standard_error
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
@@ -272,3 +271,13 @@ def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: 
         found.loc[name, "difference"] = float(minus(best.mean(), terms.mean()))
         found.loc[name, "se_difference"] = standard_error(minus(best, terms)) / len(terms)
     return found
+
+
+def minus(a: Any, b: Any) -> Array:
+    """a - b, and 0 where both are the same infinity."""
+    return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
+
+
+def standard_error(terms: Array) -> float:
+    """The standard error of a sum of terms over rows, √(n var); infinite if a term is."""
+    return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf

@@ -605,7 +605,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """The parts as the families of each of n columns alone."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
-    def by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
+    def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
         """Yield the cells of each column, (row, 1), the log weights of the families, and what is given of each."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
@@ -618,13 +618,13 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: OneOf | Theta, x: Array) -> Any:
         return sum(
             averaged_over_rows([ask(part, own, cells) for part, own in each], weight, cells[:, 0])
-            for cells, weight, each in self.by_column(given, x)
+            for cells, weight, each in self.cells_by_column(given, x)
         )
 
     def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each."""
         total = np.zeros((2, len(x), len(posterior.log_weight)))
-        for cells, weight, each in self.by_column(posterior, x):
+        for cells, weight, each in self.cells_by_column(posterior, x):
             terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
             total += mixed(weight[0].T, terms)[1:]
         return total[0], total[1]
@@ -635,7 +635,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """Families are weighed by what they say of the row where it is of the class, and one of them is drawn."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
-        for k, (cells, weight, each) in enumerate(self.by_column(posterior, x)):
+        for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
             here, draws = _of_column(theta, k), [common.within(m, k) for m in range(len(each))]
             said = [
                 part.log_likelihood_given_row(own, of_part(m, here), cells, chosen, draws[m])
@@ -660,7 +660,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             return self.mode(posterior)
         own_class = np.arange(len(labels)), labels.codes
         total = np.zeros(len(labels))
-        for cells, weight, each in self.by_column(posterior, x):
+        for cells, weight, each in self.cells_by_column(posterior, x):
             said = [part.log_left_out(own, cells, labels) for part, own in each]
             power = said
             if not labels.unweighted:

@@ -316,7 +316,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """ln E[p(x | θ)^t] over the draws of each stratum, (stratum, row, class); ``t`` is (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
-        for _, cut, value in self.by_column(posterior, x):
+        for _, cut, value in self.cells_by_column(posterior, x):
             # The likelihood is averaged over draws, never a normalized probability.
             total[:, cut] += strata.averages(t[cut] * value)
         return total
@@ -330,7 +330,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         found, strata = np.zeros((*chosen.shape, n_classes)), self.strata(posterior)
         says = self.log_moments(posterior, x, np.ones((len(x), n_classes)))
         stratum = strata.picked(says, chosen, common.generator(n_columns).random(common.draws))
-        for column, cut, value in self.by_column(posterior, x):
+        for column, cut, value in self.cells_by_column(posterior, x):
             u = common.generator(column).random(common.draws)
             for row, c in ((r, c) for r in range(*cut.indices(len(x))) for c in np.unique(chosen[:, r])):
                 own, mine = value[:, row - cut.start], chosen[:, row] == c
@@ -345,7 +345,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
-    def by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
+    def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
         """The columns, and log p(x_j | θ) of each at every draw, (draw, row, class), a few rows at a time."""
         for column in range(posterior.proper().shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):

@@ -191,7 +191,7 @@ def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)
     mean = np.zeros((len(strata), len(x), n_classes))
     covariance, says = np.zeros((*mean.shape, n_classes)), np.zeros((*mean.shape[:2], 1))
-    columns = family.paired(believed, x) if whole else (part[1:] for part in family.by_column(believed, x))
+    columns = family.paired(believed, x) if whole else (part[1:] for part in family.cells_by_column(believed, x))
     for rows, value in columns:
         log_weight = np.zeros((*value.shape[:2], 1)) if whole else value[..., [c]]
         says[:, rows] += strata.averages(log_weight)

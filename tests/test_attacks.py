@@ -30,6 +30,7 @@ def learned(frame: pd.DataFrame) -> nb.BayesianNB:
 VERBS = {
     "fit": lambda clf: clf.fit(MORE.drop(columns="y").assign(z=1.0), MORE["c"].where(MORE["x"] > 0, "other")),
     "partial_fit": lambda clf: clf.partial_fit(MORE.drop(columns="y"), MORE["y"]),
+    "partial_fit of parts": lambda clf: clf.partial_fit((part for part in (MORE[:9], MORE[9:20], MORE[20:])), "y"),
     "forget": lambda clf: clf.forget(FRAME[:20].drop(columns="y"), FRAME["y"][:20]),
     "merge": lambda clf: clf.merge(learned(MORE)),
     "discount": lambda clf: clf.discount(0.5),

@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from bayesnb import learning
 from bayesnb.data.columns import as_objects
 from bayesnb.data.specifications import BestFamily, ByType, Missing
-from bayesnb.data.summary import Summary
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
@@ -31,7 +30,6 @@ from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
-from bayesnb.modelfile.container import ModelFileError
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Dirichlet
 from bayesnb.wording import warn
@@ -477,20 +475,10 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> clf.save(path) == load(path).content_hash_
         True
         """
-        self.content_hash_ = document.write(document.Contents.of(self), path, replacing)
+        self.content_hash_ = document.write(
+            document.Contents.of(self.get_params(deep=False), self.classifier_), path, replacing
+        )
         return self.content_hash_
-
-
-@one_at_a_time
-def learn_summary(
-    clf: BayesianNB, summary: Summary, target: Any, reading: Mapping[str, tuple[str, ...]] | None = None
-) -> BayesianNB:
-    """Fit an estimator to a summary of :func:`bayesnb.data.engines.summary`; ``target`` is the column of the class.
-
-    ``reading`` says how the command line read the file, as :class:`bayesnb.inference.classifier.Classifier` has it.
-    """
-    clf._classifier = learning.of_summary(clf, None, summary, target, reading=reading)
-    return clf
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
@@ -513,13 +501,14 @@ def load(path: str | os.PathLike) -> BayesianNB:
     >>> nb.load(path).predict(X[:3])
     array(['no', 'no', 'yes'], dtype=object)
     """
-    file = document.read(path)
-    try:
-        clf = BayesianNB(**file.configuration)
-        clf._classifier = learning.of_contents(clf, file)
-        clf.content_hash_ = file.hash
-    except MemoryError as error:
-        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    parameters, learned, content_hash = learning.of_file(path)
+    clf = holding(parameters, learned)
+    clf.content_hash_ = content_hash
+    return clf
+
+
+def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
+    """The estimator that holds what was learned with these parameters."""
+    clf = BayesianNB(**parameters.by_name())
+    clf._classifier = learned
     return clf

@@ -1,14 +1,14 @@
 """How rows become a classifier: each function here makes a new one, and changes nothing.
 
 Start with :func:`believed`, in which all of them end: it works out everything that follows from statistics.
-``settings`` is a :class:`bayesnb.BayesianNB`, of which only the parameters are read; ``before`` is what was learned
-before, or ``None``.
+``settings`` is a :class:`bayesnb.BayesianNB`, of which only the parameters are read, or :class:`Parameters`; ``before``
+is what was learned before, or ``None``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,35 @@ from bayesnb.dependence.columns import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.model import Statistics, estimate_rule
+from bayesnb.model import Estimate, Statistics, estimate_rule
+from bayesnb.modelfile import document
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.wording import meant
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The parameters of a :class:`bayesnb.BayesianNB`, which documents them, where no estimator is needed."""
+
+    features: Any = None
+    class_prior: Any = None
+    estimate: Estimate = "predictive"
+    unseen: str = "missing"
+    absent: str = "error"
+    columns: str = "fixed"
+    unlabelled: Any = None
+    random_state: Any = None
+    dependence: Any = None
+
+    @classmethod
+    def of(cls, settings: Any, **others: Any) -> Parameters:
+        """The parameters of an estimator, some of which are others."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
+
+    def by_name(self) -> dict[str, Any]:
+        """The parameters by name, as an estimator and a model file take them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -245,14 +271,11 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     return _with_exponents(settings, before, rows)
 
 
-def as_advised(clf: Any, advice: str | None, X: Any, y: Any) -> Classifier:
-    """The classifier of an estimator, with the dependence that the audit of its rows advises, and that it has not."""
-    before: Classifier = clf.classifier_
+def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
+    """The classifier with the dependence that the audit of its rows advises, and that it has not."""
     if advice is None or before.dependence is not None:
         return before
-    from sklearn.base import clone
-
-    settings = clone(clf).set_params(dependence=advice, estimate="predictive")
+    settings = Parameters(dependence=advice, columns=before.schema.columns)
     return with_exponents(settings, before.with_estimate("predictive"), X, y)
 
 
@@ -337,19 +360,27 @@ def of_summary(
     return _carried(settings, before, learned, lambda held: held.statistics)
 
 
-def of_contents(settings: Any, contents: Any) -> Classifier:
-    """What the contents of a model file say."""
-    others = {
-        "target": contents.target,
-        "reading": contents.reading,
-        "expected": contents.expected,
-        "draws": contents.draws,
-    }
-    read = contents.schema, contents.statistics, contents.classes, contents.declared
-    learned = believed(settings, None, *read, **others)
-    if contents.dependence is None:
-        return learned
-    return learned.with_dependence(contents.dependence.over(_places(contents.classes, learned.classes)))
+def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
+    """The parameters of a model file, what was learned with them, and the content hash of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+    ModelFileError
+        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
+    """
+    file = document.read(path)
+    try:
+        settings = Parameters(**file.configuration)
+        others = {"target": file.target, "reading": file.reading, "expected": file.expected, "draws": file.draws}
+        learned = believed(settings, None, file.schema, file.statistics, file.classes, file.declared, **others)
+        if file.dependence is not None:
+            learned = learned.with_dependence(file.dependence.over(_places(file.classes, learned.classes)))
+    except MemoryError as error:
+        raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
+    return settings, learned, file.hash
 
 
 def _schema(settings: Any, before: Classifier | None) -> Schema | None:

@@ -11,6 +11,7 @@ import pytest
 import bayesnb as nb
 from bayesnb import BayesianNB, cli, datasets
 from bayesnb.chains import Convergence
+from bayesnb.inference.classifier import Classifier
 from bayesnb.sampling import agreement
 
 ALONE = ("--dependence", "none")
@@ -109,14 +110,14 @@ def test_a_higher_prob_gives_a_wider_interval(capsys):
 
 
 def test_disagreement_of_nuts_and_the_closed_form_exits_with_5(capsys, monkeypatch):
-    monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(20.0))
+    monkeypatch.setattr(Classifier, "verify", lambda *_, **__: agreement_of(20.0))
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", *ALONE)
     assert code == 5
     assert "DISAGREE" in out
 
 
 def test_agreement_of_nuts_and_the_closed_form_exits_with_0_and_adds_a_column(capsys, monkeypatch):
-    monkeypatch.setattr(BayesianNB, "verify", lambda *_, **__: agreement_of(1.0))
+    monkeypatch.setattr(Classifier, "verify", lambda *_, **__: agreement_of(1.0))
     code, out, err = run(capsys, "compare", "play-tennis", "--nuts", *ALONE)
     assert code == 0
     assert "sampled (NUTS)" in out
@@ -128,7 +129,7 @@ def test_chains_that_did_not_converge_exit_with_4(capsys, monkeypatch):
     def stuck(*_, **__):
         raise agreement.ConvergenceError("the chains did not converge (largest r_hat 1.5)")
 
-    monkeypatch.setattr(BayesianNB, "verify", stuck)
+    monkeypatch.setattr(Classifier, "verify", stuck)
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", *ALONE, "--format", "json")
     assert code == 4
     assert "did not converge" in json.loads(out)["nuts"]["verdict"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.format import Format
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.classifier import Classifier
 
 
 @options.command(
@@ -89,7 +90,7 @@ def _questions(questions: pd.DataFrame) -> list[str]:
 def _of_model(
     path: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
     settings: Settings,
-) -> tuple[BayesianNB, pd.DataFrame, str, object]:  # fmt: skip
+) -> tuple[Classifier, pd.DataFrame, str, object]:  # fmt: skip
     """Load a model, and make a table of the row to explain."""
     clf, _ = load_model(path)
     template = template_of(clf)
@@ -97,22 +98,17 @@ def _of_model(
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         frame = frame_of(asked_rows([] if row is None else [row], path, template, values), template)
-        return clf, frame, path, clf.classifier_.target
+        return clf, frame, path, clf.target
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     frame = row_at(opened_for(clf, new, format), int(row or 0))
-    return (
-        clf,
-        frame[[name for name in frame.columns if name in clf.classifier_.schema.names]],
-        path,
-        clf.classifier_.target,
-    )
+    return clf, frame[[name for name in frame.columns if name in clf.schema.names]], path, clf.target
 
 
 def _of_data(
     data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
     settings: Settings,
-) -> tuple[BayesianNB, pd.DataFrame, str, object]:  # fmt: skip
+) -> tuple[Classifier, pd.DataFrame, str, object]:  # fmt: skip
     """Fit a model to a table, and make a table of the row to explain."""
     learned = fitted(data, target, format, settings, repeat=False)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
@@ -147,7 +143,7 @@ def predict(
     table = opened_for(clf, new, format)
     for column in keep:
         table.require(column, "--keep")
-    counts = Unseen(clf.classifier_.schema)
+    counts = Unseen(clf.schema)
     with warnings.catch_warnings():
         # They are counted over all parts, and said once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
@@ -171,9 +167,9 @@ def sample(model: str, n: int, label: str | None, seed: int, output: str, force:
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf, _ = load_model(model)
-    frame = draws.sample(clf.set_params(random_state=seed), n, class_of(clf, label, "--label"))
-    if clf.classifier_.target is not None and clf.classifier_.target not in frame:
-        frame = frame.rename(columns={frame.columns[0]: clf.classifier_.target})
+    frame = draws.sample(replace(clf, seed=seed), n, class_of(clf, label, "--label"))
+    if clf.target is not None and clf.target not in frame:
+        frame = frame.rename(columns={frame.columns[0]: clf.target})
     if output == "-":
         writers.write_csv([frame], stdout())
     else:

@@ -35,8 +35,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
     from bayesnb.data import engines
     from bayesnb.data.specifications import Unlabelled
-    from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import choose_dependence
+    from bayesnb.learning import Parameters
     from bayesnb.modelfile import document
 
     if data != "-" and document.is_model(data):
@@ -58,8 +58,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     table.require(target, "--target")
     target = datasets.target(table.name) if target is None and table.file is None else target
     passing, sample = watched(table)
-    clf = BayesianNB(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
-    summary = engines.summary(clf, passing, target, settings.weight)
+    asked = Parameters(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
+    summary = engines.summary(asked, passing, target, settings.weight)
     frame = sample()
     seen = table.examined(frame, target, summary.rows)
     about: dict[str, Any] = {"data": data, "rows": summary.rows}
@@ -71,7 +71,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     if target is not None:
         rows = without(frame[frame[target].notna()], marks)
         X = rows.drop(columns=[target, *settings.drop, *filter(None, [settings.weight])], errors="ignore")
-        found = choose_dependence(BayesianNB(**settings.parameters()), X, rows[target])
+        found = choose_dependence(Parameters(**settings.parameters()), X, rows[target])
         settings = replace(settings, dependence=found.dependence or "none")
         why = f"{str(found)[:1].upper()}{str(found)[1:]}."
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)

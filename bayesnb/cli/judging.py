@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from bayesnb.data.format import Format
     from bayesnb.dependence.audit import Independence
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.classifier import Classifier
     from bayesnb.inference.scorecard import Scorecard
+    from bayesnb.learning import Parameters
     from bayesnb.report.parts import Section
 
 FOOTNOTE = (
@@ -64,8 +65,8 @@ def compare(
     asked = asked_rows(rows, name, X, values)
     names = tuple(name for name in dependences if name != "none")
     say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
-    compared = comparison(clf, X, y, cv or "loo", names, most, seed, prob)
-    others = _with_each(clf, X, y, names)
+    compared = comparison(learned.parameters, X, y, cv or "loo", names, most, seed, prob)
+    others = _with_each(learned.parameters, X, y, names)
     answers = [_answer_of(clf, X, row, draws, prob, others) for row in asked]
     roads = _by_nuts(clf, X, asked, answers) if nuts else None
     take = compared.take()
@@ -92,23 +93,23 @@ def compare(
     return 0 if roads is None else roads["exit"]
 
 
-def _with_each(clf: BayesianNB, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, BayesianNB | str]:
+def _with_each(asked: Parameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, Classifier | str]:
     """The same table learned with each dependence, or the reason why it cannot be."""
-    from sklearn.base import clone
+    from bayesnb import learning
 
-    found: dict[str, BayesianNB | str] = {}
+    found: dict[str, Classifier | str] = {}
     for name in names:
         say(f"learning --dependence {name}")
         try:
-            found[name] = clone(clf).set_params(dependence=name).fit(X, y)
+            found[name] = learning.fitted(replace(asked, dependence=name), X, y)
         except ValueError as error:
             found[name] = str(error)
     return found
 
 
 def _answer_of(
-    clf: BayesianNB, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
-    others: Mapping[str, BayesianNB | str],
+    clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
+    others: Mapping[str, Classifier | str],
 ) -> dict[str, Any]:  # fmt: skip
     """The probabilities of one row by class, by each estimate and by others, and the interval of p(class | row, θ)."""
     from bayesnb.model import ImpossibleRowError
@@ -118,7 +119,7 @@ def _answer_of(
     estimates: dict[str, Any] = {}
     for name in (*ESTIMATES, *others):
         try:
-            model = others.get(name) or clf.classifier_.with_estimate(name)
+            model = others.get(name) or clf.with_estimate(name)
             proba = None if isinstance(model, str) else map(float, model.predict_proba(frame)[0])
             estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
         except (BoundaryError, ImproperError, ImpossibleRowError) as error:
@@ -148,7 +149,7 @@ def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float,
 
 
 def _by_nuts(
-    clf: BayesianNB, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
+    clf: Classifier, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
     from bayesnb.sampling.agreement import ConvergenceError
@@ -205,7 +206,7 @@ def score(
         )
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")
-    counts = Unseen(clf.classifier_.schema)
+    counts = Unseen(clf.schema)
     for _ in counts.counted(iter([Table.of(X)])):
         pass
     for sentence in counts.sentences():
@@ -220,7 +221,7 @@ def score(
     return 0
 
 
-def _as_learned(y: pd.Series, clf: BayesianNB) -> Any:
+def _as_learned(y: pd.Series, clf: Classifier) -> Any:
     """The labels as the classes that were learned, where only their types differ: 1 and "1" are one class."""
     learned = clf.classes_.tolist()
     texts, known = {str(label): label for label in learned}, {*learned}
@@ -267,7 +268,7 @@ def audit(
     found = checks.independence(clf, X, y, prob=prob)
     say("comparing the rows with tables that the model makes")
     fit = checks.predictive_checks(clf, X, y, prob=prob)
-    if left := [name for name in clf.classifier_.schema.names if name not in found.columns]:
+    if left := [name for name in clf.schema.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
     doubts, judged_with = sections.doubts(clf, X, y, found.advice) if len(clf.classes_) > 1 else (None, None)
@@ -318,6 +319,7 @@ def report(
     DATA is the name of an embedded data set, or a path as for `fit`. The page asks nothing of the network. It is
     light or dark as the reader's screen is.
     """
+    from bayesnb.estimator import holding
     from bayesnb.report import is_report, write
     from bayesnb.report import report as page_of
 
@@ -326,8 +328,9 @@ def report(
     learned = fitted(data, target, format, settings, seed)
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
     remarks = [remark.sentence for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
+    clf = holding(learned.parameters, learned.clf)
     page = page_of(
-        learned.clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv or "loo", most,
+        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv or "loo", most,
         [learned.said, *remarks] if learned.said else remarks,
     )  # fmt: skip
     if output == "-":

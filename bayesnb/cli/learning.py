@@ -10,7 +10,7 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
-from bayesnb.cli.rows import load_model, save_model
+from bayesnb.cli.rows import load_model, read_model, save_model
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.sources import dependence_of, opened, opened_for, target_of, watched
 from bayesnb.cli.terminal import say, warn
@@ -28,10 +28,10 @@ def fit(
     Whether columns depend on each other is decided by rows that are drawn at random while the table is read, and so are
     the exponents of a --dependence.
     """
+    from bayesnb import learning
     from bayesnb.data import engines
     from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.learned import named
-    from bayesnb.estimator import BayesianNB, learn_summary
 
     require_output(output, "model", [data], is_model, force)
     parameters = settings.parameters()
@@ -42,13 +42,15 @@ def fit(
             table.require(column, "--feature")
     # The labels of a class prior are text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
-    clf = BayesianNB(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
+    asked = learning.Parameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = watched(table)
     if settings.dependence == "none":
-        summary, drawn = engines.summary(clf, passing, target, settings.weight), None
+        summary, drawn = engines.summary(asked, passing, target, settings.weight), None
     else:
         spec = named("weighted" if settings.dependence == "auto" else settings.dependence)
-        summary, drawn = engines.summary_and_sample(clf, passing, target, settings.weight, spec.rows, spec.random_seed)
+        summary, drawn = engines.summary_and_sample(
+            asked, passing, target, settings.weight, spec.rows, spec.random_seed
+        )
         if drawn is None and settings.dependence != "auto":
             raise ValueError(
                 f"none of {spec.rows:,} rows that were drawn from {data} has a class to learn exponents from"
@@ -60,20 +62,22 @@ def fit(
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)
     classes = summary.classes
-    clf.set_params(class_prior=by_label(parameters["class_prior"], classes.tolist()))
+    asked = replace(asked, features=features, class_prior=by_label(parameters["class_prior"], classes.tolist()))
     reading = {"drop": settings.drop, "na": format.na}
-    learn_summary(clf.set_params(features=features), replace(summary, schema=schema), target, reading)
+    clf = learning.of_summary(asked, None, replace(summary, schema=schema), target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
-    each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.class_count_, strict=True)]
+    each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.statistics.rows, strict=True)]
     rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]
-        if dependence := dependence_of(clf, drawn.table, labels, settings)[0]:
+        if dependence := dependence_of(asked, drawn.table, labels, settings)[0]:
             say(f"learning exponents from {len(drawn.weight):,} rows")
-            clf.set_params(dependence=dependence).learn_exponents(drawn.table, labels, drawn.weight)
-    save_model(clf, output)
+            asked = replace(asked, dependence=dependence)
+            weight = None if (drawn.weight == 1).all() else drawn.weight
+            clf = learning.with_exponents(asked, clf, drawn.table, labels, weight)
+    save_model(asked, clf, output)
     return 0
 
 
@@ -86,7 +90,7 @@ def update(model: str, more: str, **given: Any) -> int:
 
     The old file is there until the new one is whole. If someone else changes it meanwhile, nothing is written.
     """
-    return _changed("partial_fit", model, more, **given)
+    return _changed("with_rows", model, more, **given)
 
 
 @options.command(
@@ -95,42 +99,45 @@ def update(model: str, more: str, **given: Any) -> int:
 )  # fmt: skip
 def forget(model: str, rows: str, **given: Any) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
-    return _changed("forget", model, rows, **given)
+    return _changed("without_rows", model, rows, **given)
 
 
 def _changed(
     verb: str, model: str, data: str, target: str | None, weight: str | None, format: Format, output: str | None,
     force: bool,
 ) -> int:  # fmt: skip
+    from bayesnb import learning
+
     in_place = same_place(output, model)
     if not in_place:
         require_output(output, "model", (model, data), is_model, force)
-    clf, target = load_model(model, target=target)
-    before = clf.class_count_.sum()
+    parameters, before, read = read_model(model)
+    target = before.target if target is None else target
     if target is None:
         raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-    read = clf.content_hash_
-    table = opened_for(clf, data, format, target, weight)
+    table = opened_for(before, data, format, target, weight)
     table.require(target, "--target")
     table.require(weight, "--weight")
-    getattr(clf, verb)(table.tables(), target, sample_weight=weight)
-    save_model(clf, model if in_place else output or "-", replacing=read if in_place else None)
-    say(f"rows of weight {before:,.10g} became {clf.class_count_.sum():,.10g}")
+    clf = getattr(learning, verb)(parameters, before, table.tables(), target, sample_weight=weight)
+    save_model(parameters, clf, model if in_place else output or "-", replacing=read if in_place else None)
+    say(f"rows of weight {before.statistics.rows.sum():,.10g} became {clf.statistics.rows.sum():,.10g}")
     return 0
 
 
 @options.command("to_model", "force", arguments="MODELS…", epilog="")
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into the one of all of them."""
+    from bayesnb import learning
+
     if len(models) < 2:
         raise click.UsageError("Expected two models or more")
     require_output(output, "model", models, is_model, force)
-    merged, _ = load_model(models[0])
+    parameters, clf, _ = read_model(models[0])
     for other in models[1:]:
         try:
-            merged.merge(load_model(other)[0])
+            clf = learning.merged(parameters, clf, load_model(other)[0])
         except ValueError as error:
             raise ValueError(f"{other}: {error}") from error
-    save_model(merged, output)
-    say(f"{len(models)} models, rows of weight {merged.class_count_.sum():,.10g}")
+    save_model(parameters, clf, output)
+    say(f"{len(models)} models, rows of weight {clf.statistics.rows.sum():,.10g}")
     return 0

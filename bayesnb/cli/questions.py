@@ -42,7 +42,7 @@ class Questions(click.Group):
 
 def _questions() -> Mapping[str, Question]:
     """The questions that take a table and nothing else that has no default, by name."""
-    import bayesnb.estimator  # noqa: F401  The questions are registered where they are imported.
+    import bayesnb.inference  # noqa: F401  The questions are registered where they are imported.
     from bayesnb.inference.questions import QUESTIONS
 
     found = {}
@@ -62,7 +62,7 @@ def _command(question: Question) -> click.Command:
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
         X, y = load(table, target) if "y" in question.options else (table.frame(), None)
-        X = X[[name for name in X.columns if name in clf.classifier_.schema.names]]
+        X = X[[name for name in X.columns if name in clf.schema.names]]
         given |= {} if y is None else {"y": y}
         found = question.function(clf, X, **given)
         if not isinstance(found, pd.DataFrame | pd.Series):
@@ -79,7 +79,9 @@ def _command(question: Question) -> click.Command:
     ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
     made = options.command("target", "answer", "file format", arguments="MODEL NEW")(ask)
     for name, option in question.options.items():
-        if kind := KINDS.get(str(option.annotation).partition(" ")[0]):
+        if name == "prob":
+            made = options.OPTIONS["prob"](made)
+        elif kind := KINDS.get(str(option.annotation).partition(" ")[0]):
             said = {"type": kind, "default": option.default, "help": question.help.get(name, "")}
             made = options.option(options.ANSWER, f"--{name.replace('_', '-')}", name, **said)(made)
     return made

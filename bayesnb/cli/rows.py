@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.cli.sources import Opened
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.classifier import Classifier
+    from bayesnb.learning import Parameters
 
 # The rows that the textbooks ask about (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
 TEXTBOOK_ROWS = {
@@ -26,34 +28,38 @@ TEXTBOOK_ROWS = {
 }
 
 
-def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[BayesianNB, str | None]:
-    """The model of a file, or of stdin, with another ``absent`` if one is given; and the column of the class."""
-    from bayesnb.estimator import load
+def read_model(path: str) -> tuple[Parameters, Classifier, str]:
+    """The parameters of a model file or of stdin, what was learned with them, and the content hash."""
+    from bayesnb import learning
 
     if path == "-":
         require_stdin()
-    clf = load(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
-    return clf if absent is None else clf.set_params(
-        absent=absent
-    ), target if target is not None else clf.classifier_.target
+    return learning.of_file(path if path != "-" else io.BytesIO(sys.stdin.buffer.read()))
 
 
-def save_model(clf: BayesianNB, path: str, replacing: str | None = None) -> None:
+def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
+    """The model of a file, or of stdin, with another ``absent`` if one is given; and the column of the class."""
+    clf = read_model(path)[1]
+    return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
+
+
+def save_model(parameters: Parameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
     """Write a model to a file, or to stdout."""
-    if path != "-":
-        clf.save(path, replacing)
-        return
     from bayesnb.modelfile import document
 
-    sys.stdout.buffer.write(document.to_bytes(document.Contents.of(clf))[0])
+    contents = document.Contents.of(parameters.by_name(), clf)
+    if path != "-":
+        document.write(contents, path, replacing)
+    else:
+        sys.stdout.buffer.write(document.to_bytes(contents)[0])
 
 
-def template_of(clf: BayesianNB) -> pd.DataFrame:
+def template_of(clf: Classifier) -> pd.DataFrame:
     """A table of the model's columns and their types, without a row."""
     import pandas as pd
 
     columns = {}
-    for feature in clf.classifier_.schema.features.values():
+    for feature in clf.schema.features.values():
         if feature.text is not None:
             columns[feature.source[0]] = pd.Series(dtype="object")
         for k, name in enumerate(() if feature.source else feature.columns):
@@ -62,7 +68,7 @@ def template_of(clf: BayesianNB) -> pd.DataFrame:
             flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))
             columns[name] = pd.Series(dtype="object" if text else "boolean" if flags else "float64")
         columns |= {name: pd.Series(dtype="float64") for name in feature.exposure}
-    return pd.DataFrame({name: columns[name] for name in clf.classifier_.schema.names if name in columns})
+    return pd.DataFrame({name: columns[name] for name in clf.schema.names if name in columns})
 
 
 def row_at(table: Opened, position: int) -> pd.DataFrame:
@@ -169,7 +175,7 @@ def typed(text: str, column: pd.Series, name: str) -> Any:
     return text
 
 
-def class_of(clf: BayesianNB, text: str | None, option: str) -> Any:
+def class_of(clf: Classifier, text: str | None, option: str) -> Any:
     """Find the class whose text this is."""
     if text is None:
         return None

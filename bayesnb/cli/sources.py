@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from bayesnb.data.format import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.inference.classifier import Classifier
+    from bayesnb.learning import Parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class Opened:
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
-def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
+def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """A table for a model that has learned others, which is read as they were.
 
     The model tells which columns are expected and which are left out, and which texts mean a missing cell. A file of
@@ -102,17 +103,17 @@ def opened_for(clf: BayesianNB, data: str, format: Format, target: str | None = 
     """
     text = [
         column
-        for feature in clf.classifier_.schema.features.values()
+        for feature in clf.schema.features.values()
         if feature.levels is not None and feature.cuts is None
         for column, levels in zip(feature.columns, feature.levels, strict=True)
         if levels and all(isinstance(level, str) for level in levels)
     ]
-    text += [feature.source[0] for feature in clf.classifier_.schema.features.values() if feature.text is not None]
+    text += [feature.source[0] for feature in clf.schema.features.values() if feature.text is not None]
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         text.append(target)
-    said = clf.classifier_.reading
+    said = clf.reading
     format = replace(format, text=tuple(map(str, text)), na=tuple(dict.fromkeys([*said.get("na", ()), *format.na])))
-    found = opened(data, format, names=(*clf.classifier_.schema.names, target, *others))
+    found = opened(data, format, names=(*clf.schema.names, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
     return replace(found, settings=Settings(drop=left_out))
 
@@ -186,7 +187,9 @@ class Learned:
         The table, as the user named it.
     X : DataFrame
     y : Series
-    clf : BayesianNB
+    parameters : Parameters
+        With which it was learned.
+    clf : Classifier
     remarks : tuple of Remark
         What is remarkable about the columns.
     said : str
@@ -196,7 +199,8 @@ class Learned:
     name: str
     X: pd.DataFrame
     y: pd.Series
-    clf: BayesianNB
+    parameters: Parameters
+    clf: Classifier
     remarks: tuple[Remark, ...]
     said: str = ""
 
@@ -208,11 +212,10 @@ def fitted(
 
     Where rows are weighted and ``repeat`` is true, they are repeated, so that scores count them as often as learning.
     """
-    from sklearn.utils.multiclass import unique_labels
-
+    from bayesnb import learning
     from bayesnb.data.schema import Schema
     from bayesnb.data.tables import Table
-    from bayesnb.estimator import BayesianNB
+    from bayesnb.data.targets import read_target
 
     table = opened(data, format, settings, () if target is None else (target,))
     X, y = load(table, target)
@@ -231,14 +234,14 @@ def fitted(
     if settings.m is not None:
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
-    parameters["class_prior"] = by_label(parameters["class_prior"], unique_labels(y).tolist())
-    clf = BayesianNB(random_state=seed, **parameters)
-    dependence, said = dependence_of(clf, X, y, settings)
-    clf.set_params(dependence=dependence).fit(X, y, weight)
-    return Learned(table.name, X, y, clf, tuple(remarks), said)
+    parameters["class_prior"] = by_label(parameters["class_prior"], read_target(y).classes.tolist())
+    asked = learning.Parameters(random_state=seed, **parameters)
+    dependence, said = dependence_of(asked, X, y, settings)
+    asked = replace(asked, dependence=dependence)
+    return Learned(table.name, X, y, asked, learning.fitted(asked, X, y, weight), tuple(remarks), said)
 
 
-def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[str | None, str]:
+def dependence_of(asked: Parameters, X: Any, y: Any, settings: Settings) -> tuple[str | None, str]:
     """The dependence of a model, and why it has one where that was not asked for; says so on stderr.
 
     A plug-in estimate is that of the textbooks, and columns that are yet to come have no exponents: both have none.
@@ -247,9 +250,9 @@ def dependence_of(clf: BayesianNB, X: Any, y: Any, settings: Settings) -> tuple[
 
     if settings.dependence != "auto":
         return None if settings.dependence == "none" else settings.dependence, ""
-    if clf.estimate != "predictive" or clf.columns == "grow":
+    if asked.estimate != "predictive" or asked.columns == "grow":
         return None, ""
-    found = choose_dependence(clf, X, y)
+    found = choose_dependence(asked, X, y)
     if found.refused:
         say(in_options(f"no dependence was added: {found.refused}"))
     if found.dependence is None:

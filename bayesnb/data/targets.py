@@ -145,9 +145,11 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
             codes, distinct = column.coded
             return Target.of(*held(codes, array_of(distinct)), unlabelled, column.declared)
         return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared)
-    from sklearn.utils import column_or_1d
+    if not (isinstance(y, np.ndarray) and y.ndim == 1):
+        from sklearn.utils import column_or_1d
 
-    return Target.of(*coded_array(column_or_1d(y, warn=True)), unlabelled)
+        y = column_or_1d(y, warn=True)
+    return Target.of(*coded_array(y), unlabelled)
 
 
 def array_of(labels: list[Any]) -> Array:

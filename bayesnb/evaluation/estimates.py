@@ -6,24 +6,26 @@ Start with :func:`compare_estimates`, a table, or with :func:`comparison`, which
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import Exponents
-from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
+from bayesnb.learning import Parameters
 from bayesnb.model import ESTIMATES, Estimate
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
+
+if TYPE_CHECKING:
+    from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
 """Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.004."""
@@ -185,7 +187,7 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     """
-    plain = clone(clf).set_params(estimate="predictive", dependence=None)
+    plain = Parameters.of(clf, estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
     scored = drawn(len(codes), rows, random_state)
     by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv
@@ -205,7 +207,7 @@ def comparison(
             progress.add(1)
         for name in dependence:
             try:
-                answers[name], codes = answers_of(*folds_of(clone(plain).set_params(dependence=name), X, y, by, scored))
+                answers[name], codes = answers_of(*folds_of(replace(plain, dependence=name), X, y, by, scored))
             except ValueError as error:
                 answers[name] = str(error)
             progress.add(1)
@@ -239,9 +241,9 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
     return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
 
 
-def _by_estimate(fitted: BayesianNB | Classifier, estimate: Estimate) -> Classifier:
+def _by_estimate(fitted: Classifier, estimate: Estimate) -> Classifier:
     """The fitted classifier with another estimate."""
-    return (fitted if isinstance(fitted, Classifier) else fitted.classifier_).with_estimate(estimate)
+    return fitted.with_estimate(estimate)
 
 
 def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: float) -> dict[str, Any]:

@@ -8,23 +8,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from bayesnb import learning
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
 from bayesnb.data.unseen import UnseenLevelWarning
-from bayesnb.estimator import BayesianNB
 from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.methods import FittedModel
+from bayesnb.learning import Parameters
 from bayesnb.priors import Array, Dirichlet, first
 
 type Folds = Literal["loo"] | int | None
@@ -49,28 +48,31 @@ class Fold:
 
 
 def folds_of(
-    clf: Any, X: Any, y: Any, cv: Folds | Literal["once"], scored: Array | None = None
+    clf: Any, X: Any, y: Any, cv: Folds | Literal["once"] | Array, scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
     """The folds of a table, with each row that is scored in one of them, and the true classes of these rows.
 
     Parameters
     ----------
     clf, X, y, cv
-        As in :func:`bayesnb.evaluate`; ``cv="once"`` learns once, from the rows that are not scored.
+        As in :func:`bayesnb.evaluate`, or the parameters of an estimator; ``cv="once"`` learns once, from the rows that
+        are not scored, and an array (row,) names the fold of each row.
     scored : int array, optional
         Sorted positions of the rows that are scored; by default all.
     """
-    if not hasattr(clf, "predict_proba"):
+    ours = isinstance(clf, FittedModel | Parameters)
+    if not ours and not hasattr(clf, "predict_proba"):
         raise TypeError(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
-    ours = isinstance(clf, BayesianNB | Classifier)
     if isinstance(X, Mapping) and not ours:
         X = pd.DataFrame(X)
-    target = true_classes(clf, y, Table.of(X).n_rows if ours else _num_samples(X))
+    target = true_classes(clf, y, Table.of(X).n_rows if ours else _length(X))
     if cv is None:
         if not isinstance(clf, Classifier):
+            from sklearn.utils.validation import check_is_fitted
+
             check_is_fitted(clf)
         return [Fold(clf, slice(None), lambda fitted: log_joint_of(fitted, X))], target
     if isinstance(clf, Classifier):
@@ -93,16 +95,21 @@ def folds_of(
         # Refuse an estimate that has no leave-one-out before a feature is sampled, which takes long.
         model = Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet())
         model.require_left_out(clf.estimate)
-        fitted = clone(clf).fit(X, y).classifier_
+        fitted = learning.fitted(clf, X, y)
         if scored is not None:
             X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
-    X = Table.of(X) if ours else X
+    if ours:
+        X, learned = Table.of(X), partial(learning.fitted, clf)
+    else:
+        from sklearn.base import clone
+
+        learned = lambda X, y: clone(clf).fit(X, y)  # noqa: E731
     scored = np.arange(len(codes)) if scored is None else scored
     # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
     return [
         Fold(
-            clone(clf).fit(rows_at(X, train), y[train]),
+            learned(rows_at(X, train), y[train]),
             np.searchsorted(scored, test),
             lambda fitted, test=test: log_joint_of(fitted, rows_at(X, test)),
         )
@@ -127,8 +134,8 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
     """The labels of ``n`` rows; a missing one is an error."""
     if y is None:
         raise ValueError("Expected y, the true class of each row; got None")
-    if _num_samples(y) != n:
-        raise ValueError(f"X has {n} rows and y has {_num_samples(y)}")
+    if (found := _length(y)) != n:
+        raise ValueError(f"X has {n} rows and y has {found}")
     if n == 0:
         raise ValueError("Expected at least one row to score; got a table of none")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
@@ -136,9 +143,22 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
     return target
 
 
+def _length(rows: Any) -> int:
+    """The number of rows of a table or of labels."""
+    if isinstance(rows, np.ndarray | pd.Series):
+        return len(rows)
+    from sklearn.utils.validation import _num_samples
+
+    return _num_samples(rows)
+
+
 def rows_at(X: Any, rows: Array) -> Any:
     """The rows at these positions, in their order."""
-    return X.rows(np.isin(np.arange(X.n_rows), rows)) if isinstance(X, Table) else _safe_indexing(X, rows)
+    if isinstance(X, Table):
+        return X.rows(np.isin(np.arange(X.n_rows), rows))
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
 
 
 def log_joint_of(clf: Any, X: Any) -> Array:
@@ -167,6 +187,10 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Positions of the rows to learn from and of those to score, sorted, fold by fold."""
     codes = target.codes
+    if isinstance(cv, np.ndarray):
+        for fold in np.unique(cv):
+            yield np.flatnonzero(cv != fold), np.flatnonzero(cv == fold)
+        return
     if cv == "once":
         train = np.delete(np.arange(len(codes)), scored)
         if len(gone := np.setdiff1d(codes, codes[train])):
@@ -185,6 +209,8 @@ def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Arra
             f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
             "Leave-one-out has no such limit"
         )
+    from sklearn.model_selection import StratifiedKFold
+
     for train, test in StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes):
         if len(test := np.intersect1d(test, scored, assume_unique=True)):
             yield train, test

@@ -88,11 +88,10 @@ class Contents:
     version: str = ""
 
     @classmethod
-    def of(cls, clf: Any) -> Contents:
-        """Collect what the file of a fitted :class:`bayesnb.BayesianNB` holds."""
-        learned = clf.classifier_
+    def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
+        """Collect what the file of a classifier holds, which was learned with these parameters."""
         return cls(
-            clf.get_params(deep=False),
+            configuration,
             learned.schema,
             learned.statistics,
             learned.classes,

@@ -134,5 +134,5 @@ def doubts(clf: BayesianNB, X: Any, y: Any, advice: str | None) -> tuple[pd.Data
     """The labels to doubt, judged with the dependence that an audit advises, and its name if the model has not it."""
     from bayesnb.learning import as_advised
 
-    judge = as_advised(clf, advice, X, y)
+    judge = as_advised(clf.classifier_, advice, X, y)
     return checks.suspicious_labels(judge, X, y), None if judge is clf.classifier_ else advice

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
-from sklearn.base import clone
 
+from bayesnb import learning
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.evaluation import rows_at
 from bayesnb.report.parts import Findings, Grid, Part, Section, one_line, with_error
@@ -131,8 +131,8 @@ def evidence(clf: BayesianNB, table: Table) -> Section:
         f"they make log p(data) = {found.joint:.6g}."
     )
     try:
-        one = clone(clf).set_params(class_prior=None, estimate="predictive")
-        pooled = one.fit(table, np.zeros(table.n_rows, int)).classifier_.log_evidence().features
+        asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive")
+        pooled = learning.fitted(asked, table, np.zeros(table.n_rows, int)).log_evidence().features
     except ValueError:
         # A prior that is given by class has no counterpart for one class.
         pooled = None

@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import checks
 from bayesnb.__about__ import __version__
@@ -20,7 +19,6 @@ from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.data.writers import replacing
-from bayesnb.estimator import BayesianNB
 from bayesnb.evaluation import comparison
 from bayesnb.evaluation.estimates import MOST_SCORED
 from bayesnb.inference.draws import probability_of_interval
@@ -30,6 +28,9 @@ from bayesnb.report import audit, columns, scores
 from bayesnb.report import rows as of_rows
 from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
 from bayesnb.report.writer import MARK, page_as
+
+if TYPE_CHECKING:
+    from bayesnb.estimator import BayesianNB
 
 LOOK = "What to look at"
 MADE = "How this page was made"
@@ -103,6 +104,8 @@ def report(
             raise ValueError(f"Expected {name} to be one of {list(known)}; got {value!r}")
     if not isinstance(explain, int | np.integer) or explain < 0:
         raise ValueError(f"Expected explain to be an integer of 0 or more; got {explain!r}")
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(clf)
     table = Table.of(X)
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)

@@ -1,5 +1,6 @@
 """Every error and warning of the package that says more than its class of Python does."""
 
+from bayesnb.data.encoded import EncodedColumnsWarning
 from bayesnb.data.identifiers import IdentifierWarning
 from bayesnb.data.unseen import UnseenLevelWarning
 from bayesnb.inference.far_rows import FarRowError
@@ -12,6 +13,7 @@ from bayesnb.sampling.agreement import ConvergenceError
 __all__ = [
     "BoundaryError",
     "ConvergenceError",
+    "EncodedColumnsWarning",
     "FarRowError",
     "IdentifierWarning",
     "ImpossibleRowError",

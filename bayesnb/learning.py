@@ -15,6 +15,7 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
+from bayesnb.data.encoded import warn_of_encoders
 from bayesnb.data.identifiers import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
@@ -64,9 +65,13 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     -----
     IdentifierWarning
         If a column of text has a level of its own in nearly every row.
+    EncodedColumnsWarning
+        If columns look as if an encoder or a scaler had made them.
     """
     learned = _of_table(settings, X, y, sample_weight)
     warn_of_identifiers(learned.schema, learned.statistics)
+    if not engines.streams(X):
+        warn_of_encoders(X, learned.schema, learned.statistics)
     return learned
 
 

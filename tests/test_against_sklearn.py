@@ -32,6 +32,7 @@ from sklearn.preprocessing import Binarizer, StandardScaler
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gaussian, Multinomial, datasets
+from bayesnb.errors import EncodedColumnsWarning
 
 IRIS, WINE, DIGITS = (load(return_X_y=True) for load in (load_iris, load_wine, load_digits))
 ALPHAS = [0.01, 3.0]
@@ -283,7 +284,8 @@ def test_a_column_transformer_passes_names_and_types_on():
     scaled = ColumnTransformer(
         [("scaled", StandardScaler(), numbers)], remainder="passthrough", verbose_feature_names_out=False
     )
-    pipe = make_pipeline(scaled.set_output(transform="pandas"), BayesianNB()).fit(X, y)
+    with pytest.warns(EncodedColumnsWarning, match=r"4 columns \('bill_length_mm', .* have mean 0 and variance 1"):
+        pipe = make_pipeline(scaled.set_output(transform="pandas"), BayesianNB()).fit(X, y)
     clf = pipe[-1]
     assert clf.feature_names_in_.tolist() == [*numbers, "island", "sex", "year"]
     assert clf.describe()["family"].to_dict() == dict.fromkeys([*numbers, "year"], "Gaussian") | {

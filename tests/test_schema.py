@@ -27,6 +27,7 @@ from bayesnb import (
     Poisson,
     datasets,
 )
+from bayesnb.errors import EncodedColumnsWarning
 from bayesnb.priors import UNSEEN
 
 type Columns = Mapping[str, Sequence[Any]]
@@ -218,6 +219,32 @@ def test_a_missing_cell_leaves_a_column_of_an_array_bernoulli_and_a_column_witho
 
 def test_a_column_of_floats_that_holds_0_alone_is_gaussian() -> None:
     assert families(BayesianNB().fit(np.zeros((3, 2)), [0, 1, 1])) == {"x": "Gaussian"}
+
+
+def test_fractions_of_any_row_say_that_an_array_is_no_table_of_counts() -> None:
+    x = np.tile([[0.0, 1.0], [1.0, 2.0], [1.0, 3.0], [0.0, 5.0]], (2000, 1))
+    y = np.tile([0, 1], 4000)
+    assert families(BayesianNB().fit(x, y)) == {"x": "Gaussian"}
+    x[-1, 1] = 0.5
+    assert families(BayesianNB().fit(x, y)) == {"x": "Gaussian", "flags": "Bernoulli"}
+
+
+@pytest.mark.parametrize("wrap", [lambda frame: frame, lambda frame: frame.to_numpy(float)], ids=["frame", "array"])
+def test_one_hot_columns_are_noticed_once(wrap: Any) -> None:
+    X, y = datasets.penguins()
+    X = X[["bill_length_mm", "island", "sex"]].dropna()
+    y = y[X.index]
+    hot = pd.get_dummies(X, dtype=float).assign(heavy=np.arange(len(X)) % 2)
+    with pytest.warns(EncodedColumnsWarning) as said:
+        BayesianNB().fit(wrap(hot), y)
+    assert len(said) == 1
+    first = "'island_Biscoe', 'island_Dream', 'island_Torgersen'" if hot is wrap(hot) else "'x1', 'x2', 'x3'"
+    assert f"of the columns {first} (and of 1 more groups of columns) exactly one is 1 in each row" in str(
+        said[0].message
+    )
+    for quiet in (hot.drop(columns=["island_Dream", "sex_male"]), hot[:9]):
+        BayesianNB().fit(wrap(quiet), y[: len(quiet)])
+    BayesianNB(Bernoulli()).fit(wrap(hot.drop(columns="bill_length_mm")), y)
 
 
 def test_columns_of_an_encoder_in_front_are_read_as_those_of_its_table() -> None:

@@ -31,6 +31,7 @@ from bayesnb.families.columns import BAG, LEVELS, united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
+from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Beta, Dirichlet
 from bayesnb.wording import meant
@@ -38,9 +39,6 @@ from bayesnb.wording import meant
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
 ZERO_ONE = " of 0 and 1"
-
-HEAD = 1000
-"""So many rows of an array say whether its numbers have fractions."""
 
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
@@ -171,7 +169,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
         if table.source.dtype == bool:
             return {"x": (families.of("boolean", rest), rest, how)}
         binary = zeros_and_ones(table.source)
-        if not binary.all() and not _has_fractions(table.source[:HEAD]):
+        if binary.any() and not binary.all() and not _has_fractions(table.source):
             # Among whole numbers, a column of 0 and 1 may be a count that is larger in other rows.
             return {"x": (families.of("number", rest), rest, how)}
         flags = tuple(name for name in rest if binary[table.place[name]])
@@ -189,8 +187,9 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
 
 
 def _has_fractions(x: Array) -> bool:
-    """Whether some number of an array is not a whole number."""
-    return x.dtype.kind == "f" and bool(((x != np.floor(x)) & ~np.isnan(x)).any())
+    """Whether some number of an array is not a whole number; the first rows that have one are the last looked at."""
+    parts = slices(len(x), max(1, CELLS // x.shape[1])) if x.dtype.kind == "f" else ()
+    return any(bool(((x[rows] != np.floor(x[rows])) & ~np.isnan(x[rows])).any()) for rows in parts)
 
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:

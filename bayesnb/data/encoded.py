@@ -68,10 +68,10 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     if statistics.rows.sum() > FEW:
         groups = [run for run in _runs(names, np.concatenate(means, 1)[statistics.rows > 0]) if _one_hot(X, run)]
         if groups:
-            others = f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
+            first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
             said.append(
-                f"of the columns {_shown(groups[0])} exactly one is 1 in each row{others}, as if an encoder had made them "
-                "of one column, and its evidence counts several times"
+                f"of the columns {first} exactly one is 1 in each row{others}, as if an encoder had made them of one "
+                "column, and its evidence counts several times"
             )
         if scaled:
             said.append(

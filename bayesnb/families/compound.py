@@ -436,8 +436,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         """Add x ~ p(x | θ[y]) to the open model, every row an observation."""
-        titles = iter((f"{name} is 0", name))
-        self.joined_rows(lambda part, own, seen: part.pymc_rows(next(titles), own, seen, y) or 0, theta, x)
+        for title, (part, own), seen in zip((f"{name} is 0", name), self.each(theta), self.seen_by(x), strict=True):
+            part.pymc_rows(title, own, seen, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         """log p(x | θ) as a (row, class) tensor."""

@@ -22,6 +22,14 @@ from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels, Membership
 from bayesnb.statistics.statistic import Statistic
 
+READABLE = {
+    "log_theta": ("probability", np.exp),
+    "log_rate": ("rate", np.exp),
+    "mu": ("mean", np.asarray),
+    "tau": ("sd", lambda tau: 1 / np.sqrt(tau)),
+}
+"""What parameters are in the terms of the data, and how it follows from them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Family[P: Belief, S: Statistic](ABC):
@@ -190,15 +198,9 @@ class Family[P: Belief, S: Statistic](ABC):
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means."""
-        names = {"log_theta": "probability", "log_rate": "rate", "mu": "mean", "tau": "sd"}
-        return {
-            names.get(key, key): np.exp(value)
-            if key.startswith("log_")
-            else 1 / np.sqrt(value)
-            if key == "tau"
-            else value
-            for key, value in theta.items()
-        }
+        # What is beyond the first float of a location is not shown.
+        named = {key: READABLE.get(key, (key, np.asarray)) for key in theta if key != "low"}
+        return {name: of(theta[key]) for key, (name, of) in named.items()}
 
     @property
     def learns_prior(self) -> bool:

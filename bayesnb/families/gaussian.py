@@ -152,10 +152,6 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
     def root_precision(self, theta: Theta) -> Array:
         """1 / the standard deviation of a row within a class."""
 
-    @abstractmethod
-    def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in the terms of the data by name, (class, column)."""
-
     def statistic(self, x: Column, members: Membership) -> Moments:
         return moments(self.read(x)[0], members)
 
@@ -263,9 +259,6 @@ class Gaussian(OfUnknownVariance):
         added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
         return replace(full, b=full.b + added * s.n / 2)
 
-    def readable(self, theta: Theta) -> dict[str, Array]:
-        return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
-
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
         if not np.allclose(tau, tau[:1], rtol=1e-12):
@@ -335,9 +328,6 @@ class GaussianKnownVariance(OfNormals[Normal]):
         total = log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one * kept))
         total += (~np.isnan(x)) @ np.log(kept).T
         return total[np.arange(len(x)), labels.codes]
-
-    def readable(self, theta: Theta) -> dict[str, Array]:
-        return {"mean": theta["mu"]}
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, one = theta["mu"], self._row_variance(theta["mu"].shape[-1])

@@ -163,7 +163,16 @@ class Poisson(Conjugate[Gamma, Events]):
     support = COUNTS
 
     def statistic(self, x: Array | Exposed, members: Membership) -> Events:
-        return Events.of(self.pooled(x, members))
+        small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
+        if small is None or small[1] >= FEW:
+            return Events.of(self.pooled(x, members))
+        # Σ k ln(e r) - e r - ln k! at the rate r of the class. Sums of small counts have digits enough for it.
+        seen, (codes, top) = ~x.missing(), small
+        counts, exposure = (np.where(seen, v, 0.0) for v in (x.counts, x.exposure[:, None]))
+        log_e = np.log(np.where(np.isnan(x.exposure), 1.0, x.exposure))[:, None]
+        cells = counts * log_e - np.where(seen, gammaln(np.arange(top + 2.0) + 1)[codes], 0.0)
+        events, whole = members.totals(counts), members.totals(exposure)
+        return Events(whole, events, members.totals(seen), members.totals(cells) + Gamma.peak(events, whole))
 
     def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
         return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
@@ -173,11 +182,7 @@ class Poisson(Conjugate[Gamma, Events]):
 
     def said(self, x: Array | Exposed) -> Added:
         counts, exposure = (v[:, None] for v in counts_and_exposure(x))
-        small = whole_numbers(counts[:, 0])
-        if small is None or small[1] >= FEW:
-            return (counts, exposure), log_peak(counts)
-        # Code -1, of a missing count, reads the last number, which is not used.
-        return (counts, exposure), log_peak(np.arange(small[1] + 2.0))[small[0][:, None]]
+        return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
         """Small counts with an exposure e, by a look-up of what depends on the count k alone.

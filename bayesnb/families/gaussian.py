@@ -172,6 +172,10 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     conjugate = NormalGamma
 
+    @abstractmethod
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        """θ in the terms of the data by name, (class, column)."""
+
     def root_precision(self, theta: Theta) -> Array:
         return np.sqrt(theta["tau"])
 
@@ -258,6 +262,9 @@ class Gaussian(OfUnknownVariance):
         _, _, variance = s.of_columns()
         added = self.var_smoothing * np.max(variance[np.isfinite(variance)], initial=0.0)
         return replace(full, b=full.b + added * s.n / 2)
+
+    def readable(self, theta: Theta) -> dict[str, Array]:
+        return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))

@@ -316,7 +316,7 @@ def _carried(
 
 def _counted(held: Dependence, learned: Classifier, rows: Rows) -> DependenceStatistics:
     """What rows say beside the statistics of their columns."""
-    return held.counted(learned.posterior, *learned.encoded(rows))
+    return held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
 
 
 def _places(classes: Array, among: Array) -> list[int]:

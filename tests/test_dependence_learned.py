@@ -109,7 +109,8 @@ def test_one_exponent_for_the_model_is_a_tempered_likelihood():
     features, data, labels = encoded()
     posterior = fitted(features, data, labels)
     found = learn(posterior, data, labels, Exponents(by="model", shapes=False))
-    (w,), b = found.exponents.exponents[0], found.exponents.offsets
+    v = found.exponents.layout.exponents(found.exponents.posterior.mode)
+    (w, _), b = v[0], v[:, -1]
     joint = np.log(posterior.label.mean()) + b + w * posterior.log_predictive_features(data, 120)
     assert_allclose(
         found.log_proba(posterior, data, 120, point="mode"), joint - logsumexp(joint, axis=1, keepdims=True), atol=1e-9

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 from operator import add
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
-from bayesnb.dependence.pairs import Axis, PairCounts, every_pair, log_bayes_factors, selected
+from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
@@ -386,7 +387,7 @@ def searched(grid: Grid) -> list[tuple[int, int]]:
             "are searched for pairs; name those that may depend on each other, pairs=((first, second), ...), or use "
             'dependence="weighted"'
         )
-    return every_pair(len(grid))
+    return list(combinations(range(len(grid)), 2))
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:

@@ -69,10 +69,6 @@ class Dependence:
 
     # Learning
 
-    def counted(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
-        """What other rows say, counted on the same cells."""
-        return self.statistics.cells.statistics(posterior, data, labels)
-
     def after(self, statistics: DependenceStatistics) -> Dependence:
         """What is believed after other statistics; the exponents are held, and older than the statistics."""
         return replace(self, terms=TermSet(statistics), older=True)

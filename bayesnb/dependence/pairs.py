@@ -8,9 +8,9 @@ term of one pair. :class:`ShapeTerm` is that of the shape of one column.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import gammaln
@@ -79,34 +79,14 @@ class PairCounts(Statistic):
         counts = sums.pairs(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
         return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
 
-    def __add__(self, other: PairCounts) -> PairCounts:
-        if self.pairs != other.pairs or self.sizes != other.sizes:
-            raise ValueError("Expected counts of the same pairs of the same cells; learn the pairs again on all rows")
-        return PairCounts(self.counts + other.counts, self.pairs, self.sizes)
-
     def seen(self) -> Array:
         return np.stack([each.sum((1, 2)) for each in self.each()], axis=1) if self.pairs else self.counts[:, :0]
 
-    def each(self) -> Iterator[Array]:
+    def each(self) -> list[Array]:
         """The counts of each pair, (class, cell of the first column, cell of the second)."""
-        start = 0
-        for i, j in self.pairs:
-            shape = self.sizes[i], self.sizes[j]
-            stop = start + shape[0] * shape[1]
-            yield self.counts[:, start:stop].reshape(-1, *shape)
-            start = stop
-
-    def only(self, chosen: Sequence[int]) -> PairCounts:
-        """Some of the pairs, by their positions."""
-        parts = list(self.each())
-        kept = [parts[k].reshape(len(self.counts), -1) for k in chosen]
-        counts = np.concatenate([self.counts[:, :0], *kept], axis=1)
-        return PairCounts(counts, tuple(self.pairs[k] for k in chosen), self.sizes)
-
-
-def every_pair(columns: int) -> list[tuple[int, int]]:
-    """All pairs of so many columns."""
-    return list(combinations(range(columns), 2))
+        shapes = [(self.sizes[i], self.sizes[j]) for i, j in self.pairs]
+        parts = np.split(self.counts, np.cumsum([a * b for a, b in shapes], dtype=int), axis=1)
+        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=False)]
 
 
 ROWS_OF_PRIOR = 4.0

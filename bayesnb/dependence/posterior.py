@@ -508,16 +508,6 @@ class LearnedExponents:
         posterior = Laplace(mode, factor, self.posterior.log_evidence)
         return replace(self, layout=layout, posterior=posterior, points=points)
 
-    @property
-    def exponents(self) -> Array:
-        """The posterior mode of the exponents, (class, term)."""
-        return self.layout.exponents(self.posterior.mode)[:, : self.layout.terms]
-
-    @property
-    def offsets(self) -> Array:
-        """The posterior mode of the classes' offsets, (class,), in nats."""
-        return self.layout.exponents(self.posterior.mode)[:, -1]
-
     def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
         """log p(c | x) as (row, class), averaged over the draws of the exponents.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -164,8 +163,7 @@ def sample_posterior(
     start = time.perf_counter()
     groups = drawing.exact(classifier.posterior, rng, (chains, draws))
     wanted = _wanted(classifier, include, X is not None, "prior" in groups)
-    origin = trees.Origin(sampler, seed, start)
-    others: dict[str, Any] = {"sample_stats": drawing.no_divergences(chains, draws)}
+    sampled, others = None, {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
         conjugate = classifier.posterior.conjugate_part()
         model = summed_out(classifier, X, y, apart=False)
@@ -173,14 +171,13 @@ def sample_posterior(
         # The others are of sampled features, which have the draws of their own chains.
         groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset
-        origin = replace(origin, **nuts.library_of(sampled))
     elif sampler == "gibbs":
         rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
         blocks = layout.blocks(classifier.posterior)
         groups["posterior"] = layout.variables(drawn.parameters, blocks)
         found = drawn.datasets(classifier.posterior.labels, rows.place)
         others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
-    attributes = origin.attributes()
+    attributes = trees.attributes_of(sampler, seed, start, sampled)
     if "log_prior" in wanted:
         groups["log_prior"] = drawing.log_prior(groups["posterior"], classifier.posterior)
     described = None if X is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
@@ -278,7 +275,7 @@ def sampled_exponents(
     from bayesnb.chains import Convergence, run_nuts
     from bayesnb.dependence import program
     from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import nuts, trees
+    from bayesnb.sampling import trees
 
     rows = second_stage(classifier, *rows_of)
     if sampler not in ("exact", "nuts"):
@@ -291,12 +288,11 @@ def sampled_exponents(
     place = np.arange(len(rows.codes)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
     seed = classifier.seed if random_seed is None else random_seed
     rng = np.random.default_rng(seed)
-    origin = trees.Origin("laplace" if sampler == "exact" else sampler, seed, time.perf_counter())
-    stats = drawing.no_divergences(chains, draws)
+    start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
     if sampler == "nuts":
         settings = {"random_seed": int(rng.integers(2**31)), **arguments}
         sampled = run_nuts(program.pymc_model(rows, learned), draws, chains, **settings)
-        stats, origin = sampled["sample_stats"].dataset, replace(origin, **nuts.library_of(sampled))
+        stats = sampled["sample_stats"].dataset
         drawn = {name: v.to_numpy() for name, v in sampled["posterior"].data_vars.items()}
         points = program.parameters_of({name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()})
     else:
@@ -307,7 +303,8 @@ def sampled_exponents(
         "row": place,
     }
     points = points.reshape(chains, draws, -1)
-    tree = exponent_tree(points, learned, rows, names, wanted, rng, origin.attributes())
+    attributes = trees.attributes_of("laplace" if sampler == "exact" else sampler, seed, start, sampled)
+    tree = exponent_tree(points, learned, rows, names, wanted, rng, attributes)
     tree["sample_stats"] = DataTree(stats)
     if sampler == "nuts" and not (convergence := Convergence.of(tree)).converged:
         warn(f"NUTS did not converge: {convergence}")

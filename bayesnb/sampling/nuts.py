@@ -79,15 +79,6 @@ def sample(
     return layout.from_variables(values, blocks, posterior), tree
 
 
-def library_of(sampled: DataTree) -> dict[str, str]:
-    """The name and version of the library that drew a tree, as far as it says so."""
-    attributes = {**sampled.attrs, **sampled["posterior"].attrs}
-    return {
-        "library": str(attributes.get("inference_library", "pymc")),
-        "version": str(attributes.get("inference_library_version", "")),
-    }
-
-
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
     """The starting values of the free variables, with probabilities of exactly 0 or 1 moved inside by 1e-12."""
     moved = {}

@@ -57,9 +57,8 @@ class RowsOfTree:
     place: Array
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where draws come from: the attributes of a tree.
+def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
+    """How a tree was drawn, as PyMC names it; a seed that is no number is written as text, and none is left out.
 
     Parameters
     ----------
@@ -67,29 +66,17 @@ class Origin:
     seed : seed
     start : float
         When sampling began, by ``time.perf_counter``.
-    library, version : str
-        What drew them.
+    sampled : DataTree, optional
+        What another library drew, which says its name and version.
     """
-
-    sampler: str
-    seed: Any
-    start: float
-    library: str = "bayesnb"
-    version: str = __version__
-
-    def attributes(self) -> dict[str, Any]:
-        """As PyMC names them; a seed that is no number is written as text, and none is left out."""
-        found = {
-            "modeling_interface": "bayesnb",
-            "modeling_interface_version": __version__,
-            "inference_library": self.library,
-            "inference_library_version": self.version,
-            "sampler": self.sampler,
-            "sampling_time": time.perf_counter() - self.start,
-        }
-        if self.seed is not None:
-            found["seed"] = int(self.seed) if isinstance(self.seed, int | np.integer) else str(self.seed)
-        return found
+    said = {"inference_library": "bayesnb", "inference_library_version": __version__}
+    if sampled is not None:
+        own = {**sampled.attrs, **sampled["posterior"].attrs}
+        said = {name: str(own.get(name, other)) for name, other in zip(said, ("pymc", ""), strict=True)}
+    found = {"modeling_interface": "bayesnb", "modeling_interface_version": __version__, **said}
+    found |= {"sampler": sampler, "sampling_time": time.perf_counter() - start}
+    number = isinstance(seed, int | np.integer)
+    return found if seed is None else found | {"seed": int(seed) if number else str(seed)}
 
 
 def build(

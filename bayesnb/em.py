@@ -6,7 +6,6 @@ that it increased. The same model in PyMC, with the labels summed out, is ``samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -14,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
-from bayesnb.priors import Array, Prior
+from bayesnb.priors import Array, Prior, Theta
 from bayesnb.statistics.membership import Responsibilities
 
 type Point = Literal["mode", "mean"]
@@ -224,30 +223,27 @@ def _climb(
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
     """log p(θ) + log p(D | θ), where D are the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
-    # Not exp(log π): probabilities that are fixed have a density only at themselves, to the last bit.
-    rows, pi = believed.statistics.rows, believed.label.mode() if at == "mode" else believed.label.mean()
-    total = _density(believed.label, (pi,), at) + _normalizers(believed.label_prior, believed.label)
-    total += believed.label.log_base(rows)
+    label = believed.label
+    total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
+    total += label.log_base(believed.statistics.rows)
     for name, family in believed.model.features.items():
         prior, s = believed.prior[name], believed.statistics.features[name]
-        # Canonical: the density of all outcomes of a discrete family, in which 1 - θ keeps its digits.
-        posterior = believed.features[name].canonical()
-        point = posterior.point(theta.features[name])
-        total += _density(posterior, point, at)
+        posterior = believed.features[name]
+        total += _density(posterior, theta.features[name], at)
         evidence = family.log_evidence(prior, s) if prior.proper().all() else np.array(-np.inf)
         if np.isfinite(evidence).all():
             total += float(evidence.sum())
         else:
             # An improper prior has no evidence, and a level of concentration 0 that was counted makes it -infinity. The
             # integral of the likelihood differs from it by a constant.
-            total += _normalizers(prior.canonical(), posterior) + float(family.log_base(s).sum())
+            total += _normalizers(prior, posterior) + float(family.log_base(s).sum())
     return total
 
 
-def _density(posterior: Prior, theta: Sequence[Array], at: Point) -> float:
+def _density(posterior: Prior, theta: Theta, at: Point) -> float:
     """log p(θ | D) of one factor, on the scale on which ``at`` is its mode."""
-    density = float(np.sum(posterior.log_prob(*theta)))
-    return density + float(np.sum(posterior.log_jacobian(*theta))) if at == "mean" else density
+    density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
+    return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:

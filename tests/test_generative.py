@@ -32,7 +32,7 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
-from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma
+from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, OneOf
 from bayesnb.sampling import draws, layout, pymc_model, trees
 from bayesnb.statistics.membership import Labels
 
@@ -92,9 +92,9 @@ class Written:
         rows = np.arange(len(self.labels)), self.labels.codes
         found = []
         for theta in points:
-            log_prior = np.sum(self.posterior.label_prior.log_prob(np.exp(theta.log_pi)))
+            log_prior = np.sum(self.posterior.label_prior.log_prob_of_each({"log_theta": theta.log_pi}))
             for name, prior in self.posterior.prior.items():
-                log_prior += prior.log_prob(*prior.point(theta.features[name])).sum()
+                log_prior += sum(each.sum() for each in prior.log_prob_of_each(theta.features[name]))
             log_likelihood = theta.log_joint(self.data, len(self.labels))[rows]
             found.append(log_prior + (self.labels.weight * log_likelihood).sum())
         return np.array(found)
@@ -152,12 +152,8 @@ class OneByOne:
 
     def log_priors(self) -> np.ndarray:
         """log p(choice, θ) as (choice, class, column)."""
-        theta, found = self.theta.features["f"], []
-        for one in np.eye(theta[self.key].shape[-1]):
-            with np.errstate(divide="ignore"):
-                chosen = np.broadcast_to(np.log(one), theta[self.key].shape)
-            found.append(self.prior.log_prob(*self.prior.point(dict(theta) | {self.key: chosen})))
-        return np.stack(found)
+        choice = next(belief for belief in (self.prior, *self.prior.parts) if isinstance(belief, OneOf))
+        return np.moveaxis(choice.log_weight, -1, 0) + sum(self.prior.log_prob_of_each(self.theta.features["f"]))
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows"])

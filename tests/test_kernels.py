@@ -23,7 +23,6 @@ from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance
 from bayesnb.families.multinomial import Bag
-from bayesnb.families.trials import Coded
 from bayesnb.kernels import blocks, reading, sparse_rows
 from bayesnb.priors import Dirichlet, log_rising
 from bayesnb.statistics.membership import Labels
@@ -140,63 +139,40 @@ def test_the_number_of_threads_follows_numba_and_threadpoolctl():
             assert blocks.threads() == 1
 
 
-def test_results_are_joined_in_the_order_of_the_blocks_and_a_worker_starts_no_threads():
-    parts = [slice(k, k + 1) for k in range(20)]
-    with threads(2):
-        assert list(blocks.each(lambda cut: (cut.start, blocks.threads()), parts)) == [(k, 1) for k in range(20)]
-
-
-@pytest.mark.parametrize("n", [0, 1, 64, 65, 100_000])
-def test_blocks_cover_every_row_once(n):
-    every = np.arange(n)
-    for columns in (1, 1000, 10**6):
-        assert_array_equal(np.concatenate([every[cut] for cut in blocks.cuts(n, columns)]), every)
-
-
 # Accuracy
 
 
-def test_moments_stay_exact_if_the_first_value_is_far_from_the_others(compiled):
+@pytest.mark.parametrize("late", [0, 3000], ids=["a far first value", "values in late rows only"])
+def test_moments_of_a_large_table_are_exact(late, compiled):
     compiled()
-    rng = default_rng(0)
-    x = rng.normal(size=(5000, 1))
-    x[0] = 1e9
-    s, exact = Gaussian().statistic(x, Labels.of(np.zeros(5000, int))), np.longdouble(x[:, 0])
-    assert s.n[0, 0] == 5000
-    assert_allclose(s.scatter[0, 0], float(((exact - exact.mean()) ** 2).sum()), rtol=1e-14)
-    assert_allclose(s.mean[0, 0] + s.low[0, 0], float(exact.mean()), rtol=1e-15)
-
-
-def test_moments_stay_exact_if_a_class_or_a_column_first_has_values_in_a_late_row(compiled):
-    compiled()
-    rng = default_rng(1)
-    x = 1e9 + rng.normal(size=(4000, 2))
-    x[:2500, 1] = np.nan
-    codes = np.repeat([0, 1], 2000)
+    x = 1e9 + default_rng(1).normal(size=(5000, 2))
+    x[0], x[:late, 1] = 0.0, np.nan
+    codes = np.repeat([0, 1], 2500)
     s = Gaussian().statistic(x, Labels.of(codes))
-    for c in (0, 1):
-        for j in (0, 1):
-            own = np.longdouble(x[codes == c, j])
-            own = own[~np.isnan(own)]
-            assert s.n[c, j] == len(own)
-            if len(own):
-                assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
+    for c, j in np.ndindex(2, 2):
+        own = np.longdouble(x[codes == c, j])
+        own = own[~np.isnan(own)]
+        assert s.n[c, j] == len(own)
+        if len(own):
+            assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
+            assert_allclose(s.mean[c, j] + s.low[c, j], float(own.mean()), rtol=1e-15)
 
 
-def test_products_of_columns_keep_the_digits_of_tiny_squares(compiled):
-    # With 1e15 rows behind it a cell's 1 + z² is 1 to 15 digits, and its logarithm counts 5e14 times.
-    posterior = NormalGamma(np.zeros((1, 50)), np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14))
-    x = default_rng(2).normal(size=(100, 50))
-    plain = Gaussian().log_predictive(posterior, x)
-    compiled()
-    assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
+TINY = np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14)
+HUGE = np.ones((2, 3)), np.full((2, 3), 1.5), np.array([[1.0] * 3, [1e-300] * 3])
 
 
-def test_products_of_columns_are_right_for_values_that_overflow_when_squared(compiled):
-    posterior = NormalGamma(
-        np.zeros((2, 3)), np.ones((2, 3)), np.full((2, 3), 1.5), np.array([[1.0] * 3, [1e-300] * 3])
-    )
-    x = np.array([[0.0, 1e200, -1e300], [1e-300, np.nan, 1e155], [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize(
+    ("prior", "x"),
+    [
+        # With 1e15 rows behind it a cell's 1 + z² is 1 to 15 digits, and its logarithm counts 5e14 times.
+        (TINY, default_rng(2).normal(size=(100, 50))),
+        (HUGE, np.array([[0.0, 1e200, -1e300], [1e-300, np.nan, 1e155], [1.0, 2.0, 3.0]])),
+    ],
+    ids=["tiny squares", "squares beyond all floats"],
+)
+def test_products_of_columns_keep_their_digits(prior, x, compiled):
+    posterior = NormalGamma(np.zeros(prior[0].shape), *prior)
     plain = Gaussian().log_predictive(posterior, x)
     compiled()
     assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
@@ -250,17 +226,6 @@ def test_compiled_coding_of_integers_equals_coding_them_one_by_one(name, compile
     assert_array_equal(fast.predict_proba(X), plain.predict_proba(X))
 
 
-@pytest.mark.parametrize("n_edges", [0, 1, 2, 7, 63])
-def test_compiled_intervals_are_those_of_a_search(n_edges, compiled):
-    edges, paths = np.linspace(-1, 1, n_edges), default_rng(n_edges).permutation(n_edges + 1)
-    rows = default_rng(0).normal(size=(1300, 2))
-    rows[: n_edges + 4, 1] = [*edges, np.nan, np.inf, -np.inf, -0.0]
-    compiled()
-    found = reading.intervals(rows[:, 1], edges, paths)
-    expected = paths[np.searchsorted(edges, rows[:, 1], side="right")]
-    assert_array_equal(found, np.where(np.isnan(rows[:, 1]), -1, expected))
-
-
 def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):
     X, y = np.array([[0], [1], [3]] * 7), np.tile([0, 1, 1], 7)
     ask = np.array([[2], [3], [-1], [10**6], [-(2**63)]])
@@ -268,18 +233,9 @@ def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(comp
     compiled()
     fast = [BayesianNB(Categorical(), unseen=policy).fit(X, y) for policy in ("missing", "new")]
     for clf, expected in zip(fast, plain, strict=True):
-        assert_allclose(clf.predict_proba(ask), expected, rtol=1e-13)
-    with pytest.raises(ValueError, match="column 'x0' holds 2 in row 1, which was never seen"):
-        BayesianNB(Categorical(), unseen="error").fit(X, y).predict([[1], [2]])
-
-
-def test_numbers_that_are_their_own_codes_are_not_copied(compiled):
-    compiled()
-    X = default_rng(5).integers(0, 8, (1000, 4))
-    clf = BayesianNB(Categorical()).fit(X, X[:, 0])
-    coded = clf.classifier_.schema.read(Table.of(X))[1]["x"]
-    assert isinstance(coded, Coded)
-    assert np.shares_memory(coded.codes, X)
+        assert_allclose(clf.predict_proba(np.tile(ask, (N, 1))), np.tile(expected, (N, 1)), rtol=1e-13)
+    with pytest.raises(ValueError, match=f"column 'x0' holds 2 in row {N}, which was never seen"):
+        BayesianNB(Categorical(), unseen="error").fit(X, y).predict([[1]] * N + [[2], [-5]])
 
 
 def test_a_column_of_floats_goes_in_without_a_copy():
@@ -314,17 +270,6 @@ def test_text_of_polars_and_pyarrow_keeps_its_values_when_it_is_coded(owner, kin
     assert set(values) == {"a", "b", "c"}
 
 
-def test_a_value_other_than_0_and_1_is_named_in_a_large_table_too(compiled):
-    X, y = np.tile([[0.0, 1.0]], (500, 1)), np.tile([0, 1], 250)
-    compiled()
-    BayesianNB(Bernoulli()).fit(X, y)
-    X[321, 1] = 0.5
-    with pytest.raises(ValueError, match=r"column 'x1' holds 0\.5 in row 321, where Bernoulli needs 0 or 1"):
-        BayesianNB(Bernoulli()).fit(X, y)
-    X[321, 1] = np.nan
-    assert BayesianNB(Bernoulli()).fit(X, y).classifier_.statistics.features["x"].n.sum() == 999
-
-
 def test_an_infinite_cell_of_a_large_table_is_named(compiled):
     compiled()
     X, y = np.zeros((5000, 2)), np.tile([0, 1], 2500)
@@ -350,19 +295,15 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("estimate", ["predictive", "mean", "mle"])
+@pytest.mark.parametrize("row", [0, 2001, N - 1])
 @pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in ODD.items() for value in values])
-def test_an_invalid_cell_of_a_large_table_is_refused_by_name(kind, value, estimate, compiled):
+def test_an_invalid_cell_of_a_large_table_is_refused_by_name(kind, value, row, compiled):
     family, X, y, _ = table(kind)
     compiled()
-    family = family.flat() if estimate == "mle" else family
-    clf = BayesianNB(family, estimate=estimate).fit(X, y)
-    odd = X.copy()
+    clf, odd, column = BayesianNB(family).fit(X, y), X.copy(), 3
     if sparse.issparse(X):
-        place, row = X.indptr[2001], 2001
-        odd.data[place], column = value, X.indices[place]
+        odd.data[X.indptr[row]], column = value, X.indices[X.indptr[row]]
     else:
-        row, column = 2001, 3
         odd[row, column] = value
     before = dict(vars(clf))
     for verb in (clf.fit, clf.partial_fit, clf.forget):
@@ -392,33 +333,6 @@ def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column,
         BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
 
 
-@pytest.mark.parametrize("row", [0, 100_000, -1])
-@pytest.mark.parametrize("hole", [False, True])
-def test_an_invalid_cell_is_found_in_every_block_of_a_large_table(row, hole):
-    X, y = np.tile([[0.0, 1.0], [1.0, 0.0]], (140_000, 1)), np.tile([0, 1, 0, 1], 70_000)
-    if hole:
-        X[7, 0] = np.nan
-    clf = BayesianNB(Bernoulli()).fit(X, y)
-    X[row, 0] = 2.0
-    for verb in (clf.fit, clf.partial_fit, clf.forget, lambda X, _: clf.predict_proba(X)):
-        with pytest.raises(ValueError, match=r"column 'x0' holds 2 in row .*, where Bernoulli needs 0 or 1"):
-            verb(X, y)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int64])
-@pytest.mark.parametrize("columns", [1, 10])
-@pytest.mark.parametrize("value", [1, 3, 7, -2])
-def test_a_rare_level_is_learned_by_a_small_feature_of_a_large_table(value, columns, dtype):
-    X, y = default_rng(0).integers(0, 3, (60_000, 10)).astype(dtype), np.tile([0, 1, 2], 20_000)
-    X[value == X], X[5, 0] = 0, value
-    told = {f"x{k}": Categorical() for k in range(columns)} | {f"x{k}": Gaussian() for k in range(columns, 10)}
-    clf = BayesianNB(told).fit(X, y)
-    assert set(clf.classifier_.schema.features["x0"].levels[0]) == set(X[:, 0].tolist())
-    counts = clf.classifier_.statistics.features["x0"].counts
-    assert counts.sum() == len(X)
-    assert counts[y[5], 0, clf.classifier_.schema.features["x0"].levels[0].index(value)] == 1
-
-
 def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
     rng, y = default_rng(0), np.tile([0, 1], N // 2)
     compiled()
@@ -438,23 +352,6 @@ def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
     X = 2 * rng.integers(0, 2, (N, 2))
     X[5, 0] = 1
     assert clf.partial_fit(X, y).classifier_.schema.features["x"].levels[0] == (0, 5, 2, 1)
-
-
-@pytest.mark.parametrize("unseen", [1, 2, 5, 63])
-def test_an_unseen_number_in_a_large_table_is_missing(unseen, compiled):
-    clf = BayesianNB(Categorical()).fit(np.array([[0, 0], [3, 0], [0, 3]]), [0, 1, 1])
-    expected = clf.predict_proba([[unseen, 3]])
-    compiled()
-    assert_allclose(clf.predict_proba(np.tile([[0, 0], [unseen, 3]], (N, 1)))[1::2], np.tile(expected, (N, 1)))
-
-
-def test_the_first_unseen_number_of_a_large_table_is_named_with_its_row(compiled):
-    X = np.tile([[2], [1], [0]], (N, 1))
-    clf = BayesianNB(Categorical(), unseen="error").fit(X, np.arange(len(X)) % 2)
-    X[4000], X[4001] = 7, -5
-    compiled()
-    with pytest.raises(ValueError, match="column 'x0' holds 7 in row 4000"):
-        clf.predict_proba(X)
 
 
 def test_integers_of_the_other_byte_order_are_levels_too():

@@ -42,6 +42,7 @@ from bayesnb.priors import (
     Prior,
     Theta,
 )
+from bayesnb.priors.compound import AllOf, OneOf, of_part
 from bayesnb.statistics.membership import Column, Labels, Responsibilities
 from bayesnb.statistics.statistic import Statistic
 
@@ -328,11 +329,18 @@ def numbers(belief: Prior) -> list[Array]:
     return found + [value for part in getattr(belief, "parts", ()) for value in numbers(part)]
 
 
-def on_the_way(start: Any, end: Any, share: float) -> Any:
-    """A point between two; a family of families has a point for each of its parts."""
-    if isinstance(start, tuple):
-        return tuple(on_the_way(a, b, share) for a, b in zip(start, end, strict=True))
-    return start + share * (end - start)
+def log_density(belief: Any, theta: Theta) -> Array:
+    """The log density at θ; where a family was chosen, the θ of the others have their density before the data."""
+    if isinstance(belief, AllOf):
+        return sum(log_density(part, of_part(k, theta)) for k, part in enumerate(belief.parts))
+    if not isinstance(belief, OneOf):
+        return sum(belief.log_prob_of_each(theta))
+    total = 0.0
+    for k, (part, before) in enumerate(zip(belief.parts, belief.before, strict=True)):
+        own, here = of_part(k, theta), theta["log_choice"][..., k] > -np.inf
+        chosen = belief.log_weight[..., k] + log_density(part, own)
+        total = total + np.where(here, chosen, log_density(before, own))
+    return total
 
 
 def if_chosen(draws: dict[str, Array], mean: dict[str, Array]) -> dict[str, Array]:
@@ -407,9 +415,9 @@ def test_updating_in_two_steps_equals_updating_once(t: Table):
 @law()
 def test_bayes_rule_holds_at_any_theta(t: Table):
     theta = t.family.draw(t.posterior, t.rng)
-    point, likelihood = t.posterior.point(theta), t.log_likelihood(theta)
+    likelihood = t.log_likelihood(theta)
     evidence = by_class(t.family.log_evidence(t.prior, t.s))
-    prior, posterior = (by_class(belief.log_prob(*point)) for belief in (t.prior, t.posterior))
+    prior, posterior = (by_class(log_density(belief, theta)) for belief in (t.prior, t.posterior))
     assert_same([prior + likelihood - evidence], [posterior])
 
 
@@ -556,12 +564,13 @@ def test_the_mode_is_a_maximum_or_is_refused_where_it_has_no_closed_form(crowd: 
         with pytest.raises(BoundaryError, match=r'use the mean \(estimate="mean"'):
             crowd.family.mode(crowd.posterior)
         return
-    mode = crowd.posterior.point(crowd.family.mode(crowd.posterior))
-    draws = crowd.posterior.point(crowd.family.draw(crowd.posterior, default_rng(22), (200,)))
-    highest = crowd.posterior.log_prob(*mode)
+    f, posterior = crowd.family, crowd.posterior
+    mode, draws = f.variables(f.mode(posterior)), f.variables(f.draw(posterior, default_rng(22), (200,)))
+    highest = log_density(posterior, f.mode(posterior))
     # A point between two of a simplex, or of a half-line, is one too.
     for step in (1e-3, 0.1, 1.0):
-        others = crowd.posterior.log_prob(*on_the_way(mode, draws, step))
+        between = {name: mode[name] + step * (draws[name] - mode[name]) for name in mode}
+        others = log_density(posterior, f.theta(between))
         assert (others <= highest + 1e-9).all()
         assert (others < highest).any(0).all()
 

@@ -138,57 +138,37 @@ def test_evidence_keeps_small_tables_of_real_columns_safe():
 # Around pooled frequencies
 
 
-def test_a_pooled_dirichlet_shrinks_a_class_towards_the_whole_column():
+def test_a_pooled_prior_shrinks_a_class_towards_the_whole_column():
     X, y = {"x": ["a", "a", "b", "c", "a", "b"]}, [0, 0, 0, 0, 1, 1]
     clf = BayesianNB({"x": Categorical(Dirichlet.pooled(9.0))}).fit(X, y)
     whole = np.array([3, 2, 1]) + 1
     assert_allclose(clf.posterior_.prior["x"].alpha[1, 0], 9 * whole / whole.sum())
     assert_allclose(clf.tables()["x"].loc[1], (np.array([1, 1, 0]) + whole) / 11)
-
-
-def test_a_pooled_beta_shrinks_a_class_towards_the_whole_column():
     clf = BayesianNB({"x": Bernoulli(Beta.pooled(6.0))}).fit({"x": [1, 1, 0, 0, 0]}, [0, 0, 0, 1, 1])
     assert_allclose(clf.posterior_.prior["x"].alpha, 6 * 3 / 7)
     assert_allclose(clf.tables()["x"].loc[1, 1], 6 * 3 / 7 / 8)
 
 
-@pytest.mark.parametrize("prior", [Dirichlet.learned(), Dirichlet.pooled(3.0)])
-def test_a_class_prior_has_no_column_to_learn_from(prior):
-    with pytest.raises(ValueError, match=r"class prior: .*(give a concentration|is a prior of columns)"):
-        BayesianNB(class_prior=prior).fit(NUMBERS, Y)
-
-
-def test_a_prior_that_is_learned_is_one_for_all_classes():
-    with pytest.raises(ValueError, match="a learned prior is one for all classes"):
-        Gaussian({0: NormalGamma.learned(), 1: NormalGamma()})
-
-
-def test_a_pooled_share_of_ones_is_refused_where_there_are_none():
-    with pytest.raises(ValueError, match="is a prior of columns of zeros and ones"):
-        BayesianNB(NegativeBinomial(Beta.learned())).fit(np.floor(np.abs(NUMBERS)), Y)
-
-
 # From what one knows
 
 
-@pytest.mark.parametrize("ends", [(0.2, 0.6), (0.001, 0.01), (0.4, 0.45), (0.05, 0.95)])
-def test_a_beta_has_the_interval_that_it_was_given(ends):
-    prior = Beta.from_quantiles(*ends, share=0.8)
-    assert_allclose(stats.beta(prior.alpha, prior.beta).ppf([0.1, 0.9]), ends, rtol=1e-6)
+def student(prior: NormalGamma):
+    return stats.t(2 * prior.a, prior.m, np.sqrt(prior.b * (prior.kappa + 1) / (prior.a * prior.kappa)))
 
 
-@pytest.mark.parametrize("ends", [(2.0, 5.0), (1e-3, 10.0), (900.0, 1000.0)])
-def test_a_gamma_has_the_interval_that_it_was_given(ends):
-    prior = Gamma.from_quantiles(*ends)
-    assert_allclose(stats.gamma(prior.alpha, scale=1 / prior.beta).ppf([0.05, 0.95]), ends, rtol=1e-6)
-
-
-def test_a_normal_and_a_normal_gamma_have_the_interval_that_they_were_given():
-    prior = Normal.from_quantiles(160.0, 180.0)
-    assert_allclose(stats.norm(prior.m, np.sqrt(prior.v)).ppf([0.05, 0.95]), [160, 180])
-    prior = NormalGamma.from_quantiles(155.0, 185.0, 0.9, rows=4)
-    spread = np.sqrt(prior.b * (prior.kappa + 1) / (prior.a * prior.kappa))
-    assert_allclose(stats.t(2 * prior.a, prior.m, spread).ppf([0.05, 0.95]), [155, 185])
+@pytest.mark.parametrize(
+    ("make", "of", "ends", "share"),
+    [
+        *((Beta.from_quantiles, lambda p: stats.beta(p.alpha, p.beta), ends, 0.8)
+          for ends in ((0.2, 0.6), (0.001, 0.01), (0.4, 0.45), (0.05, 0.95))),
+        *((Gamma.from_quantiles, lambda p: stats.gamma(p.alpha, scale=1 / p.beta), ends, 0.9)
+          for ends in ((2.0, 5.0), (1e-3, 10.0), (900.0, 1000.0))),
+        (Normal.from_quantiles, lambda p: stats.norm(p.m, np.sqrt(p.v)), (160.0, 180.0), 0.9),
+        (lambda *ends: NormalGamma.from_quantiles(*ends, rows=4), student, (155.0, 185.0), 0.9),
+    ],
+)  # fmt: skip
+def test_a_prior_has_the_interval_that_it_was_given(make, of, ends, share):
+    assert_allclose(of(make(*ends, share)).ppf([(1 - share) / 2, (1 + share) / 2]), ends, rtol=1e-6)
 
 
 def test_priors_from_rows_have_the_mean_of_the_rows_and_are_worth_n_of_them():
@@ -214,6 +194,18 @@ def test_priors_from_rows_have_the_mean_of_the_rows_and_are_worth_n_of_them():
         (lambda: NormalGamma.from_rows(3, [1.0, np.nan]), "one finite number or more"),
         (lambda: NormalGamma.from_rows(0, [1.0]), "the number of rows that the prior is worth"),
         (lambda: Dirichlet.from_rows(3, []), "one row or more; got none"),
+        (lambda: Gaussian({0: NormalGamma.learned(), 1: NormalGamma()}), "a learned prior is one for all classes"),
+        (
+            lambda: BayesianNB(NegativeBinomial(Beta.learned())).fit(np.floor(np.abs(NUMBERS)), Y),
+            "is a prior of columns of zeros and ones",
+        ),
+        *(
+            (
+                lambda prior=prior: BayesianNB(class_prior=prior).fit(NUMBERS, Y),
+                "class prior: .*(give a concentration|is a prior of columns)",
+            )
+            for prior in (Dirichlet.learned(), Dirichlet.pooled(3.0))
+        ),
     ],
 )
 def test_what_no_prior_can_say_is_refused(make, message):

@@ -51,7 +51,7 @@ def test_the_density_of_the_prior_is_that_of_scipy(belief):
     expected = stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision)
     expected += stats.multivariate_normal(m, np.linalg.inv(kappa * precision)).logpdf(mu)
     assert_allclose(belief.log_prob(mu[None], precision[None]), expected, rtol=1e-10)
-    of_mu, of_precision = belief.log_prob_of_each(mu[None], precision[None])
+    of_mu, of_precision = belief.log_prob_of_each(belief.theta(mu[None], precision[None]))
     assert_allclose(of_precision, stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision), rtol=1e-10)
     assert_allclose(of_mu + of_precision, expected, rtol=1e-10)
 

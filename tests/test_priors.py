@@ -8,9 +8,7 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.integrate import dblquad, quad
 
-from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Events, Poisson
 from bayesnb.families.trials import Bernoulli, BinaryCounts, Categorical, CategoryCounts
@@ -61,35 +59,22 @@ def test_laplaces_estimate_is_the_mean_under_dirichlet_1_and_the_mode_under_diri
     assert_allclose(after_ones(Beta(1, 1)).mean(), after_ones(Beta(2, 2)).mode())
 
 
-@pytest.mark.parametrize("p", [[0.5, 0.2, 0.3], {"high": 0.3, "low": 0.5, "mid": 0.2}], ids=["array", "names"])
+@pytest.mark.parametrize(
+    "p",
+    [[0.5, 0.2, 0.3], {"high": 0.3, "low": 0.5, "mid": 0.2}, np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]]), None],
+    ids=["array", "names", "by class", "uniform"],
+)
 def test_the_m_estimate_is_the_mean_under_dirichlet_m_times_p(p):
-    expected = (COUNTS + 7 * np.array([0.5, 0.2, 0.3])) / (TOTAL + 7)
-    assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), expected)
-
-
-def test_the_m_estimate_may_differ_by_class():
-    p = np.array([[0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
-    assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * p[:, None]) / (TOTAL + 7))
-
-
-def test_the_m_estimate_of_a_beta_is_the_mean_under_m_times_p():
-    expected = (COUNTS[..., 0] + 7 * 0.4) / (TOTAL[..., 0] + 7)
-    assert_allclose(after_ones(Beta.m_estimate(7, 0.4)).mean(), expected)
-
-
-def test_laplaces_estimate_is_the_m_estimate_with_one_row_per_level():
-    assert_allclose(after(Dirichlet.m_estimate(3)).mean(), after(Dirichlet.laplace()).mean())
-    assert_allclose(after_ones(Beta.m_estimate(2)).mean(), after_ones(Beta.laplace()).mean())
+    shares = [0.5, 0.2, 0.3] if isinstance(p, dict) else [1 / 3] * 3 if p is None else p
+    shares = np.broadcast_to(np.array(shares), (2, 3))
+    assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * shares[:, None]) / (TOTAL + 7))
+    assert_allclose(after_ones(Beta.m_estimate(7, 0.4)).mean(), (COUNTS[..., 0] + 7 * 0.4) / (TOTAL[..., 0] + 7))
 
 
 def test_plain_counting_is_the_mode_under_the_flat_prior():
     assert_allclose(after(Dirichlet.flat()).mode(), COUNTS / TOTAL)
     assert_allclose(after(Dirichlet(1)).mode(), COUNTS / TOTAL)
     assert_allclose(after_ones(Beta.flat()).mode(), COUNTS[..., 0] / TOTAL[..., 0])
-
-
-def test_a_level_never_seen_has_a_mode_of_exactly_zero_under_the_flat_prior():
-    assert after(Dirichlet.flat()).mode()[1, 0, 2] == 0.0
 
 
 def test_jeffreys_perks_and_bdeu_add_their_imaginary_counts():
@@ -143,11 +128,7 @@ def test_a_column_without_variance_gets_a_positive_scale(mean: float, b: float, 
     prior = NormalGamma().over(np.array([mean]), np.array([variance]), n_classes=1)
     assert_array_equal(prior.b, [[b]])
     assert prior.proper().all()
-
-
-@pytest.mark.parametrize("rate", [0.0, np.nan])
-def test_a_column_without_events_gets_a_rate_of_one(rate: float):
-    assert_array_equal(Gamma(2.0).over(np.array([rate]), n_classes=1).mean(), [[1.0]])
+    assert_array_equal(Gamma(2.0).over(np.array([variance]), n_classes=1).mean(), [[1.0]])
 
 
 WIDE, NARROW = ("a", "b", "c"), ("x", "y")
@@ -200,14 +181,8 @@ def test_a_structural_zero_has_probability_0_until_it_is_seen():
     inside = prior.log_prob(np.array([0.3, 0.0, 0.7]))
     assert_allclose(inside, smaller.log_prob(np.array([0.3, 0.7])))
     assert prior.log_prob(np.array([0.3, 0.1, 0.6])) == -np.inf
-
-
-def test_the_only_possible_level_has_probability_1():
-    assert_array_equal(Dirichlet([0.5, 0.0]).mode(), [1, 0])
-    assert_array_equal(Dirichlet([0.5, 0.0]).mean(), [1, 0])
-
-
-def test_the_mode_of_a_flat_density_is_its_centre():
+    # The only possible level has probability 1, and the mode of a flat density is its centre.
+    assert_array_equal([Dirichlet([0.5, 0.0]).mode(), Dirichlet([0.5, 0.0]).mean()], [[1, 0]] * 2)
     assert_allclose(Dirichlet([1, 1, 1, 0]).mode(), [1 / 3, 1 / 3, 1 / 3, 0])
 
 
@@ -238,23 +213,6 @@ def test_the_normal_gamma_density_is_a_gamma_times_a_normal():
     assert_allclose(NormalGamma(CENTRES, kappa, SHAPES, RATES).log_prob(near, HALF_LINE), expected)
 
 
-def test_densities_integrate_to_one():
-    beta, gamma, normal = Beta(2.5, 1.5), Gamma(3.0, 2.0), Normal(1.0, 4.0)
-    assert_allclose(quad(lambda p: np.exp(beta.log_prob(p)), 0, 1)[0], 1.0)
-    assert_allclose(quad(lambda rate: np.exp(gamma.log_prob(rate)), 0, np.inf)[0], 1.0)
-    assert_allclose(quad(lambda mu: np.exp(normal.log_prob(mu)), -np.inf, np.inf)[0], 1.0)
-    both = NormalGamma(1.0, 2.0, 3.0, 4.0)
-    volume = dblquad(lambda mu, tau: np.exp(both.log_prob(mu, tau)), 0, 12, -12, 14, epsabs=1e-7)[0]
-    assert_allclose(volume, 1.0, atol=1e-4)
-    simplex = Dirichlet([2.0, 1.5, 3.0])
-
-    def density(q: float, p: float) -> float:
-        return np.exp(simplex.log_prob(np.array([p, q, 1 - p - q])))
-
-    volume = dblquad(density, 0, 1, 0, lambda p: 1 - p, epsabs=1e-7)[0]
-    assert_allclose(volume, 1.0, atol=1e-5)
-
-
 @pytest.mark.parametrize(
     "prior",
     [
@@ -272,13 +230,9 @@ def test_draws_have_the_stated_mean(prior):
         draws, means = (draws,), (means,)
     for drawn, mean in zip(draws, means, strict=True):
         assert (np.abs(drawn.mean(0) - mean) <= 5 * drawn.std(0) / np.sqrt(len(drawn))).all()
-
-
-def test_draws_of_a_gamma_have_its_variance():
-    drawn = Gamma(SHAPES, RATES).draw(default_rng(3), (20_000,))
-    squares = (drawn - SHAPES / RATES) ** 2
-    error = squares.std(0) / np.sqrt(len(squares))
-    assert (np.abs(squares.mean(0) - SHAPES / RATES**2) <= 5 * error).all()
+    if isinstance(prior, Gamma):
+        squares = (draws[0] - means[0]) ** 2
+        assert (np.abs(squares.mean(0) - prior.variance()) <= 5 * squares.std(0) / np.sqrt(len(squares))).all()
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0, 1e8])
@@ -311,11 +265,6 @@ def test_log_rising_is_a_difference_of_log_gammas(a: float, t: float):
     assert_allclose(found, float(exact), rtol=1e-13, atol=1e-15 * max(size, 1.0))
 
 
-def test_log_rising_by_1_is_a_logarithm():
-    a = np.array([1e-8, 0.5, 1.0, 16.0, 1e5, 1e15])
-    assert_allclose(log_rising(a, np.ones(6)), np.log(a), rtol=1e-13, atol=1e-14)
-
-
 # --- Errors ---
 
 
@@ -333,7 +282,9 @@ def test_a_mode_on_the_boundary_is_refused_with_its_cell_and_the_error_offers_th
         Beta(0.25, 3.0).mode()
 
 
-@pytest.mark.parametrize("prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference()])
+@pytest.mark.parametrize(
+    "prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference(), Normal.flat()]
+)
 def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
     name = type(prior).__name__
     full = type(prior)(*(np.full((2, 1), value) for value in vars(prior).values() if value is not None))
@@ -343,14 +294,9 @@ def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
         ("A mode", full.mode),
         ("A draw", lambda: full.draw(default_rng(0))),
     ]:
-        with pytest.raises(ImproperError, match=f"{what} needs a proper {name}; got .*=0") as caught:
+        with pytest.raises(ImproperError, match=f"{what} needs a proper {name}; got .*=(0|inf)") as caught:
             ask()
         assert caught.value.where == (0, 0)
-
-
-def test_an_improper_normal_is_refused():
-    with pytest.raises(ImproperError, match="A draw needs a proper Normal; got m=0, v=inf"):
-        Normal.flat().draw(default_rng(0))
 
 
 def test_a_dirichlet_with_all_concentrations_0_is_improper():
@@ -397,10 +343,6 @@ def test_a_dirichlet_with_all_concentrations_0_is_improper():
 def test_invalid_parameters_are_refused(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_a_pair_says_at_most_ten_things():
-    assert len(Conjugate.__abstractmethods__) <= 10
 
 
 @pytest.mark.parametrize("t", [-0.4, 0.0, 0.7, 3.0])

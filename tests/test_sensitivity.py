@@ -78,13 +78,12 @@ NAMES = ["(class)", "flag", "hue", "real", "known", "events", "wait", "words"]
 @pytest.mark.parametrize("scaling", ["density", "rows"])
 def test_the_density_of_a_power_is_the_power_of_the_density(prior, scaling):
     rng, s = default_rng(1), 1.3
-    theta = prior.draw(rng, (6,))
-    theta = theta if isinstance(theta, tuple) else (theta,)
-    one, other = prior.log_prob(*theta), powered(prior, s, scaling).log_prob(*theta)
+    theta = prior.draw_theta(rng, (6,))
+    one, other = (sum(belief.log_prob_of_each(theta)) for belief in (prior, powered(prior, s, scaling)))
     if scaling == "rows":
         # The density of the parameters in which the mode is the mean.
         columns = prior.size if isinstance(prior, NormalWishart) else 1
-        more = prior.log_jacobian(*theta) / columns
+        more = prior.log_jacobian(theta) / columns
         one, other = one + more, other + more
     apart = np.ravel(other - s * one)
     assert_allclose(apart, apart[0], rtol=1e-9)

@@ -36,7 +36,7 @@ from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import normalize
-from bayesnb.priors import Beta, Chance, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma
+from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 from benchmarks import intervals as coverage
@@ -304,7 +304,7 @@ def test_the_draws_of_a_generating_function_have_its_mean_and_variance():
     cells = [
         (Dirichlet(rng.gamma(2.0, size=(*shape, 4))), (np.array([2.0, 0.0, 1.0, 0.0]),)),
         (Beta(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([3.0]), np.array([1.0]))),
-        (Chance(np.full(shape, 2.0), np.full(shape, 5.0), 2), ()),
+        (Outcome.of(Dirichlet(np.full((*shape, 2), 2.5)), np.full(shape, 2.0)), ()),
         (Gamma(np.full(shape, 2.0), np.full(shape, 3.0)), (np.array([4.0]), np.array([2.0]))),
         (Normal(np.zeros(shape), np.full(shape, 2.0)), (np.array([0.5]), np.array([1.0]), np.array([0.0]))),
         (NormalGamma(0.0, 2.0, 3.0, 1.5).over(*np.zeros((2, 2)), 1), (3.0, np.array([1.0]), 0.0, 0.0)),

@@ -30,7 +30,6 @@ from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
-from bayesnb.model.leave_out import leave_out
 from bayesnb.numerics import Array
 from bayesnb.priors import NormalWishart
 from bayesnb.statistics.membership import Column, Labels
@@ -259,7 +258,7 @@ def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, 
     if spec.by == "model":
         total = posterior.log_predictive_features(data, n)
         if left is not None:
-            leave_out(posterior, total, data, left)
+            posterior.leave_out(total, data, left)
         return total[:, :, None]
     own = predictive(posterior, data, n) if left is None else left_out(posterior, data, left)
     return exponent_terms(spec, own, found.beside(posterior, own, data, left))

@@ -275,11 +275,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return log_h - self.conjugate.peak(*d)
 
     def mean(self, posterior: P) -> Theta:
-        return posterior.canonical().mean_theta()
+        return posterior.mean_theta()
 
     def mode(self, posterior: P) -> Theta:
         """The posterior mode of the parameters."""
-        return posterior.canonical().mode_theta()
+        return posterior.mode_theta()
 
     def draw(self, posterior: P, rng: Generator, size: Size = ()) -> Theta:
         return posterior.draw_theta(rng, size)
@@ -522,7 +522,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
-        size = CELLS // (len(posterior.proper()) * posterior.cell_size * draws)
+        size = CELLS // (max(v.size for v in vars(posterior).values() if isinstance(v, np.ndarray)) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in self.alike(posterior, x):
                 position = np.arange(rows_of(x))[rows]

@@ -27,7 +27,7 @@ from bayesnb.families.columns import (
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array, disagreement, log_peak, log_root
-from bayesnb.priors import Beta, Chance, Dirichlet, Theta
+from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
 from bayesnb.statistics.membership import Column, Membership
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
@@ -90,17 +90,9 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         d = s.ones, s.n - s.ones
         return d, Beta.peak(*d)
 
-    def cells(self, posterior: Beta, x: Column) -> Cells:
-        own = np.where(x[:, None] == 1, posterior.alpha, posterior.beta)
-        return Chance(own, posterior.total, posterior.outcomes), *self.said(x)
-
     def said(self, x: Column) -> Added:
-        # One trial says which outcome it had, and nothing else.
-        return (), 0.0
-
-    def log_density(self, theta: Theta, x: Column) -> Array:
-        no, yes = (theta["log_theta"][..., None, :, :, k] for k in (0, 1))
-        return np.where(x[:, None] == 1, yes, no)
+        one = x[:, None] == 1
+        return (one.astype(float), (~one).astype(float)), 0.0
 
     def sample(self, theta: Theta, rng: Generator, s: BinaryCounts) -> Array:
         yes = theta["log_theta"][..., 1]
@@ -153,7 +145,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return (s.counts,), Dirichlet.peak(s.counts)
 
     def cells(self, posterior: Dirichlet, x: Coded) -> Cells:
-        return Chance(at_levels(posterior.alpha, x.codes), posterior.total, posterior.outcomes), *self.said(x)
+        return Outcome.of(posterior, at_levels(posterior.alpha, x.codes)), *self.said(x)
 
     def said(self, x: Coded) -> Added:
         # One trial says which outcome it had, and nothing else.

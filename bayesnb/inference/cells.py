@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.families.columns import known_cells
+from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.kernels import cumulants
 from bayesnb.numerics import Array, stirling
-from bayesnb.priors import Chance, NormalGamma, Prior
+from bayesnb.priors import Beta, NormalGamma, Prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,10 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]]) -> list[tuple[Any, Any, 
             continue
         belief, d, log_h = family.cells(believed, x)
         known = np.broadcast_to(known_cells(x), (len(x), 1, believed.proper().shape[1]))
-        if isinstance(belief, Chance):
-            trials.append((np.where(known, belief.own, np.nan), np.broadcast_to(belief.total, believed.proper().shape)))
+        if isinstance(belief, Beta) and family.support in (ZEROS_AND_ONES, LEVELS):
+            # A trial that is not a 1 is a 0, which only zeros and ones have.
+            own = np.where(d[0] == 1, belief.alpha, belief.beta) if d else belief.alpha
+            trials.append((np.where(known, own, np.nan), believed.total))
             continue
         if isinstance(belief, NormalGamma):
             with np.errstate(all="ignore"):

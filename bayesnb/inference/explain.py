@@ -37,7 +37,7 @@ from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
-from bayesnb.priors import Array, Chance, Dirichlet, Prior, Theta, log_rising
+from bayesnb.priors import Array, Dirichlet, Outcome, Prior, Theta, log_rising
 
 UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """The size of one nat of log-odds in each unit (Good 1950; Jaynes 2003, 4.2)."""
@@ -94,19 +94,18 @@ class OneWord:
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
         """ln E[θ_k^(t n)] with its first and second derivative in t, (3, cell, class)."""
-        chance, n = self._of_words(posterior, x)
-        first, second = chance.slopes(t * n)
-        return np.stack([chance.along(t * n), n * first, n**2 * second])
+        belief, n = self._of_words(posterior, x)
+        return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
         """The t above which it exists, (cell, class)."""
-        chance, n = self._of_words(posterior, x)
-        return chance.floor() / n
+        belief, n = self._of_words(posterior, x)
+        return belief.floor(n, np.zeros(()))
 
-    def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Chance, Array]:
+    def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
         """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
-        return Chance(own, posterior.total, posterior.outcomes), x[:, [1]]
+        return Outcome.of(posterior, own), x[:, [1]]
 
 
 def contributions(

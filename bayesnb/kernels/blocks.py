@@ -119,20 +119,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
     n = min(threads(), len(parts))
     # A matrix product inside a block uses one thread; otherwise threads would wait for each other.
     with one_thread_each():
-        if n < 2:
-            yield from map(work, parts)
-            return
-        found: list[Any] = [None] * len(parts)
-        left = iter(range(len(parts)))
-
-        def some() -> None:
-            # Each thread takes the next block itself: assigning every block to a thread can take longer than its sum.
-            for k in left:
-                found[k] = work(parts[k])
-
-        for thread in [_workers(os.getpid(), n).submit(some) for _ in range(n)]:
-            thread.result()
-        yield from found
+        yield from map(work, parts) if n < 2 else _workers(os.getpid(), n).map(work, parts)
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
-from bayesnb.kernels.sparse_rows import products, put
+from bayesnb.kernels.sparse_rows import products
 
 RUN = 32
 """Columns of one product: 1 + z² of them multiply to a float while z stays below 65,536."""
@@ -231,14 +231,14 @@ def gather(codes: Array | None, table: Array) -> Array:
     if sparse.issparse(codes):
         return _gather_stored(codes, table)
     *lead, _, n_classes, columns = table.shape
-    total = np.zeros((*lead, len(codes), n_classes))
     if not lead and blocks.worthwhile(codes.size * n_classes):
         starts, wide = _side_by_side(table)
         return blocks.written(
-            total,
+            np.empty((len(codes), wide.shape[1])),
             lambda cut, found: _gather(blocks.contiguous(codes[cut]), starts, wide, found),
             blocks.cuts(len(codes), columns * n_classes),
-        )
+        )[:, :n_classes]
+    total = np.zeros((*lead, len(codes), n_classes))
     for column in range(columns):
         # The code of a missing value is -1, which reads the last line: nothing.
         own = np.concatenate([table[..., column], np.zeros((*lead, 1, n_classes))], axis=-2)
@@ -268,7 +268,10 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array) -> tuple[Array, Array]:
-    """Where each column begins, and the lines of all columns, each column's missing value first, as loops take them."""
+    """Where each column begins, and the lines of all columns, each column's missing value first, as loops take them.
+
+    The classes are filled up to a multiple of four, which are added side by side in the processor's vector.
+    """
     n_values, n, columns = table.shape
     wide = np.zeros((columns, n_values + 1, -(-n // 4) * 4))
     wide[:, 1:, :n] = np.moveaxis(table, -1, 0)
@@ -286,7 +289,7 @@ def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
                 s1 += cell[c + 1]
                 s2 += cell[c + 2]
                 s3 += cell[c + 3]
-            put(found, i, c, s0, s1, s2, s3)
+            found[i, c], found[i, c + 1], found[i, c + 2], found[i, c + 3] = s0, s1, s2, s3
 
 
 @loop

@@ -21,26 +21,6 @@ def stored_cuts(x: Any) -> list[slice]:
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
 
 
-def fours(table: Array, filler: float = 0.0) -> Array:
-    """A table (class, column) as (column, class), padded to a multiple of four classes for vector instructions."""
-    wide = np.full((table.shape[1], -(-len(table) // 4) * 4), filler)
-    wide[:, : len(table)] = table.T
-    return wide
-
-
-@loop
-def put(found: Array, i: int, c: int, s0: float, s1: float, s2: float, s3: float) -> None:
-    """Four sums of a row, or as many as there are classes left."""
-    classes = found.shape[1]
-    found[i, c] = s0
-    if c + 1 < classes:
-        found[i, c + 1] = s1
-    if c + 2 < classes:
-        found[i, c + 2] = s2
-    if c + 3 < classes:
-        found[i, c + 3] = s3
-
-
 def products(x: Any, table: Array) -> Array:
     """Σ_j x_j table_j, (..., row, class); x dense or CSR, without NaN, ``table`` (..., class, column)."""
     if not sparse.issparse(x):
@@ -53,7 +33,7 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
     With ``codes``, at a row's own class, (row,), and α less ``weight`` times the row's own counts.
     """
-    data, wide = blocks.contiguous(x.data, float), fours(alpha, 1.0)
+    data, wide = blocks.contiguous(x.data, float), np.ascontiguousarray(alpha.T)
     # Tables of the smallest counts, where they are small beside the matrix.
     several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
     with np.errstate(divide="ignore"):
@@ -67,29 +47,20 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
             _rising_own(data, x.indices, x.indptr, cut.start, wide, *own, found)
 
     shape = (x.shape[0], len(alpha)) if codes is None else x.shape[0]
-    return blocks.written(np.empty(shape), part, stored_cuts(x))
+    return blocks.written(np.zeros(shape), part, stored_cuts(x))
 
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
     """``known`` (count, column, class) is what the counts 1, 2, … add, so that most words need no logarithm."""
     for i in range(len(found)):
-        for c in range(0, found.shape[1], 4):
-            s0 = s1 = s2 = s3 = 0.0
-            for k in range(indptr[start + i], indptr[start + i + 1]):
-                n, j = data[k], indices[k]
-                place = int(n) - 1 if 1.0 <= n <= len(known) else -1
-                if place >= 0 and place + 1 == n:
-                    s0 += known[place, j, c]
-                    s1 += known[place, j, c + 1]
-                    s2 += known[place, j, c + 2]
-                    s3 += known[place, j, c + 3]
-                else:
-                    s0 += _log_rising(alpha[j, c], n)
-                    s1 += _log_rising(alpha[j, c + 1], n)
-                    s2 += _log_rising(alpha[j, c + 2], n)
-                    s3 += _log_rising(alpha[j, c + 3], n)
-            put(found, i, c, s0, s1, s2, s3)
+        row = found[i]
+        for k in range(indptr[start + i], indptr[start + i + 1]):
+            n, j = data[k], indices[k]
+            place = int(n) - 1 if 1.0 <= n <= len(known) else -1
+            seen = place >= 0 and place + 1 == n
+            for c in range(len(row)):
+                row[c] += known[place, j, c] if seen else _log_rising(alpha[j, c], n)
 
 
 @loop

@@ -13,11 +13,9 @@ from numpy.random import Generator
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
-from bayesnb.kernels.probabilities import add_row
 from bayesnb.model import stacks
-from bayesnb.model.leave_out import leave_out
 from bayesnb.model.parameters import Parameters
-from bayesnb.model.probabilities import Evidence
+from bayesnb.model.probabilities import Evidence, add_row
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
 from bayesnb.statistics.membership import Labels, Membership
@@ -364,9 +362,27 @@ class Posterior:
             total, point = self._point(rule).log_joint_features(data, len(labels)), rule.point
         else:
             total, point = self.log_predictive_features(data, len(labels)), None
-        leave_out(self, total, data, labels, point)
+        self.leave_out(total, data, labels, point)
         total += self._log_label_left_out(labels, rule.point)
         return total
+
+    def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
+        """Take each row out of what ``log_predictive_features`` says of it, (row, class), which is changed in place.
+
+        A row changes the factors of its own class only, unless a prior that all classes share holds the row. Where a
+        ``point`` is plugged in, such a prior keeps the row.
+        """
+        own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
+        for name, family in self.model.features.items():
+            believed, x, s = self.features[name], data[name], self.statistics.features[name]
+            with self.statistics.about(name):
+                whole = None if point else family.shared_left_out(believed, s, x, labels)
+                if whole is None:
+                    own += family.log_left_out(believed, x, labels, point)
+                else:
+                    total += whole - family.log_predictive(believed, x)
+                    own += whole[codes]
+        total[codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels but that of row i) as (row, class)."""

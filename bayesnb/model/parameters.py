@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesnb.kernels.probabilities import add_row
+from bayesnb.model.probabilities import add_row
 from bayesnb.model.statistics import Data
 from bayesnb.priors import Array, Theta
 

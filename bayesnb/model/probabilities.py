@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesnb.kernels.probabilities import normalized
+from bayesnb.kernels.blocks import slices, written
 from bayesnb.priors import Array
+
+NEAR = 2**16
+"""Numbers of a temporary array that stays in the second-level cache."""
 
 
 class ImpossibleRowError(ValueError):
@@ -68,11 +71,43 @@ def probabilities(log_joint: Array) -> Array:
 
 
 def _normalized(log_joint: Array, logs: bool) -> Array:
-    found = normalized(log_joint, logs)
-    if found is None:
-        impossible = np.isneginf(log_joint).all(axis=-1)
-        raise ImpossibleRowError(np.unique(np.argwhere(impossible)[:, -1] if impossible.ndim else [0]))
-    return found
+    """Probabilities along the last axis, or with ``logs`` their logarithms.
+
+    The largest joint of a row is subtracted first: beside a joint of -1e17, the logarithm of the sum would be lost to
+    rounding. Then log1p of the sum of the other powers keeps the digits of a row that is all but certain.
+    """
+    rows = log_joint.reshape(-1, log_joint.shape[-1])
+
+    def part(cut: slice, found: Array) -> None:
+        # Rows lie side by side, because numpy is slow at short rows.
+        below = np.array(rows[cut].T, order="C")
+        top = below.max(axis=0)
+        if np.isneginf(top).any():
+            impossible = np.isneginf(log_joint).all(axis=-1)
+            raise ImpossibleRowError(np.unique(np.argwhere(impossible)[:, -1] if impossible.ndim else [0]))
+        below -= top
+        powers = np.exp(below)
+        if logs:
+            tops = below == 0
+            powers[tops] = 0.0
+            below -= np.log1p(powers.sum(axis=0) + (tops.sum(axis=0) - 1.0))
+        else:
+            np.divide(powers, powers.sum(axis=0), out=below)
+        found[:] = below.T
+
+    parts = slices(len(rows), max(1, NEAR // max(1, rows.shape[1])))
+    return written(np.empty(rows.shape), part, parts).reshape(log_joint.shape)
+
+
+def add_row(joint: Array, row: Array) -> Array:
+    """``row`` (class,) added to every row of ``joint`` (row, class), in place."""
+    if len(row) >= 64:
+        joint += row
+        return joint
+    # Class by class: numpy is slow at short rows.
+    for c, value in enumerate(row):
+        joint[:, c] += value
+    return joint
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from bayesnb.priors.belief import Theta as Theta
 from bayesnb.priors.belief import positive_scale as positive_scale
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
+from bayesnb.priors.beta import Outcome as Outcome
 from bayesnb.priors.beta_tree import BetaTree as BetaTree
-from bayesnb.priors.chance import Chance as Chance
 from bayesnb.priors.class_prior import FixedProbabilities as FixedProbabilities
 from bayesnb.priors.compound import AllOf as AllOf
 from bayesnb.priors.compound import Compound as Compound
@@ -31,7 +31,6 @@ from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
 from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
 from bayesnb.priors.tensors import constant as constant
-from bayesnb.priors.tensors import packed as packed
 from bayesnb.priors.tensors import shared as shared
 from bayesnb.statistics.errors import UnlearnedError as UnlearnedError
 from bayesnb.statistics.errors import first as first
@@ -41,7 +40,6 @@ __all__ = [
     "AllOf",
     "Beta",
     "BetaTree",
-    "Chance",
     "Compound",
     "Dirichlet",
     "FixedProbabilities",

@@ -22,9 +22,11 @@ from bayesnb.statistics.errors import LocatedError, first
 
 type Theta = Mapping[str, Array]
 
+ONE = np.ones(())
+
 
 ROUNDING = 1e-12
-"""A concentration that is less than 1 by no more than this is 1, as far as rounding can tell."""
+"""A concentration that differs from 1 by no more than this is 1, as far as rounding can tell."""
 
 
 class Unseen(Enum):
@@ -146,7 +148,7 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def fault(self, where: tuple[int, ...]) -> str:
-        """What is improper about a cell, in words, if its numbers do not show it. (A hook.)"""
+        """What is improper about a cell, in words, where its numbers do not show it."""
         return ""
 
     def __repr__(self) -> str:
@@ -216,16 +218,16 @@ class Prior(Belief):
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
-    def log_prob(self, *theta: Array) -> Array:
-        """Log density at θ."""
-        return sum(self.log_prob_of_each(*theta))
+    def log_prob(self, *point: Array) -> Array:
+        """Log density at θ, given as its parts in the form of ``mean``."""
+        return sum(self.log_prob_of_each(self.theta(*point)))
 
     @abstractmethod
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
         """The log density of each part of θ given the later parts."""
 
     @abstractmethod
-    def log_jacobian(self, *theta: Array) -> Array:
+    def log_jacobian(self, theta: Theta) -> Array:
         """Log Jacobian at θ, up to a constant, of the reparametrisation under which the mode equals the mean of θ.
 
         The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
@@ -296,20 +298,20 @@ class Prior(Belief):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """θ in the form that likelihoods read, from its parts in the order of ``parameters``. (A hook.)"""
+        """θ in the form that likelihoods read, from its parts in the order of ``parameters``."""
         return dict(zip(cls.parameters, point, strict=True))
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``. (A hook.)"""
+        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
         return tuple(theta[name] for name in cls.parameters)
 
     def mean_theta(self) -> Theta:
-        """The mean, in the form that likelihoods read. (A hook, for priors whose ``mean`` has lost digits.)"""
+        """The mean, in the form that likelihoods read, with all its digits."""
         return self.theta(*parts_of(self.mean()))
 
     def mode_theta(self) -> Theta:
-        """The mode, in the form that likelihoods read. (A hook.)"""
+        """The mode, in the form that likelihoods read, with all its digits."""
         return self.theta(*parts_of(self.mode()))
 
     @abstractmethod
@@ -317,28 +319,14 @@ class Prior(Belief):
         """Independent draws, in the form that likelihoods read."""
 
     def fourth_moments(self) -> tuple[Any, ...]:
-        """Whether the fourth moment of each part of θ exists, in each cell. (A hook, for heavy tails.)"""
+        """Whether the fourth moment of each part of θ exists, in each cell; only heavy tails have none."""
         return (True,) * len(self.parameters)
 
-    def canonical(self) -> Prior:
-        """The same belief in a form that keeps all digits of θ. (A hook.)"""
-        return self
-
-    def require_sampled(self) -> None:
+    def require_sampled(self, concentrations: Array = ONE) -> None:
         """Raise :class:`ImproperError` unless the prior is proper and has no structural zero."""
         self.require_proper("An improper prior has no sampled road: PyMC")
-        zero = self.zeros()
-        if zero.any():
+        if (zero := concentrations == 0).any():
             raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
-
-    def zeros(self) -> Array:
-        """Which cells are structural zeros. (A hook.)"""
-        return np.zeros(1, bool)
-
-    @property
-    def cell_size(self) -> int:
-        """How many numbers the parameters of one cell are. (A hook, for cells that are matrices.)"""
-        return self.zeros().shape[-1]
 
 
 def _field_at(value: Any, cell: Any) -> Any:

@@ -8,11 +8,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array, rate_deviance
+from bayesnb.numerics import Array, log_rising, rate_deviance
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, Theta, spread
-from bayesnb.priors.dirichlet import Dirichlet, SimplexPrior
+from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, spread
+from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.dirichlet import SimplexPrior
 from bayesnb.priors.tensors import shared
+
+NONE = np.zeros(())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,25 +91,27 @@ class Beta(SimplexPrior):
         share = n_classes if self.per == "feature" else 1
         return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
 
-    # The outcomes are 0 and 1, in this order; users see the probability of a 1.
+    # The outcomes are 0 and 1, in this order; users see the probability of a 1. Data are ones and zeros, and one trial
+    # that is a 1 if no data are given.
 
     @property
     def concentrations(self) -> Array:
         return self.counted(self.alpha, self.beta)
 
     @staticmethod
-    def counted(*d: Array) -> Array:
-        return np.stack(np.broadcast_arrays(*d[::-1]), axis=-1)
+    def counted(ones: Array = ONE, zeros: Array = NONE) -> Array:
+        return np.stack(np.broadcast_arrays(zeros, ones), axis=-1)
 
     @staticmethod
     def shown(each: Array) -> Array:
         return each[..., 1]
 
-    def canonical(self) -> Dirichlet:
-        return Dirichlet()._with(alpha=self.concentrations)
-
-    def plus(self, ones: Array, zeros: Array, t: float | Array = 1.0) -> Beta:
+    def plus(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Beta:
         return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
+
+    def drawn_along(self, ones: Array = ONE, zeros: Array = NONE, *, common: CommonDraws, kind: int = 0) -> Array:
+        drawn = np.stack([common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind)], axis=-1)
+        return self.log_kernel({"log_theta": drawn - np.logaddexp.reduce(drawn, -1, keepdims=True)}, ones, zeros)
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
@@ -115,7 +120,7 @@ class Beta(SimplexPrior):
             return {"log_theta": np.stack([np.log1p(-p), np.log(p)], axis=-1)}
 
     @staticmethod
-    def log_kernel(theta: Theta, ones: Array, zeros: Array) -> Array:
+    def log_kernel(theta: Theta, ones: Array = ONE, zeros: Array = NONE) -> Array:
         log_zero, log_one, n = theta["log_theta"][..., 0], theta["log_theta"][..., 1], ones + zeros
         zero, one = np.exp(log_zero), np.exp(log_one)
         gap = zeros * one - ones * zero
@@ -130,5 +135,34 @@ class Beta(SimplexPrior):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        self.require_sampled()
+        self.require_sampled(self.concentrations)
         return pm.Beta(name("theta"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Beta):
+    """θ ~ Beta(α, β), the probability of one of several outcomes: β is the concentration of all others.
+
+    Data count this outcome alone.
+
+    Parameters
+    ----------
+    outcomes : int or array
+        How many outcomes have a positive concentration; the mode of θ is that of all of them together.
+    """
+
+    outcomes: Any = 2
+
+    @classmethod
+    def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
+        """The belief about outcomes of these concentrations."""
+        return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
+
+    def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
+        """ln E[θ^(t n)]: a few trials are small beside any concentration, so the ratios of Γ lose no digits."""
+        own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
+        return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
+
+    @staticmethod
+    def log_kernel(theta: Theta, ones: Array = ONE, zeros: Array = NONE) -> Array:
+        return ones * theta["log_theta"][..., 1]

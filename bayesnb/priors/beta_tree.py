@@ -19,8 +19,7 @@ from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
 from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Prior, Theta, first, spread
-from bayesnb.priors.beta import Beta
-from bayesnb.priors.chance import Chance
+from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.tensors import shared
 
@@ -190,22 +189,22 @@ class Path(Stopping):
 
     Parameters
     ----------
-    own, close : Chance
+    own, close : Outcome
         The belief that a row of a node is in the half that holds the cell, (..., depth), where the node splits and
         where it stops.
     states : pair of arrays (..., depth)
     """
 
-    own: Chance
-    close: Chance
+    own: Outcome
+    close: Outcome
     states: tuple[Array, Array]
 
     def proper(self) -> Array:
-        return (self.own.own > 0).all(-1)
+        return (self.own.alpha > 0).all(-1)
 
     def plus(self, t: float | Array = 1.0) -> Path:
         t = np.asarray(t, float)[..., None]
-        return Path(self.own.plus(t), self.close.plus(t), self.after(self.states, t=t))
+        return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def mean_theta(self) -> Theta:
         return {"log_cell": self.along()}
@@ -231,7 +230,7 @@ class Path(Stopping):
         total = np.zeros(stopped.shape)
         for k in range(DEPTH):
             drawn = (
-                v.at(k).drawn_along(common=common, kind=3 + 4 * k + 2 * place)
+                v._picked((..., k)).drawn_along(common=common, kind=3 + 4 * k + 2 * place)
                 for place, v in enumerate((self.own, self.close))
             )
             total += np.where(k < stopped, *drawn)
@@ -375,14 +374,14 @@ class BetaTree(Stopping, Prior):
             raise BoundaryError(MIXED, first(self.stop > 0))
         return self.own.mode()
 
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
         self.require_proper("A density")
-        near, own = ((v.log_prob(*theta),) for v in (self.close, self.own))
+        near, own = ((v.log_prob(theta["share"]),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
             return climb(near, own, *self.states)[0]
 
-    def log_jacobian(self, *theta: Array) -> Array:
-        (share,) = theta
+    def log_jacobian(self, theta: Theta) -> Array:
+        share = theta["share"]
         return np.where(self.open, log(share) + log(1 - share), 0.0).sum(-1)
 
     def plus(self, left: Array, right: Array, t: float | Array = 1.0) -> BetaTree:
@@ -435,13 +434,15 @@ class BetaTree(Stopping, Prior):
         at = (classes[..., None], columns[..., None], node)
         leftward, open_ = side == 0, self.open[at]
 
-        def chance(node: Beta) -> Chance:
-            own, total = np.where(leftward, node.alpha[at], node.beta[at]), node.alpha[at] + node.beta[at]
+        def half(node: Beta) -> Outcome:
+            left, right = node.alpha[at], node.beta[at]
             # A node with one half only gives it everything: so much is known that no row changes it.
-            return Chance(np.where(open_, own, 1e300), np.where(open_, total, 1e300), np.where(open_, 2, 1))
+            own = np.where(open_, np.where(leftward, left, right), 1e300)
+            others = np.where(open_, np.where(leftward, right, left), 0.0)
+            return Outcome()._with(alpha=own, beta=others, outcomes=np.where(open_, 2, 1))
 
         stop, split = (v[at] for v in self.states)
-        return Path(chance(self.own), chance(self.close), (stop, split))
+        return Path(half(self.own), half(self.close), (stop, split))
 
     @staticmethod
     def log_kernel(theta: Theta, left: Array, right: Array) -> Array:

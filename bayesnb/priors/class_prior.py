@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import Belief, by_label
+from bayesnb.priors.belief import Belief, Theta, by_label
 from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
 
 SUM = 1e-9
@@ -128,15 +128,13 @@ class FixedProbabilities(Belief):
         """Their logarithms, at every draw."""
         return np.broadcast_to(log(self.p), size + self.p.shape)
 
-    def log_prob(self, *theta: Array) -> Array:
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
         """0 at the probabilities, and -inf elsewhere."""
-        (theta,) = theta
-        return np.where(np.all(theta == self.p, axis=-1), 0.0, -np.inf)
+        return (np.where(np.all(theta["log_theta"] == log(self.p), axis=-1), 0.0, -np.inf),)
 
-    def log_jacobian(self, *theta: Array) -> Array:
+    def log_jacobian(self, theta: Theta) -> Array:
         """0."""
-        (theta,) = theta
-        return np.zeros(np.shape(theta)[:-1])
+        return np.zeros(theta["log_theta"].shape[:-1])
 
     def log_normalizer(self) -> Array:
         """0."""

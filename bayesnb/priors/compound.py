@@ -1,7 +1,6 @@
 """What is believed of the θ of several parts: ``AllOf`` of them hold, or ``OneOf`` them.
 
-A point of θ is a tuple with the point of each part. The names of what belongs to the k-th part end with _k, counted
-from 1.
+The names of what belongs to the k-th part end with _k, counted from 1.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -44,19 +42,6 @@ class Compound(Belief):
         wrong = next(part for part in self.parts if not part.proper()[where])
         return f"one of its parts, a {type(wrong).__name__}, that is not"
 
-    def canonical(self) -> Self:
-        """The same belief in a form that keeps all digits of θ."""
-        return replace(self, parts=tuple(part.canonical() for part in self.parts))
-
-    def require_sampled(self) -> None:
-        """Raise :class:`ImproperError` unless each part is proper and has no structural zero."""
-        for part in self.parts:
-            part.require_sampled()
-
-    def points_of_parts(self, theta: Theta) -> tuple[Any, ...]:
-        """The point of each part."""
-        return tuple(part.point(of_part(k, theta)) for k, part in enumerate(self.parts))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
@@ -88,21 +73,13 @@ class AllOf(Compound):
     def _of_each(self, what: str) -> tuple[Any, ...]:
         return tuple(value for part in self.parts for value in parts_of(getattr(part, what)()))
 
-    def point(self, theta: Theta) -> tuple[Any, ...]:
-        """θ as the points of the parts."""
-        return self.points_of_parts(theta)
-
-    def log_prob(self, *points: Any) -> Array:
-        """Log density at a point of θ."""
-        return sum(part.log_prob(*point) for part, point in zip(self.parts, points, strict=True))
-
-    def log_jacobian(self, *points: Any) -> Array:
-        """Log Jacobian at a point of the reparametrisation under which its mode is the mean."""
-        return sum(part.log_jacobian(*point) for part, point in zip(self.parts, points, strict=True))
-
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
-        """The log density of each variable of all parts, which come in a row."""
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
+        """The log density of each variable of all parts."""
         return densities_of_each(self.parts, theta)
+
+    def log_jacobian(self, theta: Theta) -> Array:
+        """Log Jacobian of the reparametrisation under which the mode is the mean."""
+        return sum(part.log_jacobian(of_part(k, theta)) for k, part in enumerate(self.parts))
 
     def log_normalizer(self) -> Array:
         """Log of the integral by which the density is divided."""
@@ -175,20 +152,8 @@ class OneOf(Compound):
         place = (rng.random((*size, *below.shape[:-1]))[..., None] >= below / below[..., -1:]).sum(-1)
         return (place[..., None] == np.arange(below.shape[-1])).astype(float)
 
-    def point(self, theta: Theta) -> tuple[Any, ...]:
-        """θ as the choice and the points of the parts."""
-        return np.exp(theta["log_choice"]), *self.points_of_parts(theta)
-
-    def log_prob(self, chosen: Array, *points: Any) -> Array:
-        """Log density at a choice and the points of all parts."""
-        total = 0.0
-        for k, (part, before, point) in enumerate(zip(self.parts, self.before, points, strict=True)):
-            here = self.log_weight[..., k] + part.log_prob(*point)
-            total = total + np.where(chosen[..., k] > 0, here, before.log_prob(*point))
-        return total
-
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
-        """The log density of each variable before the data; they come in a row."""
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
+        """The log density of each variable before the data."""
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
@@ -197,20 +162,21 @@ class OneOf(Compound):
         The likelihood of the data at the parameters of a part is, up to a factor that all parts have in common, their
         density after the data over that before, times the weight of the part.
         """
-        each = zip(self.parts, self.before, self.points_of_parts(theta), strict=True)
-        terms = [part.log_prob(*point) - before.log_prob(*point) for part, before, point in each]
+        after, before = (
+            [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
+            for parts in (self.parts, self.before)
+        )
+        terms = [each - own for each, own in zip(after, before, strict=True)]
         stacked = self.log_weight + np.stack(np.broadcast_arrays(*terms), axis=-1)
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
-    def log_jacobian(self, *points: Any) -> Array:
+    def log_jacobian(self, theta: Theta) -> Array:
         """Refuse EM, which asks for it."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
 
 
-def densities_of_each(parts: tuple[Any, ...], theta: tuple[Array, ...]) -> tuple[Array, ...]:
+def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:
     """The log density of each variable of several parts, given the later variables of its part."""
-    rest = iter(theta)
-    own = [tuple(islice(rest, len(part.fourth_moments()))) for part in parts]
-    return tuple(value for part, point in zip(parts, own, strict=True) for value in part.log_prob_of_each(*point))
+    return tuple(value for k, part in enumerate(parts) for value in part.log_prob_of_each(of_part(k, theta)))

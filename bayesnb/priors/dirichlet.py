@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from bayesnb.kernels.probabilities import over_last
 from bayesnb.numerics import (
     Array,
     Size,
@@ -25,8 +25,16 @@ from bayesnb.numerics import (
     rate_deviance,
     sums_of_others,
 )
-from bayesnb.priors.belief import NOT_NEGATIVE, UNSEEN, Prior, Theta, by_label, require_in_range
-from bayesnb.priors.chance import Chance
+from bayesnb.priors.belief import (
+    NOT_NEGATIVE,
+    ROUNDING,
+    UNSEEN,
+    Prior,
+    Theta,
+    by_label,
+    require_in_range,
+    require_mode,
+)
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.gamma import Gamma
 from bayesnb.priors.tensors import shared
@@ -120,12 +128,12 @@ class SimplexPrior(Prior):
     def proper(self) -> Array:
         return self.total > 0
 
-    def zeros(self) -> Array:
-        return self.concentrations == 0
-
     def mean(self) -> Array:
+        return self.shown(self._mean())
+
+    def _mean(self) -> Array:
         self.require_proper("A mean")
-        return self.shown(self.concentrations / self.total[..., None])
+        return self.concentrations / self.total[..., None]
 
     def variance(self) -> Array:
         self.require_proper("A variance")
@@ -134,10 +142,20 @@ class SimplexPrior(Prior):
         return self.shown(alpha / total * (sums_of_others(alpha) / total) / (total + 1))
 
     def mode(self) -> Array:
+        return self.shown(self._mode())
+
+    def _mode(self) -> Array:
         self.require_proper("A mode")
-        possible = self.concentrations > 0
-        each = Chance(np.where(possible, self.concentrations, 1.0), self.total[..., None], self.outcomes[..., None])
-        return self.shown(np.where(possible, each.mode(), 0.0))
+        alpha, total, outcomes = self.concentrations, self.total[..., None], np.asarray(self.outcomes)[..., None]
+        alone = outcomes == 1
+        # A weight that is added to 1 and taken away again may leave a little less or a little more than 1.
+        outside = (alpha > 0) & (alpha < 1 - ROUNDING) & ~alone
+        require_mode(alpha, outside, "concentration", "count")
+        excess = np.where(alpha > 1 + ROUNDING, alpha - 1, 0.0)
+        whole = np.where(total > outcomes + ROUNDING, total - outcomes, 0.0)
+        # A flat density has no single mode, so its centre is taken.
+        inside = np.where(whole > 0, excess / np.where(whole > 0, whole, 1.0), 1 / outcomes)
+        return np.where(alpha > 0, np.where(alone, 1.0, inside), 0.0)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
         """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ would be 0 as floats."""
@@ -146,17 +164,17 @@ class SimplexPrior(Prior):
         drawn -= over_last(np.maximum, drawn)
         return drawn - np.log(over_last(np.add, np.exp(drawn)))
 
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
-        alpha, log_theta = self.concentrations, self.theta(*theta)["log_theta"]
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
+        alpha, log_theta = self.concentrations, theta["log_theta"]
         with np.errstate(invalid="ignore"):
-            inside = np.where(alpha == 1, 0.0, (alpha - 1) * log_theta)
+            inside = np.where(np.abs(alpha - 1) <= ROUNDING, 0.0, (alpha - 1) * log_theta)
         # A structural zero has no density at another probability than 0.
         outside = np.where(np.isneginf(log_theta), 0.0, -np.inf)
         return (np.where(alpha > 0, inside, outside).sum(-1) - self.log_normalizer(),)
 
-    def log_jacobian(self, *theta: Array) -> Array:
+    def log_jacobian(self, theta: Theta) -> Array:
         free = (self.concentrations > 0) & (self.outcomes > 1)[..., None]
-        return np.where(free, self.theta(*theta)["log_theta"], 0.0).sum(-1)
+        return np.where(free, theta["log_theta"], 0.0).sum(-1)
 
     def log_normalizer(self) -> Array:
         self.require_proper("A density")
@@ -182,32 +200,17 @@ class SimplexPrior(Prior):
 
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         counts, t = self.counted(*d), np.asarray(t, float)
-        size, never = counts.sum(-1), (self.concentrations + t[..., None] * counts == 0) & (counts == 0)
+        size, zero = counts.sum(-1), self.concentrations + t[..., None] * counts == 0
         each = self._rates().slopes(counts, size[..., None], t=t[..., None])
-        first, second = (np.where(never, 0.0, v).sum(-1) for v in each)
+        # A structural zero that is counted makes the likelihood 0.
+        ends = (np.where(counts == 0, 0.0, end) for end in (-np.inf, np.inf))
+        first, second = (np.where(zero, end, v).sum(-1) for end, v in zip(ends, each, strict=True))
         whole = log_root_slopes(self.total + t * size)
         return first - size * whole[0], second - size**2 * whole[1]
 
     def floor(self, *d: Array) -> Array:
         counts = self.counted(*d)
         return self._rates().floor(counts, counts.sum(-1, keepdims=True)).max(-1)
-
-    def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        alpha, counts = np.broadcast_arrays(self.concentrations, self.counted(*d))
-        alpha, counts = (v.reshape(-1, *v.shape[-3:]) for v in (alpha, counts))
-        found = np.zeros((common.draws, *alpha.shape[:-1]))
-        for row, c, column in np.ndindex(alpha.shape[:-1]):
-            n, own = counts[row, c, column], alpha[row, c, column]
-            seen, here = np.flatnonzero(n), common.within(c).from_column(column)
-            # Only the outcomes that are counted need a draw of their own, and all others together one more.
-            shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
-            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1) for k, shape in shapes]
-            log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
-            log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
-            # ln L less its maximum is a sum of deviances, whose last one is that of the others.
-            counted, expected = np.append(n[seen], 0.0), n.sum() * np.exp(log_theta)
-            found[:, row, c, column] = -deviance(counted, expected, counted - expected).sum(-1)
-        return found
 
     @classmethod
     def best(cls, *d: Array) -> Theta:
@@ -228,6 +231,12 @@ class SimplexPrior(Prior):
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
         return (cls.shown(np.exp(theta["log_theta"])),)
+
+    def mean_theta(self) -> Theta:
+        return {"log_theta": log(self._mean())}
+
+    def mode_theta(self) -> Theta:
+        return {"log_theta": log(self._mode())}
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         return {"log_theta": self.log_draw(rng, size)}
@@ -401,6 +410,23 @@ class Dirichlet(SimplexPrior):
     def plus(self, counts: Array, t: float | Array = 1.0) -> Dirichlet:
         return self._with(alpha=self.alpha + np.asarray(t)[..., None] * counts)
 
+    def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
+        alpha, counts = np.broadcast_arrays(self.concentrations, self.counted(*d))
+        alpha, counts = (v.reshape(-1, *v.shape[-3:]) for v in (alpha, counts))
+        found = np.zeros((common.draws, *alpha.shape[:-1]))
+        for row, c, column in np.ndindex(alpha.shape[:-1]):
+            n, own = counts[row, c, column], alpha[row, c, column]
+            seen, here = np.flatnonzero(n), common.within(c).from_column(column)
+            # Only the outcomes that are counted need a draw of their own, and all others together one more.
+            shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
+            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1) for k, shape in shapes]
+            log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
+            log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
+            # ln L less its maximum is a sum of deviances, whose last one is that of the others.
+            counted, expected = np.append(n[seen], 0.0), n.sum() * np.exp(log_theta)
+            found[:, row, c, column] = -deviance(counted, expected, counted - expected).sum(-1)
+        return found
+
     @classmethod
     def theta(cls, *point: Array) -> Theta:
         return {"log_theta": log(point[0])}
@@ -419,8 +445,18 @@ class Dirichlet(SimplexPrior):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        self.require_sampled()
+        self.require_sampled(self.alpha)
         return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
+
+
+def over_last(combine: np.ufunc, x: Array) -> Array:
+    """``combine.reduce`` over the last axis, which stays with length 1.
+
+    Few items are combined one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
+    """
+    if 0 < x.shape[-1] < 8:
+        return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
+    return combine.reduce(x, axis=-1, keepdims=True)
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:

@@ -119,13 +119,12 @@ class Gamma(Prior):
         require_mode(self.alpha, self.alpha < 1 - ROUNDING, "shape", "events")
         return np.maximum(self.alpha - 1, 0.0) / self.beta
 
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
-        (rate,) = theta
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
+        rate = theta["rate"]
         return (xlogy(self.alpha - 1, rate) - self.beta * rate - self.log_normalizer(),)
 
-    def log_jacobian(self, *theta: Array) -> Array:
-        (rate,) = theta
-        return log(rate)
+    def log_jacobian(self, theta: Theta) -> Array:
+        return theta["log_rate"]
 
     def log_normalizer(self) -> Array:
         self.require_proper("A density")

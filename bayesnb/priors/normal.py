@@ -146,13 +146,12 @@ class Normal(Located):
         self.require_proper("A draw")
         return (self.low + np.sqrt(self.v) * rng.standard_normal(size + self.m.shape),)
 
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array]:
-        (mu,) = theta
-        return (-(((mu - self.m) / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer(),)
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
+        gap = self.gap(theta["mu"], theta["low"])
+        return (-((gap / np.sqrt(self.v)) ** 2) / 2 - self.log_normalizer(),)
 
-    def log_jacobian(self, *theta: Array) -> Array:
-        (mu,) = theta
-        return np.zeros_like(mu)
+    def log_jacobian(self, theta: Theta) -> Array:
+        return np.zeros_like(theta["mu"])
 
     def log_normalizer(self) -> Array:
         self.require_proper("A density")

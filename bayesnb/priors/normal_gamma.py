@@ -90,16 +90,16 @@ class UnknownPrecision(Located):
             )
         return self.m, self.precision(self.dof - 1)
 
-    def log_prob_of_each(self, *theta: Array) -> tuple[Array, ...]:
-        mu, precision = theta
-        gap, level = (mu - self.m) - self.low, self.log_determinant(precision)
+    def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
+        precision = theta[self.parameters[1]]
+        gap, level = self.gap(theta["mu"], theta["low"]), self.log_determinant(precision)
         away = self.squares(precision, gap, self.kappa, 0.0 * self.scale)
         of_mu = 0.5 * (self.size * np.log(self.kappa / (2 * np.pi)) + level - away)
         whole = 0.5 * ((self.dof - 1) * level - self.squares(precision, gap, self.kappa, self.scale))
         return of_mu, whole - self.log_normalizer() - of_mu
 
-    def log_jacobian(self, *theta: Array) -> Array:
-        return 0.5 * self.size * self.log_determinant(theta[1])
+    def log_jacobian(self, theta: Theta) -> Array:
+        return 0.5 * self.size * self.log_determinant(theta[self.parameters[1]])
 
     def log_normalizer(self) -> Array:
         self.require_proper("A density")

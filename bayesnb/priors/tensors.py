@@ -40,26 +40,3 @@ def constant() -> Iterator[None]:
         yield
     finally:
         _ENTER.reset(token)
-
-
-@contextmanager
-def packed() -> Iterator[None]:
-    """Let :func:`shared` make pieces of one shared vector, which has its values at the end of the block.
-
-    A compiled function of one vector is called faster than one of ten arrays, and all such functions have one type.
-    """
-    import pytensor
-
-    vector, parts = pytensor.shared(np.zeros(0), name="data"), [np.zeros(0)]
-
-    def piece(value: Array) -> Any:
-        start = sum(part.size for part in parts)
-        parts.append(value.ravel())
-        return vector[start : start + value.size].reshape(value.shape)
-
-    token = _ENTER.set(piece)
-    try:
-        yield
-        vector.set_value(np.concatenate(parts))
-    finally:
-        _ENTER.reset(token)

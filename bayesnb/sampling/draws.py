@@ -108,12 +108,11 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     for block in layout.blocks(posterior):
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
+        own = {key: drawn[name] for key, name in zip(block.keys, names, strict=True)}
         if not block.family.exact:
-            own = {key: drawn[name] for key, name in zip(block.keys, names, strict=True)}
             found |= {block.variable(key): v for key, v in block.family.log_prior(prior, own).items()}
             continue
-        densities = prior.log_prob_of_each(*(drawn[name] for name in names))
-        found |= dict(zip(names, densities, strict=True))
+        found |= dict(zip(names, prior.log_prob_of_each(block.family.theta(own)), strict=True))
     return found
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from bayesnb.families.columns import columns_of
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
-from bayesnb.priors import Array, ImproperError, constant, packed, shared
+from bayesnb.priors import Array, ImproperError, constant, shared
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
@@ -72,7 +73,7 @@ def build(
     coords = layout.coords(posterior.labels, blocks)
     if likelihood != "sufficient":
         coords["row"] = list(range(len(y)) if place is None else map(int, place))
-    with pm.Model(coords=coords) as model, packed() if likelihood == "sufficient" else constant():
+    with pm.Model(coords=coords) as model, nullcontext() if likelihood == "sufficient" else constant():
         pi = label_variable(posterior)
         thetas = [block_variables(block, posterior) for block in blocks]
         if likelihood == "sufficient":

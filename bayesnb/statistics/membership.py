@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from bayesnb.kernels import sums
-from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 
 type Column = Any
@@ -162,19 +161,7 @@ class Responsibilities(Membership):
             yield c, slice(None), self.r[:, c]
 
     def moments(self, x: Array) -> Iterator[Array]:
-        """The sums about the mean of each class, in plain floats: EM does not unlearn."""
-        for cut in slices(len(self)):
-            part, own = x[cut], self[cut]
-            known = ~np.isnan(part)
-            n, nothing, value = own.totals(known), np.zeros((self.n, x.shape[1])), np.zeros(x.shape[1])
-            row, column = np.nonzero(known)
-            value[column] = part[row, column]
-            near = value + own.totals(np.where(known, part - value, 0.0)) / np.where(n > 0, n, 1.0)
-            first, second = nothing.copy(), nothing.copy()
-            for c, r in enumerate(own.r.T):
-                away = np.where(known, part - near[c], 0.0)
-                first[c], second[c] = r @ away, r @ (away * away)
-            yield np.stack([n, nothing, near, first, nothing, second, nothing, own.totals(known & (part != 0))], axis=1)
+        return map(np.concatenate, zip(*(own.moments(x) for own in self._classes()), strict=True))
 
 
 def every_row(n: int) -> Array:

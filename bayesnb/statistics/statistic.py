@@ -22,12 +22,12 @@ class Statistic(ABC):
     """
 
     def __add__(self, other: Self) -> Self:
-        """Both data sets together: the sums of the fields. (A hook, if the names differ or a field is no sum.)"""
+        """Both data sets together: the sums of the fields."""
         theirs = other.arrays()
         return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
 
     def __mul__(self, factor: float) -> Self:
-        """The same data, each row counted ``factor`` times. (A hook, if a field is no sum.)"""
+        """The same data, each row counted ``factor`` times."""
         return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
 
     @abstractmethod
@@ -38,7 +38,7 @@ class Statistic(ABC):
         return self + other * -1.0
 
     def arrays(self) -> dict[str, Array]:
-        """The fields that add. (A hook, where they lie within other statistics.)"""
+        """The fields that add."""
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def names(self) -> dict[str, Any]:
@@ -47,15 +47,15 @@ class Statistic(ABC):
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """Why no rows can have this statistic, in words; "" if some rows can. (A hook.)"""
+        """Why no rows can have this statistic, in words; "" if some rows can."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """A statistic of another class for the same cells, or None if it does not follow from this one. (A hook.)"""
+        """A statistic of another class for the same cells, or None if it does not follow from this one."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        """The classes at these positions, in this order; -1 is a class that has seen nothing. (A hook.)"""
+        """The classes at these positions, in this order; -1 is a class that has seen nothing."""
         index = np.asarray(classes, np.intp)
         empty = index < 0
         taken = {}
@@ -66,19 +66,19 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def columns(self, index: Sequence[int]) -> Self:
-        """The columns at these positions; a statistic of a bag of words has none to pick. (A hook.)"""
+        """The columns at these positions; a statistic of a bag of words has none to pick."""
         names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
         return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
 
     def named_as(self, other: Self) -> Self:
-        """The same with the names (levels, words) of ``other``. (A hook, if a statistic has names.)"""
+        """The same with the names (levels, words) of ``other``, where it has names."""
         return self
 
     def settled(self, before: Self) -> Self:
         """The same statistic without rounding errors, where it is ``before`` minus some of its rows.
 
         Weights that only rounding keeps from 0 become 0. A clearly negative weight means that rows were subtracted that
-        are not in ``before``, and raises :class:`UnlearnedError`. (A hook.)
+        are not in ``before``, and raises :class:`UnlearnedError`.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -94,7 +94,7 @@ class Statistic(ABC):
         return type(self)(**settled, **self.names())
 
     def rounded(self, before: Self) -> Self:
-        """The same statistic without the rounding errors of fields that are no weights. (A hook.)"""
+        """The same statistic without the rounding errors of fields that are no weights."""
         return self
 
     signed: ClassVar[frozenset[str]] = frozenset()

@@ -1,8 +1,7 @@
 """Every error and warning of the package that says more than its class of Python does."""
 
 from bayesnb.data.encoded import EncodedColumnsWarning
-from bayesnb.data.identifiers import IdentifierWarning
-from bayesnb.data.unseen import UnseenLevelWarning
+from bayesnb.data.levels import IdentifierWarning, UnseenLevelWarning
 from bayesnb.inference.far_rows import FarRowError
 from bayesnb.model import ImpossibleRowError
 from bayesnb.modelfile.container import ModelFileError

@@ -16,7 +16,7 @@ import numpy as np
 from bayesnb import em
 from bayesnb.data import engines
 from bayesnb.data.encoded import warn_of_encoders
-from bayesnb.data.identifiers import warn_of_identifiers
+from bayesnb.data.levels import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled

@@ -136,7 +136,7 @@ def predict(
     """
     from bayesnb import deploy
     from bayesnb.data import writers
-    from bayesnb.data.unseen import Unseen, UnseenLevelWarning
+    from bayesnb.data.levels import Unseen, UnseenLevelWarning
 
     require_output(output, "table", (model, new), is_predictions, force)
     clf, _ = load_model(model, absent)

@@ -170,7 +170,7 @@ def _column(values: pd.Series) -> Iterator[Remark]:
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
-    from bayesnb.data.identifiers import looks_like_identifier
+    from bayesnb.data.levels import looks_like_identifier
     from bayesnb.data.text import are_sentences
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())

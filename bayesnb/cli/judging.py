@@ -190,8 +190,8 @@ def score(
     would score; and how often each class is taken for another. Rows of a class that was never learned are counted, and
     have no score.
     """
+    from bayesnb.data.levels import Unseen
     from bayesnb.data.tables import Table
-    from bayesnb.data.unseen import Unseen
     from bayesnb.evaluation import scorecard
     from bayesnb.report import scores
 

@@ -131,7 +131,7 @@ def _named(value: str, X: pd.DataFrame) -> tuple[str, str]:
 
 
 def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
-    from bayesnb.data.unseen import nearest
+    from bayesnb.data.levels import nearest
 
     column, equals, _ = (part.strip() for part in item.partition("="))
     if not equals:

@@ -61,7 +61,7 @@ class Opened:
 
     def meant(self, column: str) -> str | None:
         """The column that may be meant by a name that no column has."""
-        from bayesnb.data.unseen import nearest
+        from bayesnb.data.levels import nearest
 
         return nearest(column, self.names)
 

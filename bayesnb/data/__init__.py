@@ -1,14 +1,16 @@
 """Any table to encoded columns, and a large one to sums: pandas, polars, Arrow, arrays, files, streams and engines.
 
 Start with ``tables`` (a user's table as the package sees it) and ``schema`` (which family reads which column). The
-files, each of which imports only from the lines before it:
+files, each of which imports only from the lines before it and from its own:
 
-* ``columns``, ``tables``, ``targets``, ``binning``: what a table holds, its class labels, bins;
-* ``encoders``, ``schema``: columns to the arrays that families read, with invalid cells refused by name;
-* ``rows``: a table in memory with its labels and weights, validated together;
-* ``arrow``, ``decoding``, ``cells``, ``csv_reader``, ``readers``: files and streams as tables of bounded size;
-  ``writers``: tables to files;
-* ``summary``, ``engines``, ``progress``: a table in parts, wherever they are, to the sum of their statistics.
+* ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: what a table holds, its class labels,
+  and what may be said of its columns;
+* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read, with invalid cells refused by name;
+* ``format``, ``decoding``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``: tables
+  to files;
+* ``levels``, ``encoded``, ``choice``, ``rows``, ``summary``: a table with its labels and weights, in memory or in parts, to the sum of
+  its statistics;
+* ``engines``: the same for tables of any size, wherever they are.
 """
 
 import lazy_loader

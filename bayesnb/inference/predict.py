@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bayesnb.data.levels import warn_of_unseen
 from bayesnb.data.rows import table_of
-from bayesnb.data.unseen import warn_of_unseen
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.model import normalize, probabilities

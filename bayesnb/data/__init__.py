@@ -5,11 +5,11 @@ files, each of which imports only from the lines before it and from its own:
 
 * ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: what a table holds, its class labels,
   and what may be said of its columns;
-* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read, with invalid cells refused by name;
-* ``format``, ``decoding``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``: tables
-  to files;
-* ``levels``, ``encoded``, ``choice``, ``rows``, ``summary``: a table with its labels and weights, in memory or in parts, to the sum of
-  its statistics;
+* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read; invalid cells are refused;
+* ``format``, ``decoding``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``:
+  tables to files;
+* ``levels``, ``encoded``: what is warned of; ``choice``, ``rows``, ``summary``: a table with its labels and weights, in
+  memory or in parts, to the sum of its statistics;
 * ``engines``: the same for tables of any size, wherever they are.
 """
 

@@ -148,13 +148,13 @@ class Column:
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
             if not self.declares:
-                codes, distinct = held(codes, distinct)
+                codes, distinct = without_unused(codes, distinct)
             return codes, distinct.tolist()
         codes, distinct = pd.factorize(self.values) if isinstance(self.values, pd.Series) else coded_array(self.values)
         return codes, distinct.tolist()
 
 
-def held(codes: Array, distinct: Any) -> tuple[Array, Any]:
+def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
     """Codes, -1 where missing, and values, without those that no row has; a categorical type may have such values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])

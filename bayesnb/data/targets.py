@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.arrow import array_of as array_of_arrow
-from bayesnb.data.columns import CellError, Column, as_objects, coded_array, held
+from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
 
@@ -102,7 +102,7 @@ class Target:
 
     def rows(self, keep: Array) -> Target:
         """The rows where a mask is true, and the classes of these rows."""
-        return Target(*held(self.codes[keep], self.classes), self.declared)
+        return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
         """The position of each row's label among other classes, (row,); -1 if it has no label.
@@ -143,7 +143,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         # Whole numbers and booleans of a type that has missing values would become floats in numpy.
         if text or (not isinstance(y.dtype, np.dtype) and y.dtype.kind in "biu"):
             codes, distinct = column.coded
-            return Target.of(*held(codes, array_of(distinct)), unlabelled, column.declared)
+            return Target.of(*without_unused(codes, array_of(distinct)), unlabelled, column.declared)
         return Target.of(*coded_array(y.to_numpy()), unlabelled, column.declared)
     if not (isinstance(y, np.ndarray) and y.ndim == 1):
         from sklearn.utils import column_or_1d

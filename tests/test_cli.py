@@ -168,12 +168,12 @@ def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
 def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     X, y = datasets.play_tennis()
     found = nb.design.ask_next(BayesianNB().fit(X, y), {"wind": ["strong"]})["information"]
-    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "wind=strong", "--format", "json")
+    _, out, _ = run(capsys, "explain", "play-tennis", *ALONE, "--row", "wind=strong", "--format", "json")
     said = {line["column"]: line["information"] for line in json.loads(out)["ask_next"]}
     assert said == pytest.approx(found.to_dict())
-    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "wind=strong")
+    _, out, _ = run(capsys, "explain", "play-tennis", *ALONE, "--row", "wind=strong")
     assert f"What to ask next: {found.index[0]} {found.iloc[0]:.3f}, " in " ".join(out.split())
-    _, out, _ = run(capsys, "explain", "play-tennis", "--row", "0")
+    _, out, _ = run(capsys, "explain", "play-tennis", *ALONE, "--row", "0")
     assert "What to ask next" not in out
 
 

@@ -639,7 +639,7 @@ def run(capsys, *arguments):
     return ended.value.code, printed.out, printed.err
 
 
-QUICK = ("--draws", "50", "--explain", "1")
+QUICK = ("--draws", "50", "--explain", "1", "--dependence", "none")
 
 
 @pytest.mark.parametrize(("name", "start"), [("r.md", "# Naive"), ("r", "<!doctype html>")])
@@ -684,9 +684,14 @@ def test_a_page_without_a_place_to_write_is_refused_before_any_work(capsys, tmp_
     assert run(capsys, "report", "play-tennis")[0] == 2
 
 
+def explained(capsys, *arguments):
+    """``bayesnb explain`` of a naive model: to choose a dependence would take the time of thirty fits."""
+    return run(capsys, "explain", *arguments, "--dependence", "none")
+
+
 def test_the_contributions_printed_are_those_of_the_estimator(capsys):
-    code, out, _ = run(
-        capsys, "explain", "play-tennis", "--row", "outlook=sunny,wind=weak", "--unit", "bits", "--format", "json"
+    code, out, _ = explained(
+        capsys, "play-tennis", "--row", "outlook=sunny,wind=weak", "--unit", "bits", "--format", "json"
     )
     said = json.loads(out)
     X, y = datasets.play_tennis()
@@ -704,7 +709,7 @@ def test_the_contributions_printed_are_those_of_the_estimator(capsys):
 
 
 def test_csv_has_one_line_for_each_contribution(capsys):
-    code, out, _ = run(capsys, "explain", "penguins", "--format", "csv", "--row", "sex=female", "--dependence", "none")
+    code, out, _ = explained(capsys, "penguins", "--format", "csv", "--row", "sex=female")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert code == 0
     assert len(lines) == 9
@@ -715,15 +720,15 @@ def test_csv_has_one_line_for_each_contribution(capsys):
 def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_path):
     rows = ["60,1,0,a", "0,1,30,b", "1,1,1,a", "2,20,1,b"]
     (tmp_path / "words.csv").write_text("\n".join(["the,of,and,y", *rows]))
-    command = ["explain", tmp_path / "words.csv", "--target", "y", "--feature", "words=multinomial:the,of,and"]
-    code, out, _ = run(capsys, *map(str, command), "--row", "3")
+    command = [tmp_path / "words.csv", "--target", "y", "--feature", "words=multinomial:the,of,and"]
+    code, out, _ = explained(capsys, *map(str, command), "--row", "3")
     assert code == 0
     assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
-    assert "outside of their interval" not in run(capsys, "explain", "play-tennis")[1]
+    assert "outside of their interval" not in explained(capsys, "play-tennis")[1]
 
 
 def test_each_bar_is_on_the_side_of_its_sign(capsys):
-    code, out, _ = run(capsys, "explain", "play-tennis")
+    code, out, _ = explained(capsys, "play-tennis")
     assert code == 0
     assert "outlook=sunny, temperature=cool" in out
     bars = {}
@@ -739,7 +744,7 @@ def test_each_bar_is_on_the_side_of_its_sign(capsys):
 
 def test_exchanging_label_and_against_changes_the_sign_of_the_contributions(capsys):
     def ledger(*more):
-        _, out, _ = run(capsys, "explain", "play-tennis", "--format", "json", *more)
+        _, out, _ = explained(capsys, "play-tennis", "--format", "json", *more)
         return json.loads(out)
 
     there, back = ledger("--label", "yes"), ledger("--against", "yes")
@@ -751,8 +756,8 @@ def test_exchanging_label_and_against_changes_the_sign_of_the_contributions(caps
 def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):
     X, y = datasets.heights()
     X.assign(y=(y == "male").astype(int)).to_csv(tmp_path / "t.csv", index=False)
-    code, out, _ = run(
-        capsys, "explain", str(tmp_path / "t.csv"), "--target", "y", "--label", "1", "--format", "json"
+    code, out, _ = explained(
+        capsys, str(tmp_path / "t.csv"), "--target", "y", "--label", "1", "--format", "json"
     )  # fmt: skip
     assert code == 0
     assert (json.loads(out)["label"], json.loads(out)["against"]) == (1, 0)
@@ -771,7 +776,7 @@ def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):
     ],
 )
 def test_what_cannot_be_explained_ends_with_2(capsys, arguments, words):
-    code, out, err = run(capsys, "explain", "play-tennis", *arguments)
+    code, out, err = explained(capsys, "play-tennis", *arguments)
     assert (code, out) == (2, "")
     assert all(word in " ".join(err.split()) for word in words)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -43,13 +43,6 @@ def tables_of_probabilities(draw) -> np.ndarray:
 # Deciding
 
 
-@pytest.mark.parametrize(("p", "decision"), [(0.0, "wait"), (0.09, "wait"), (0.11, "treat"), (1.0, "treat")])
-def test_the_decision_changes_at_the_ratio_of_the_costs(p, decision):
-    found = decide(two(p), ILL, COSTS)
-    assert found["decision"].tolist() == [decision]
-    assert found["expected_cost"][0] == pytest.approx(min(1 - p, 9 * p))
-
-
 def test_a_decision_has_three_columns_and_the_index_it_is_given():
     found = decide([[0.5, 0.5], [0.0, 1.0]], ILL, COSTS, index=["ann", "bob"])
     expected = pd.DataFrame(
@@ -60,33 +53,6 @@ def test_a_decision_has_three_columns_and_the_index_it_is_given():
         }
     )
     pd.testing.assert_frame_equal(found, expected)
-
-
-@given(tables_of_probabilities())
-def test_with_costs_of_0_and_1_the_decision_is_the_most_probable_class(proba):
-    classes = np.arange(proba.shape[1]) * 10
-    costs = pd.DataFrame(1.0 - np.eye(len(classes)), index=classes, columns=classes)
-    found = decide(proba, classes, costs)
-    chosen = proba[np.arange(len(proba)), np.searchsorted(classes, found["decision"].astype(int))]
-    assert_allclose(chosen, proba.max(axis=1), rtol=0, atol=1e-15)
-    assert_allclose(found["expected_cost"], 1 - proba.max(axis=1), atol=1e-15)
-
-
-def test_with_costs_of_0_and_1_chows_rule_rejects_rows_without_a_probable_class():
-    proba = [[0.7, 0.3], [0.75, 0.25], [0.8, 0.2], [0.1, 0.9]]
-    costs = pd.DataFrame(1 - np.eye(2), index=ILL, columns=ILL)
-    found = decide(proba, ILL, costs, reject_cost=0.25)
-    assert found["abstained"].tolist() == [True, False, False, False]
-    assert found["decision"].tolist() == [None, "ill", "ill", "well"]
-    assert_allclose(found["expected_cost"], [0.25, 0.25, 0.2, 0.1])
-
-
-def test_with_unequal_costs_rows_in_an_interval_of_probabilities_are_rejected():
-    # Not deciding costs 0.5: wait below 0.5 / 9, treat above 1 - 0.5.
-    p = np.array([0.05, 0.06, 0.3, 0.49, 0.51])
-    found = decide(np.stack([p, 1 - p], axis=1), ILL, COSTS, reject_cost=0.5)
-    assert found["decision"].tolist() == ["wait", None, None, None, "treat"]
-    assert_allclose(found["expected_cost"], [0.45, 0.5, 0.5, 0.5, 0.49])
 
 
 @given(tables_of_probabilities(), st.integers(0, 2**32 - 1), st.floats(-3, 3))
@@ -188,15 +154,6 @@ def test_invalid_class_probabilities_are_refused(proba, message):
 def members(proba, mass) -> list[str]:
     found = smallest_set([proba], list("abcd")[: len(proba)], mass)
     return found.columns[found.iloc[0]].tolist()
-
-
-def test_the_smallest_set_is_that_found_by_hand():
-    proba = [0.05, 0.6, 0.1, 0.25]
-    assert members(proba, 0.5) == ["b"]
-    assert members(proba, 0.6) == ["b"]
-    assert members(proba, 0.61) == ["b", "d"]
-    assert members(proba, 0.9) == ["b", "c", "d"]
-    assert members(proba, 0.99) == ["a", "b", "c", "d"]
 
 
 @given(tables_of_probabilities(), st.sampled_from([0.01, 0.3, 0.5, 0.75, 0.9, 0.95, 1.0]))
@@ -428,38 +385,6 @@ def test_an_interval_of_the_class_prior_refuses_what_it_cannot_use(options, word
     X, y = shifted_rows(rng, 40, 0.5)
     with pytest.raises(ValueError, match=words):
         nb.deploy.estimate_class_prior(BayesianNB().fit(X, y), X, **options)
-
-
-@st.composite
-def log_likelihoods(draw) -> np.ndarray:
-    n, k = draw(st.integers(1, 30)), draw(st.integers(2, 4))
-    spread = draw(st.sampled_from([0.3, 1.0, 5.0, 400.0]))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    return rng.normal(-1000.0, spread, (n, k))
-
-
-@given(log_likelihoods())
-def test_the_objective_never_falls(log_likelihood):
-    k = log_likelihood.shape[1]
-    path = [np.full(k, 1 / k)]
-    for max_iter in range(1, 8):
-        with pytest.warns() as said:
-            prior, n_iter = estimate_class_prior(log_likelihood, max_iter=max_iter, tol=-1.0)
-        assert {w.category for w in said} == {ConvergenceWarning}
-        assert n_iter == max_iter
-        path.append(prior)
-    for prior, after in pairwise(path):
-        assert after.sum() == pytest.approx(1, abs=1e-12)
-        assert objective(after, log_likelihood) >= objective(prior, log_likelihood) - 1e-9
-
-
-def test_one_step_is_the_mean_of_the_responsibilities():
-    log_likelihood = np.log([[0.2, 0.1], [0.3, 0.7], [0.5, 0.5]])
-    with pytest.warns(ConvergenceWarning):
-        prior, _ = estimate_class_prior(log_likelihood, max_iter=1)
-    # From equal class probabilities: 0.2 against 0.1, 0.3 against 0.7, 0.5 against 0.5.
-    first = (2 / 3 + 0.3 + 0.5) / 3
-    assert_allclose(prior, [first, 1 - first], rtol=1e-14)
 
 
 def test_the_estimated_class_prior_satisfies_the_conditions_of_a_maximum():

@@ -245,7 +245,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         learned = learning.fitted(self, X, y, sample_weight)
-        self.__dict__.pop("content_hash_", None)
+        self.__dict__.pop("_content_hash", None)
         self._classifier = learned
         if learned.em is not None and not learned.em.converged:
             warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning)
@@ -447,7 +447,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = by_type or reads
         return tags
 
-    def save(self, path: str | os.PathLike, replacing: str | None = None) -> str:
+    def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
         """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
 
         The file is in the safetensors format. At every moment ``path`` holds the old file or the whole new one.
@@ -456,9 +456,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ----------
         path : path
             Any name; ".bayesnb" is usual.
-        replacing : str, optional
-            ``content_hash_`` of the file that this model came from. If ``path`` was changed since, it is kept, and
-            :class:`bayesnb.errors.ModelChangedError` is raised.
+        replacing : bool
+            Write only if ``path`` still holds the model that this one was loaded from or saved to. If it was changed
+            since, it is kept, and :class:`bayesnb.errors.ModelChangedError` is raised.
 
         Raises
         ------
@@ -469,16 +469,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from bayesnb import BayesianNB, datasets, load
+        >>> from bayesnb import BayesianNB, datasets, describe
         >>> path = Path(tempfile.mkdtemp()) / "tennis.bayesnb"
         >>> clf = BayesianNB().fit(*datasets.play_tennis())
-        >>> clf.save(path) == load(path).content_hash_
+        >>> clf.save(path) == describe(path)["content_hash"]
         True
         """
-        self.content_hash_ = document.write(
-            document.Contents.of(self.get_params(deep=False), self.classifier_), path, replacing
-        )
-        return self.content_hash_
+        read = self.__dict__.get("_content_hash", "") if replacing else None
+        contents = document.Contents.of(self.get_params(deep=False), self.classifier_)
+        self._content_hash = document.write(contents, path, read)
+        return self._content_hash
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
@@ -503,7 +503,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     """
     parameters, learned, content_hash = learning.of_file(path)
     clf = holding(parameters, learned)
-    clf.content_hash_ = content_hash
+    clf._content_hash = content_hash
     return clf
 
 

@@ -278,7 +278,7 @@ def test_any_estimator_can_be_listed_and_shown(make):
     assert clf._repr_html_()
     assert estimator_html_repr(clf)
     assert repr(clf).startswith("BayesianNB(")
-    for name in ("log_evidence_", "exponents_", "feature_names_in_", "classes_", "classifier_", "content_hash_"):
+    for name in ("log_evidence_", "exponents_", "feature_names_in_", "classes_", "classifier_"):
         assert hasattr(clf, name) == (name in dir(clf)), name
 
 

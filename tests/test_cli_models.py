@@ -314,7 +314,7 @@ def test_inspect_recognises_a_model_by_its_content(done, tennis, tmp_path):
     said = json.loads(done("inspect", moved, "--format", "json"))
     assert said["rows"] == {"no": 5.0, "yes": 9.0}
     assert said["target"] == "play"
-    assert said["content"] == load(moved).content_hash_
+    assert said["content"] == nb.describe(moved)["content_hash"]
     out = done("inspect", moved)
     assert "rows: no 5, yes 9" in out
     assert "│ outlook" in out

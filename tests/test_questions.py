@@ -87,12 +87,14 @@ def public(thing):
     return {name for name in dir(thing) if not name.startswith("_")}
 
 
-def test_the_names_of_the_package_and_of_a_fitted_estimator_fit_one_page():
+def test_the_names_of_the_package_and_of_a_fitted_estimator_fit_one_page(tmp_path):
     assert len(dir(nb)) <= 45
     assert set(PUBLIC) <= set(dir(nb))
     X, y = nb.datasets.play_tennis()
     for dependence in (None, "weighted"):
-        assert len(public(BayesianNB(dependence=dependence).fit(X, y))) <= 45
+        clf = BayesianNB(dependence=dependence).fit(X, y)
+        clf.save(tmp_path / "tennis.bayesnb")
+        assert len(public(nb.load(tmp_path / "tennis.bayesnb"))) <= 45
 
 
 @pytest.mark.parametrize("name", [*PUBLIC, "sampling.agreement", "sampling.draws"])

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from model_files import changed, said
 from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, draws, load
 from bayesnb.cli.wording import in_options
+from bayesnb.errors import ModelFileError
 from bayesnb.evaluation import choose_dependence
 
 COMMON = ["please", "the", "my", "is", "not", "for", "order", "what", "how", "and", "very", "soon", "2026", "über"]
@@ -22,12 +24,12 @@ def tickets(n, seed=0):
     rng = np.random.default_rng(seed)
     y = np.array(sorted(TELLING))[rng.integers(0, 2, n)]
 
-    def said(label, few):
+    def cell(label, few):
         words = [*rng.choice(COMMON, rng.integers(3, 9)), *rng.choice(TELLING[label], rng.integers(0, few))]
         return " ".join(rng.permutation(words)).capitalize() + str(rng.choice([".", "!", "?", " :-)"]))
 
-    subject = np.array([said(label, 3) for label in y], object)
-    body = np.array([said(label, 4) for label in y], object)
+    subject = np.array([cell(label, 3) for label in y], object)
+    body = np.array([cell(label, 4) for label in y], object)
     subject[rng.random(n) < 0.05] = ""
     body[rng.random(n) < 0.1] = None
     body[rng.random(n) < 0.05] = "?! -"
@@ -128,6 +130,29 @@ def test_a_file_keeps_the_words_and_the_options(tmp_path):
     same(back.partial_fit(more, labels), clf.partial_fit(more, labels), atol=0)
 
 
+@pytest.mark.parametrize(
+    ("where", "lie"),
+    [
+        (("text", "ngram_range"), {"tuple": [1, 1.5]}),
+        (("text", "stop_words"), [["the"]]),
+        (("text", "min_df"), "few"),
+        (("text",), None),
+        (("text",), {"tuple": []}),
+        (("source",), {"tuple": ["nowhere"]}),
+        (("source",), {"tuple": []}),
+        (("columns",), {"tuple": ["the", "the"]}),
+        (("columns",), {"tuple": ["other"]}),
+        (("kinds",), {"tuple": ["text"]}),
+    ],
+    ids=str,
+)
+def test_a_file_that_lies_about_text_is_refused(where, lie, tmp_path):
+    path = tmp_path / "tickets.bayesnb"
+    BayesianNB({"subject": Text(ngram_range=(1, 2), stop_words=["the"])}).fit(X[["subject"]], Y).save(path)
+    with pytest.raises(ModelFileError):
+        load(changed(path, said("schema", "features", "subject", *where, as_=lie)))
+
+
 @pytest.mark.parametrize("dependence", [None, "weighted", "pairwise"])
 def test_each_word_has_its_share_of_the_log_odds(dependence):
     clf = BayesianNB(TEXTS, dependence=dependence).fit(X, Y)
@@ -213,9 +238,9 @@ def test_the_command_line_proposes_and_reads_text(tmp_path, capsys):
         assert not ended.value.code
         return capsys.readouterr().out
 
-    said = run("inspect", path, "--target", "topic")
-    assert "--feature subject=text" in said
-    assert "sentences" in said
+    printed = run("inspect", path, "--target", "topic")
+    assert "--feature subject=text" in printed
+    assert "sentences" in printed
     run("fit", path, "--target", "topic", "--feature", "subject=text", "--dependence", "none", "-o", model)
     same(load(model), BayesianNB().fit(X, Y), table=NEW[:10])
     explained = run("explain", model, path, "--row", "0")
@@ -228,9 +253,9 @@ def test_the_choice_of_a_dependence_reads_the_same_columns_as_text(tmp_path, cap
     table.assign(body=(table["subject"].str.upper() + " help") * 4, topic=labels).to_csv(path, index=False)
     with pytest.raises(SystemExit):
         cli.main(["fit", str(path), "--target", "topic", "-o", str(tmp_path / "model")])
-    said = capsys.readouterr().err
+    printed = capsys.readouterr().err
     texts = BayesianNB({"subject": "text", "body": "text"})
     frame = pd.read_csv(path)
     found = choose_dependence(texts, frame.drop(columns="topic"), frame["topic"])
     assert found.dependence is not None
-    assert in_options(str(found)) in said
+    assert in_options(str(found)) in printed

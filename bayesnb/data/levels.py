@@ -159,7 +159,7 @@ class Unseen:
 class IdentifierWarning(UserWarning):
     """A column of text looks like an identifier or free text: it says nothing about rows whose levels are new.
 
-    To silence it, leave the column out, or name its family, as ``features={column: Categorical()}``.
+    To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class IdentifierWarning(UserWarning):
     ...     clf = nb.BayesianNB().fit(X.assign(day=[f"D{k}" for k in range(14)]), y)
     >>> print(said[0].message)
     column 'day' looks like an identifier or free text, 14 levels in 14 rows: leave it out, or name its family, as
-    features={'day': Categorical()}
+    features={'day': Categorical()}, or 'text' for its words
     """
 
 
@@ -198,6 +198,6 @@ def warn_of_identifiers(schema: Schema, statistics: Statistics) -> None:
         among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
         warn(
             f"column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, or "
-            f"name its family, as features={{{column!r}: Categorical()}}",
+            f"name its family, as features={{{column!r}: Categorical()}}, or 'text' for its words",
             IdentifierWarning,
         )

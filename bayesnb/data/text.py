@@ -100,6 +100,7 @@ class Text:
         counter = self._counter()
         counter._validate_params()
         counter._validate_ngram_range()
+        counter.build_analyzer()("a text of many words to try")
 
     @property
     def family(self) -> Multinomial:

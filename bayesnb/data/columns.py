@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
 
 type Names = tuple[Any, ...]
@@ -70,7 +69,7 @@ class Column:
             return self.declared
         codes, distinct = self.coded
         levels = [distinct[code] for code in np.unique(codes[codes >= 0])]
-        if levels and self.kind() != "text":
+        if levels and self.kind != "text":
             return tuple(sorted(levels))
         said = "text, whose order is not known" if levels else "no value"
         raise ValueError(
@@ -78,12 +77,9 @@ class Column:
             "Ordinal, or give it an ordered categorical type"
         )
 
+    @cached_property
     def kind(self) -> Kind:
         """What it holds; "empty" if every value is missing."""
-        return self._kind
-
-    @cached_property
-    def _kind(self) -> Kind:
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -102,7 +98,7 @@ class Column:
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
-        kind = self.kind()
+        kind = self.kind
         if kind == "text":
             example = next((v for v in self.values if not pd.isna(v)), None)
             if example is None:
@@ -125,7 +121,7 @@ class Column:
 
     def missing(self) -> Array:
         """Which cells are missing, as booleans (row,)."""
-        return self.coded[0] < 0 if self.kind() == "text" else np.isnan(self.reals())
+        return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def _numpy(self) -> Array | None:
         """Its cells if they are a numpy array of numbers or booleans, else ``None``."""
@@ -144,7 +140,7 @@ class Column:
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
-        self.kind()
+        _ = self.kind  # It refuses cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
             if not self.declares:
@@ -194,11 +190,6 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
-    if cells.dtype.kind == "i" and large_enough(len(cells)) and (whole := reading.whole(cells[:, None])) is not None:
-        distinct = whole.values(0)
-        table = np.full(whole.held.shape, -1, np.min_scalar_type(-len(distinct)))
-        table[whole.held] = np.arange(len(distinct))
-        return reading.codes(cells[:, None], whole, table)[:, 0], distinct.astype(cells.dtype)
     codes, distinct = pd.factorize(cells)
     return codes, np.asarray(distinct).astype(cells.dtype, copy=False)
 

@@ -275,7 +275,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
             continue
         values = table.distinct(name)
         if values:
-            kinds[k] = require_one_kind(name, kinds[k], column.kind())
+            kinds[k] = require_one_kind(name, kinds[k], column.kind)
         order = feature.family.order_of(k)
         if unseen is None and order is None:
             seen = values if column.declared is not None else in_order(values)

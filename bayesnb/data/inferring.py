@@ -194,7 +194,7 @@ def _has_fractions(x: Array) -> bool:
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
     """Whether these are one column of text, and its cells are sentences."""
-    if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind() != "text":
+    if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind != "text":
         return False
     codes, distinct = column.coded
     held = codes >= 0
@@ -203,7 +203,7 @@ def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool
 
 def _type_of(column: Column) -> tuple[str, str]:
     """Which family of a :class:`ByType` a column gets, and why."""
-    kind = column.kind()
+    kind = column.kind
     if column.textual or kind == "text":
         return "text", column.dtype
     if kind == "boolean":
@@ -253,7 +253,7 @@ def _feature(
         known = declared if declared is not None else tuple(in_order(table.distinct(name)))
         known = united(known, named_levels(spec))
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
-    kinds = tuple(table.column(name).kind() for name in columns)
+    kinds = tuple(table.column(name).kind for name in columns)
     return Feature(columns, spec, how, tuple(levels), kinds)
 
 

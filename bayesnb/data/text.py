@@ -119,7 +119,7 @@ class Text:
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
         """The words of a column, which holds text or is empty; new words are learned behind those that are known."""
-        if column.kind() not in ("text", "empty"):
+        if column.kind not in ("text", "empty"):
             raise ValueError(
                 f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
                 "another family"

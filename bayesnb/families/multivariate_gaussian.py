@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.families.columns import NEAR
 from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
-from bayesnb.kernels.blocks import CELLS, slices
+from bayesnb.kernels.blocks import slices, written
 from bayesnb.numerics import LOG_2PI, Array, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
 from bayesnb.statistics.membership import Labels, Membership
@@ -88,17 +89,17 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         if posterior.share is None or not posterior.share.any():
             return None
         require_whole(x)
-        total = np.zeros((len(x), labels.n))
-        for cut in slices(len(x), max(1, CELLS // x.shape[1])):
-            codes, weight, part = labels.codes[cut], labels.weight[cut], x[cut]
+
+        def part(rows: slice, found: Array) -> None:
+            codes, weight, cells = labels.codes[rows], labels.weight[rows], x[rows]
             n = s.n[codes, 0]
             with np.errstate(all="ignore"):
                 square = np.where(n > weight * (1 + 1e-9), weight * n / (n - weight), 0.0)
-                own_gap = (part - s.mean[codes]) - s.low[codes]
+                own_gap = (cells - s.mean[codes]) - s.low[codes]
             for c in range(labels.n):
-                total[cut, c] = log_student_without_square(
-                    posterior.at(c), part, own_gap, square, weight * (codes == c)
-                )
+                found[:, c] = log_student_without_square(posterior.at(c), cells, own_gap, square, weight * (codes == c))
+
+        total = written(np.zeros((len(x), labels.n)), part, _blocks(x))
         total = np.where(np.isnan(x[:, :1]), 0.0, total)
         if (lost := np.isnan(total)).any():
             raise ImproperError(ROUNDED, (int(labels.codes[lost.any(1)][0]),))
@@ -195,8 +196,15 @@ def log_student_without_square(
 
 def distances(believed: NormalWishart, x: Array) -> Array:
     """The squared distance of each row from the location, in terms of Ψ."""
-    found, inverse = np.empty(len(x)), believed.root[1].T
-    for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
+    inverse = believed.root[1].T
+
+    def part(rows: slice, found: Array) -> None:
         z = ((x[rows] - believed.m) - believed.low) @ inverse
-        found[rows] = np.einsum("ij,ij->i", z, z)
-    return found
+        found[:] = np.einsum("ij,ij->i", z, z)
+
+    return written(np.empty(len(x)), part, _blocks(x))
+
+
+def _blocks(x: Array) -> list[slice]:
+    """Blocks of rows of which a copy stays in the cache of a core."""
+    return slices(len(x), max(1, NEAR // max(1, x.shape[1])))

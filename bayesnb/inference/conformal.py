@@ -235,9 +235,9 @@ class Conformal:
     >>> found = sets.conformal(BayesianNB().fit(X[:200], y[:200]), X[:200], y[:200])
     >>> found
     Conformal(method='full', 200 rows)
-    >>> sets = found.predict_set(X[200:], coverage=0.95)
-    >>> inside = [sets.loc[row, label] for row, label in y[200:].items()]
-    >>> round(float(sum(inside) / len(inside)), 2), round(float(sets.sum(axis=1).mean()), 2)
+    >>> classes = found.predict_set(X[200:], coverage=0.95)
+    >>> inside = [classes.loc[row, label] for row, label in y[200:].items()]
+    >>> round(float(sum(inside) / len(inside)), 2), round(float(classes.sum(axis=1).mean()), 2)
     (0.94, 0.97)
     """
 

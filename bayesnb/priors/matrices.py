@@ -94,9 +94,9 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Precision matrices with a Wishart prior in the open model.
+    """Precision matrices with a Wishart prior in the open model; NUTS moves the logarithm of their root.
 
-    PyMC's own Wishart has whole numbers of degrees of freedom only.
+    PyMC's own Wishart has no transform, so NUTS would leave the positive definite matrices.
 
     Parameters
     ----------
@@ -108,11 +108,36 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     dims : tuple of str
     """
     import pymc as pm
-    from pymc.distributions.transforms import CholeskyCovTransform
+    from pymc.distributions.transforms import Transform
     from pytensor import tensor as pt
 
     d = int(mean.type.shape[-1])
-    diagonal = np.arange(d)
+    below, diagonal = np.tril_indices(d), np.arange(d)
+
+    class LogRoot(Transform):
+        """The lower root in units of the prior, with the logarithm of its diagonal.
+
+        With Ψ⁻¹ = M Mᵀ it is the root of M⁻¹ Λ M⁻ᵀ, of which NUTS sees cells of like size and of little correlation.
+        """
+
+        name = "logroot"
+
+        def forward(self, value: Any, *inputs: Any) -> Any:
+            unit = pt.linalg.inv(pt.linalg.cholesky(inputs[-1]))
+            lower = pt.linalg.cholesky(unit @ value @ pt.swapaxes(unit, -1, -2))
+            lower = lower[..., diagonal, diagonal].set(pt.log(pt.diagonal(lower, axis1=-2, axis2=-1)))
+            return lower[..., below[0], below[1]]
+
+        def backward(self, value: Any, *inputs: Any) -> Any:
+            lower = pt.zeros((*value.shape[:-1], d, d))[..., below[0], below[1]].set(value)
+            lower = lower[..., diagonal, diagonal].set(pt.exp(lower[..., diagonal, diagonal]))
+            half = pt.linalg.cholesky(inputs[-1]) @ lower
+            return half @ pt.swapaxes(half, -1, -2)
+
+        def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+            logs = value[..., np.flatnonzero(below[0] == below[1])]
+            level = (d + 1) / 2 * pymc_log_determinant(inputs[-1])
+            return (np.log(2) + logs * (d + 1 - diagonal)).sum(-1) + level
 
     def logp(value: Any, nu: Any, mean: Any) -> Any:
         inverse = pt.linalg.inv(mean)
@@ -121,10 +146,11 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
         return 0.5 * (level - nu * (d * np.log(2) + pymc_log_determinant(mean))) - gammas
 
     def random(nu: Array, mean: Array, rng: Any = None, size: Any = None) -> Array:
+        lower = np.linalg.cholesky(mean)
         lead = nu.shape if size is None else tuple(size)
         factor = np.tril(rng.standard_normal((*lead, d, d)), -1)
         factor[..., diagonal, diagonal] = np.sqrt(rng.chisquare(nu[..., None] - diagonal, (*lead, d)))
-        half = np.linalg.cholesky(mean) @ factor
+        half = lower @ factor
         return half @ np.swapaxes(half, -1, -2)
 
     return pm.CustomDist(
@@ -135,6 +161,6 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
         random=random,
         support_point=lambda rv, size, nu, mean: nu[..., None, None] * mean,
         signature="(),(d,d)->(d,d)",
-        default_transform=CholeskyCovTransform(d),
+        default_transform=LogRoot(),
         dims=dims,
     )

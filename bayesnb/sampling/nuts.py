@@ -111,7 +111,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
         x, name = drawn[variable.name], getattr(transform, "name", None)
         if transform is not None:
             # As floats, draws may be 0 or 1, whose logarithms or log-odds are infinite. A matrix has its own transform.
-            if name != "cholesky-cov":
+            if name != "logroot":
                 x = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
             x = transform.forward(x, *variable.owner.inputs).eval(mode="FAST_COMPILE")
         if name == "simplex" or variable.name in together:

@@ -82,6 +82,7 @@ PLOTS = (
     "plot_ppc_pava",
     "plot_loo_pit",
     "plot_prior_posterior",
+    "plot_forest",
     "plot_trace_dist",
     "plot_rank",
     "plot_pair",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import arviz as az
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-import xarray
 from conftest import mixed
-from matplotlib import pyplot as plt
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
@@ -26,8 +22,6 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import draws, layout
-
-mpl.use("Agg")
 
 GROUPS = ("log_prior", "posterior_predictive", "prior_predictive", "log_likelihood", "columns")
 
@@ -473,39 +467,7 @@ def test_exact_draws_refuse_arguments_of_a_sampler():
         clf.sample_posterior(5, 2, "hmc")
 
 
-# ArviZ
-
-
-NUMBERS: dict[str, Callable[[DataTree], Any]] = {
-    "summary": lambda t: az.summary(t)[["mean", "sd"]],
-    "rhat": lambda t: az.rhat(t),
-    "ess": lambda t: az.ess(t),
-    "ess, tail": lambda t: az.ess(t, method="tail"),
-    "mcse": lambda t: az.mcse(t),
-    "hdi": lambda t: az.hdi(t),
-    "eti": lambda t: az.eti(t),
-    "mean": lambda t: az.mean(t),
-    "mode": lambda t: az.mode(t),
-    "extract": lambda t: az.extract(t),
-    "loo": lambda t: xarray.Dataset({"elpd": az.loo(t).elpd}),
-    "thin": lambda t: az.thin(t, factor=5),
-}
-
-
-# Fourteen rows are few: the weights that leave one of them out may be unreliable by a hair.
-@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto")
-@pytest.mark.parametrize("name", NUMBERS)
-def test_arviz_computes_statistics_from_the_draws(name, tree):
-    found = NUMBERS[name](tree)
-    if isinstance(found, pd.DataFrame):
-        values = found.astype(float)
-        assert len(values) == 2 + 2 * 2 * 3 + 2 * 2 * 2
-        assert np.isfinite(values).all().all()
-        return
-    if isinstance(found, DataTree):
-        found = found["posterior"].dataset if "posterior" in found.children else found.dataset
-    assert len(found.data_vars) > 0
-    assert all(np.isfinite(v).all() for v in found.data_vars.values())
+# ArviZ, and files
 
 
 def test_a_summary_labels_parameters_by_class_column_and_level(tree):
@@ -516,40 +478,6 @@ def test_a_summary_labels_parameters_by_class_column_and_level(tree):
     assert_allclose(mean["pi[no]"], 6 / 16, atol=0.02)
     # Wind was weak on 6 of the 9 days with play: (6 + 1) / (9 + 2).
     assert_allclose(mean["theta_wind[yes, weak]"], 7 / 11, atol=0.02)
-
-
-PI = {"var_names": ["pi"]}
-# Beside those that test_arviz.py draws without any argument.
-PLOTS: dict[str, dict[str, Any]] = {
-    "plot_bf": {**PI, "ref_val": 0.4},
-    "plot_convergence_dist": {},
-    "plot_ess": PI,
-    "plot_forest": {},
-    "plot_ppc_interval": {},
-    "plot_ppc_tstat": {},
-    "plot_ridge": {},
-    "plot_trace": PI,
-}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "plot_forest" else pytest.mark.slow) for name in PLOTS]
-)
-def test_arviz_plots_the_draws(name, tree):
-    plt.close("all")
-    with warnings.catch_warnings():
-        # ArviZ advises another plot where a column has few levels.
-        warnings.filterwarnings("ignore", message="Variables .* look (binary|discrete)")
-        getattr(az, name)(tree, backend="matplotlib", **PLOTS[name])
-    (number,) = plt.get_fignums()
-    figure = plt.figure(number)
-    figure.canvas.draw()
-    pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
-    plt.close("all")
-    assert pixels.std() > 5
-
-
-# Files
 
 
 def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):

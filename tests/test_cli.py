@@ -34,16 +34,6 @@ def agreement_of(z):
     return agreement.Agreement(table, plug_ins, 0, FINE, "nuts")
 
 
-def test_play_tennis_is_compared_as_in_the_textbook(capsys):
-    code, out, _ = run(capsys, "compare", "play-tennis")
-    lines = {line.split("│")[1].strip(): line for line in out.splitlines() if line.startswith("│")}
-    assert code == 0
-    assert "0.795" in [line for line in out.splitlines() if line.startswith("│ mle")][-1]
-    assert "0.735" in lines["predictive"]
-    assert "0.735" in lines["mean"]
-    assert "exact leave-one-out" in out
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "penguins" else ()) for name in datasets.names()]
 )
@@ -146,25 +136,6 @@ def test_a_dependence_to_compare_can_be_chosen(capsys):
     assert "scored by 5 folds" in said["scores"][-1]["note"]
 
 
-def test_the_audit_that_is_printed_is_that_of_the_estimator(capsys):
-    X, y = datasets.play_tennis()
-    found = nb.checks.independence(BayesianNB().fit(X, y), X, y)
-    code, out, _ = run(capsys, "audit", "play-tennis", "--format", "json")
-    said = json.loads(out)
-    assert code == 0
-    assert (said["says"], said["advice"]) == (str(found), found.advice)
-    assert said["exponent"]["mean"] == pytest.approx(found.exponent["mean"])
-    assert [pair["second"] for pair in said["pairs"]] == found.pairs["second"].tolist()
-    _, out, _ = run(capsys, "audit", "play-tennis", "--format", "csv")
-    assert pd.read_csv(io.StringIO(out))["gain"].tolist() == pytest.approx(found.pairs["gain"])
-    _, out, _ = run(capsys, "audit", "play-tennis", "--top", "2")
-    words = " ".join(out.split())
-    assert str(found) in words
-    assert "The 2 most dependent of 6 pairs" in words
-    first = found.pairs.iloc[0]
-    assert f"{first['first']} × {first['second']}" in out
-
-
 def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     X, y = datasets.play_tennis()
     found = nb.design.ask_next(BayesianNB().fit(X, y), {"wind": ["strong"]})["information"]
@@ -177,38 +148,11 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     assert "What to ask next" not in out
 
 
-def test_the_audit_doubts_the_labels_that_the_estimator_doubts(capsys):
-    X, y = datasets.play_tennis()
-    found = nb.checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
-    _, out, _ = run(capsys, "audit", "play-tennis", "--format", "json", "--top", "3")
-    said = json.loads(out)["labels"]
-    assert (said["wrong"], said["sd"]) == pytest.approx((found.attrs["expected"], found.attrs["sd"]))
-    assert [row["row"] for row in said["rows"]] == found.index[:3].tolist()
-    assert said["rows"][0]["probability"] == pytest.approx(found["probability"].iloc[0])
-    _, out, _ = run(capsys, "audit", "play-tennis", "--top", "3")
-    assert f"{found.attrs['expected']:.1f} ± {found.attrs['sd']:.1f} of 14 labels" in " ".join(out.split())
-
-
 def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
     pd.DataFrame({"a": list("xy") * 4, "b": list("xxyy") * 2, "y": "p"}).to_csv(tmp_path / "t.csv", index=False)
     code, out, _ = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y", "--format", "json")
     assert code == 0
     assert "labels" not in json.loads(out)
-
-
-def test_the_audit_prints_the_predictive_checks_of_the_estimator(capsys):
-    X, y = datasets.penguins()
-    found = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y)
-    _, out, _ = run(capsys, "audit", "penguins", "--format", "json")
-    said = json.loads(out)
-    assert (said["fits"], said["fit"]) == (False, str(found))
-    assert [check["observed"] for check in said["checks"]] == pytest.approx(found.table["observed"])
-    _, out, _ = run(capsys, "audit", "penguins", "--top", "3")
-    words = " ".join(out.split())
-    assert str(found) in words
-    assert f"The 3 worst of {len(found.failed)}" in words
-    _, out, _ = run(capsys, "audit", "play-tennis")
-    assert "None of 12 checks speaks against the model" in out
 
 
 def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):

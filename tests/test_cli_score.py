@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 
-from bayesnb import BayesianNB, cli, datasets, scorecard
+from bayesnb import BayesianNB, cli, datasets
 
 X, Y = datasets.penguins()
 TRAIN = np.arange(len(X)) % 3 > 0
@@ -39,24 +36,6 @@ def run(capsys, *arguments):
 
 def words(text: str) -> str:
     return " ".join(text.split())
-
-
-def test_the_scores_printed_are_those_of_the_scorecard(capsys, files):
-    card = scorecard(BayesianNB().fit(X[TRAIN], Y[TRAIN]), X[~TRAIN], Y[~TRAIN], cv=None)
-    code, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv")
-    assert code == 0
-    assert words(out).startswith(card.sentence)
-    assert f"│ {card.table.loc['log_loss', 'value']:.3f} │" in out
-    assert "recall" in out
-    _, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv", "--format", "json")
-    said = json.loads(out)
-    assert said["sentence"] == card.sentence
-    assert_allclose([line["value"] for line in said["scores"]], card.table["value"])
-    assert [
-        [line[c] for c in card.confusion.columns] for line in said["confusion"]
-    ] == card.confusion.to_numpy().tolist()
-    _, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv", "--format", "csv")
-    assert [line["score"] for line in csv.DictReader(io.StringIO(out))] == card.table.index.tolist()
 
 
 @pytest.mark.parametrize(("command", "width"), [("score", 60), ("score", 120), ("compare", 60)])

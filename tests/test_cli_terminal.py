@@ -335,32 +335,6 @@ def test_a_table_that_lacks_a_column_is_predicted_when_that_is_said(capsys, tabl
     assert len(out.splitlines()) == 15
 
 
-def test_a_slip_in_the_target_is_told(capsys, table):
-    code, _, err = run(capsys, "compare", table, "--target", "Play")
-    assert code == 1
-    assert "did you mean 'play'?" in err
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("audit play-tennis", ["mutual", "temperature", "suggested", "probability"]),
-        ("explain penguins --dependence none", ["flipper_length_mm", "Torgersen", "lower"]),
-        ("inspect penguins", ["flipper_length_mm", "Gaussian", "Torgersen"]),
-        ("score MODEL play-tennis", ["balanced accuracy", "majority", "precision"]),
-    ],
-)
-def test_no_word_is_cut_on_a_narrow_terminal(capsys, model, monkeypatch, command, words):
-    monkeypatch.setenv("COLUMNS", "60")
-    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
-    code, out, err = run(capsys, *arguments)
-    assert code == 0, err
-    # A command is one line, to be copied.
-    lines = [line for line in out.splitlines() if not line.startswith("bayesnb ")]
-    assert max(map(len, lines)) <= 60
-    assert [word for word in words if word not in out] == []
-
-
 def test_numbers_stand_on_the_right_also_with_an_interval_and_empty_columns_are_left_out():
     frame = pd.DataFrame({"b": ["0.97 (0.94–1.00)", "—"], "empty": "", "c": [1.5, 2.5], "d": ["-0.1 ±0.2", "∞"]})
     cells = cells_of(frame.set_axis(["x", "-1"]))

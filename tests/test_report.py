@@ -1,7 +1,6 @@
 """The report shows the numbers of the model, escapes all names in the data and makes no network request."""
 
 import base64
-import csv
 import hashlib
 import html
 import io
@@ -21,11 +20,9 @@ from matplotlib import image
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets, scorecard
+from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets
 from bayesnb.cli import printing
 from bayesnb.data.tables import Table
-from bayesnb.evaluation import comparison
 from bayesnb.report import columns, report, rows, write, writer
 
 SCRIPT = "<script>alert(1)</script>"
@@ -131,17 +128,6 @@ def hostile_md(hostile):
 # What the page says
 
 
-def test_the_page_says_how_much_the_priors_matter_and_whether_the_model_fits(tennis, tennis_md):
-    clf, X, y = tennis
-    assert str(nb.checks.predictive_checks(clf, X, y)) in tennis_md
-    sure = (nb.sets.predict_credal(clf, X).xs("undominated", axis=1, level=1).sum(axis=1) == 1).sum()
-    assert f"{sure} of 14 rows have one class that is more probable than any other" in tennis_md
-    alone = BayesianNB(dependence="tempered").fit(X, y)
-    assert "because the exponents were learned under these priors" in report(
-        alone, X, y, format="md", draws=100, explain=0
-    )
-
-
 def test_the_page_has_every_section_and_links_only_to_them(tennis_page):
     headings = tennis_page.texts("h2")
     assert headings == [
@@ -163,29 +149,6 @@ def test_the_page_has_every_section_and_links_only_to_them(tennis_page):
     links = [(text, attrs["href"]) for _, attrs, text in tennis_page.all("a")]
     anchors = {attrs["id"]: text for _, attrs, text in tennis_page.all("h2")}
     assert {href[1:] for _, href in links} <= set(anchors)
-
-
-def test_the_page_begins_with_the_sentence_of_the_scorecard_and_its_scores(tennis, tennis_html, tennis_page):
-    card = scorecard(BayesianNB(), *tennis[1:])
-    lead = [text for _, attrs, text in tennis_page.all("p") if attrs.get("class") == "lead"]
-    assert lead[0] == f"{card.sentence} {comparison(*tennis).advice()}"
-    assert "Take estimate=" in lead[0]
-    assert tennis_html.index(lead[0].partition("'")[0]) < tennis_html.index("<table")
-    table = tennis_page.table("Scores")
-    assert table[0] == ["score", "value", "89% interval", "claimed", "class shares", "majority"]
-    assert [line[1] for line in table[1:]] == [f"{value:.3f}" for value in card.table["value"]]
-
-
-def test_the_list_of_what_to_look_at_has_the_remarks_first_and_what_the_sections_have_found(tennis, tennis_md):
-    block = tennis_md.partition("## What to look at\n")[2].partition("\n## ")[0]
-    items = [line[2:] for line in block.splitlines() if line.startswith("- ")]
-    assert items[:4] == ["A remark.", "Is it so?", "Third.", "Fourth."]
-    assert items[4] == "2 more remarks about columns."
-    assert "- Sixth." in tennis_md.partition("## What each column was taken for")[2].partition("\n## ")[0]
-    clf, X, y = tennis
-    assert writer.escaped(str(nb.checks.independence(clf, X, y))) in items
-    assert str(nb.checks.predictive_checks(clf, X, y)) in items
-    assert any("The commonest mistake: 4 of 5 rows of 'no' are taken for 'yes'." in item for item in items)
 
 
 def test_what_a_column_tells_is_the_gain_in_exact_leave_one_out_log_loss():
@@ -213,34 +176,6 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     assert "Scored by 2-fold cross-validation of 8 rows drawn at random." in page
     assert re.search(r"\*\*Right in \d+% of 8 rows", page)
     assert "Reliability of the predictions of 8 rows" in page
-
-
-def test_the_parameters_and_columns_shown_are_those_of_the_estimator(tennis, tennis_page):
-    clf = tennis[0]
-    for name, frame in clf.tables().items():
-        table = tennis_page.table(name)
-        assert table[0] == ["class", *map(str, frame.columns)]
-        assert np.allclose([[float(cell) for cell in line[1:]] for line in table[1:]], frame, atol=5e-4)
-    families = tennis_page.table("Families and priors")
-    assert [line[:2] for line in families[1:]] == [[name, "Categorical"] for name in clf.feature_names_in_]
-
-
-def test_the_most_uncertain_rows_come_first_with_their_contributions(tennis, tennis_page):
-    clf, X, _ = tennis
-    frame = clf.uncertainty(X, draws=200)
-    expected = frame["total"].sort_values(ascending=False).index[:2].tolist()
-    shown = tennis_page.table("The rows of the highest total entropy")
-    assert [int(line[0]) for line in shown[1:]] == expected
-    assert shown[0][1:4] == ["true", "prediction", "probability"]
-    ledgers = [caption for caption in tennis_page.texts("caption") if caption.startswith("Row ")]
-    assert [int(re.match(r"Row (\d+)", caption)[1]) for caption in ledgers] == expected
-    entries = tennis_page.table(ledgers[0])
-    names = [line[0].partition(" ")[0] for line in entries[1:]]
-    assert set(names) == {"(prior)", *X.columns, "(total)"}
-    sizes = [float(line[2].split()[0]) for line in entries[1:]]
-    assert [abs(size) for size in sizes[:-1]] == sorted((abs(size) for size in sizes[:-1]), reverse=True)
-    assert names[-1] == "(total)"
-    assert sum(sizes[:-1]) == pytest.approx(sizes[-1], abs=0.03)
 
 
 def test_of_many_contributions_the_small_ones_share_a_line():
@@ -277,35 +212,6 @@ def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
     assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
 
 
-def test_the_doubtful_labels_are_those_of_the_estimator(tennis, tennis_page):
-    found = nb.checks.suspicious_labels(tennis[0], *tennis[1:])
-    table = tennis_page.table("Labels that are the least probable")
-    assert [line[0] for line in table[1:]] == [str(row) for row in found.index[:10]]
-    assert [line[1] for line in table[1:]] == found["label"].tolist()[:10]
-    assert f"{found.attrs['expected']:.1f} ± {found.attrs['sd']:.1f} of 14 labels" in " ".join(tennis_page.texts("p"))
-
-
-def test_the_advice_and_the_pairs_are_those_of_the_audit(tennis, tennis_page):
-    clf, X, y = tennis
-    found = nb.checks.independence(clf, X, y)
-    assert str(found) in tennis_page.texts("p")
-    lines = tennis_page.table("Dependence of pairs of columns")[1:]
-    assert [line[0] for line in lines] == [
-        f"{a} × {b}" for a, b in zip(found.pairs["first"], found.pairs["second"], strict=True)
-    ]
-    assert [line[1] for line in lines] == [f"{value:.1f}" for value in found.pairs["log_bayes_factor"]]
-
-
-def test_the_evidence_of_the_columns_and_of_the_classes_is_that_of_the_data(tennis, tennis_page):
-    evidence = tennis[0].log_evidence_
-    table = tennis_page.table("Evidence of each column")
-    assert {line[0]: float(line[1]) for line in table[1:]} == pytest.approx(dict(evidence.features), abs=1e-3)
-    factors = [float(line[2]) for line in table[1:]]
-    assert factors == sorted(factors, reverse=True)
-    (text,) = [text for text in tennis_page.texts("p") if "log p(data)" in text]
-    assert f"log p(data) = {evidence.joint:.6g}." in text
-
-
 def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
@@ -314,13 +220,6 @@ def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
     factors = {line.split(" | ")[0][2:]: float(line.split(" | ")[2][:-2]) for line in page.splitlines()
                if re.match(r"\| (noise|signal) \| -", line)}  # fmt: skip
     assert factors["noise"] < 0 < factors["signal"]
-
-
-def test_the_page_shows_versions_and_the_date(tennis_page):
-    from bayesnb import __version__
-
-    (text,) = [text for text in tennis_page.texts("p") if text.startswith("Written ")]
-    assert re.match(rf"Written \d{{4}}-\d\d-\d\d \d\d:\d\d UTC by bayesnb {re.escape(__version__)}, Python 3", text)
 
 
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
@@ -342,24 +241,6 @@ def test_pictures_have_other_colours_on_a_dark_page(tennis_page):
         body = drawn.partition("</style>")[2]
         assert "var(--ink)" in body
         assert "#000000" not in body
-
-
-def test_a_dependence_is_named_and_its_calibration_is_that_of_folds(tennis):
-    _, X, y = tennis
-    page = report(BayesianNB(dependence="tempered", random_state=0).fit(X, y), X, y, format="md", explain=0, draws=20)
-    assert "Dependence: tempered." in page
-    assert "Reliability of the predictions of 14 rows by 5 folds" in page
-    assert "Scored by 5 folds." in page
-
-
-def test_explain_0_gives_a_page_without_contributions_of_rows(tennis_md):
-    assert not re.search(r"^\*\*(Row |The rows)", tennis_md, re.MULTILINE)
-
-
-def test_progress_is_reported_step_by_step(tennis_said):
-    said = tennis_said[1]
-    assert len(said) == 8
-    assert "scoring" in said[0]
 
 
 @pytest.mark.parametrize("kind", [pytest.param("polars", marks=pytest.mark.slow), "sparse", "index"])
@@ -689,34 +570,6 @@ def explained(capsys, *arguments):
     return run(capsys, "explain", *arguments, "--dependence", "none")
 
 
-def test_the_contributions_printed_are_those_of_the_estimator(capsys):
-    code, out, _ = explained(
-        capsys, "play-tennis", "--row", "outlook=sunny,wind=weak", "--unit", "bits", "--format", "json"
-    )
-    said = json.loads(out)
-    X, y = datasets.play_tennis()
-    row = X.iloc[[0]].assign(outlook="sunny", wind="weak", temperature=None, humidity=None)
-    expected = BayesianNB().fit(X, y).explain(row, unit="bits", prob=0.89).droplevel("row")
-    assert code == 0
-    assert [entry["entry"] for entry in said["entries"]] == expected.index.tolist()
-    for name in ("log_odds", "lower", "upper"):
-        assert [entry[name] for entry in said["entries"]] == pytest.approx(expected[name].tolist())
-    assert [entry["missing"] for entry in said["entries"]] == expected["missing"].tolist()
-    assert said["row"] == {"outlook": "sunny", "wind": "weak"}
-    assert sum(said["probabilities"].values()) == pytest.approx(1)
-    odds = said["probabilities"][said["label"]] / said["probabilities"][said["against"]]
-    assert said["entries"][-1]["log_odds"] == pytest.approx(np.log2(odds))
-
-
-def test_csv_has_one_line_for_each_contribution(capsys):
-    code, out, _ = explained(capsys, "penguins", "--format", "csv", "--row", "sex=female")
-    lines = list(csv.DictReader(io.StringIO(out)))
-    assert code == 0
-    assert len(lines) == 9
-    sizes = [float(line["log_odds"]) for line in lines]
-    assert sum(sizes[:-1]) == pytest.approx(sizes[-1])
-
-
 def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_path):
     rows = ["60,1,0,a", "0,1,30,b", "1,1,1,a", "2,20,1,b"]
     (tmp_path / "words.csv").write_text("\n".join(["the,of,and,y", *rows]))
@@ -725,32 +578,6 @@ def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_pat
     assert code == 0
     assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
     assert "outside of their interval" not in explained(capsys, "play-tennis")[1]
-
-
-def test_each_bar_is_on_the_side_of_its_sign(capsys):
-    code, out, _ = explained(capsys, "play-tennis")
-    assert code == 0
-    assert "outlook=sunny, temperature=cool" in out
-    bars = {}
-    for line in out.splitlines():
-        cells = [cell.strip() for cell in line.split("│")]
-        if len(cells) == 9 and cells[1]:
-            bars[cells[1]] = (float(cells[3]), len(cells[6]), len(cells[7]))
-    assert list(bars) == ["(prior)", "outlook", "temperature", "humidity", "wind", "(total)"]
-    for size, left, right in bars.values():
-        assert (left > 0, right > 0) == (size < 0, size > 0)
-    assert bars["(total)"][2] == 12
-
-
-def test_exchanging_label_and_against_changes_the_sign_of_the_contributions(capsys):
-    def ledger(*more):
-        _, out, _ = explained(capsys, "play-tennis", "--format", "json", *more)
-        return json.loads(out)
-
-    there, back = ledger("--label", "yes"), ledger("--against", "yes")
-    assert (there["label"], there["against"]) == (back["against"], back["label"]) == ("yes", "no")
-    for one, other in zip(there["entries"], back["entries"], strict=True):
-        assert one["log_odds"] == pytest.approx(-other["log_odds"])
 
 
 def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):

@@ -77,7 +77,9 @@ def _command(question: Question) -> click.Command:
         return 0
 
     ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
-    made = options.command("target", "answer", "file format", arguments="MODEL NEW")(ask)
+    made = options.command(
+        "target", "answer", "file format", arguments="MODEL NEW", epilog=options.SOURCES.replace("DATA", "NEW")
+    )(ask)
     for name, option in question.options.items():
         if name == "prob":
             made = options.OPTIONS["prob"](made)

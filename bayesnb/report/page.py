@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -77,7 +78,7 @@ def report(
     draws : int
         The number of exact posterior draws for the entropies.
     progress : callable, optional
-        It is called with a text that says what is being computed.
+        It is called with a text that says what is being computed, and how long the steps before it took.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int or None
@@ -165,10 +166,10 @@ def report(
         columns.PARAMETERS: ("", lambda: columns.parameters(clf)),
         columns.EVIDENCE: ("evidence by column", lambda: columns.evidence(clf, table)),
     }
-    sections, missing = [], []
+    sections, missing, begin = [], [], perf_counter()
     for heading, (doing, build) in steps.items():
         if doing and progress is not None:
-            progress(doing)
+            progress(f"{doing} ({perf_counter() - begin:.0f} s so far)")
         try:
             sections.append(build())
         except ValueError as error:

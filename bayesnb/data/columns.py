@@ -43,7 +43,8 @@ class Column:
     @property
     def dtype(self) -> str:
         """The name of its type."""
-        return "text" if not self.declares and self.textual else _called(self.values.dtype)
+        encoded = isinstance(self.values.dtype, pd.CategoricalDtype) and not self.declares
+        return "text" if encoded else _called(self.values.dtype)
 
     @property
     def textual(self) -> bool:

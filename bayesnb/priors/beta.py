@@ -110,7 +110,9 @@ class Beta(SimplexPrior):
         return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
 
     def drawn_along(self, ones: Array = ONE, zeros: Array = NONE, *, common: CommonDraws, kind: int = 0) -> Array:
-        drawn = np.stack([common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind)], axis=-1)
+        # Data may have told of one outcome alone, so that the two counts differ in shape.
+        both = common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind)
+        drawn = np.stack(np.broadcast_arrays(*both), axis=-1)
         return self.log_kernel({"log_theta": drawn - np.logaddexp.reduce(drawn, -1, keepdims=True)}, ones, zeros)
 
     @classmethod

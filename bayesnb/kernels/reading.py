@@ -29,8 +29,20 @@ def _parts(x: Array) -> list[slice]:
 
 def extreme(x: Array) -> bool:
     """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
+    if x.dtype.kind != "f":
+        return False
     x = x.T if x.flags.f_contiguous else x
-    return x.dtype.kind == "f" and any(blocks.each(lambda cut: extremes(x[cut]).any(), blocks.cuts(*x.shape)))
+    form = _extreme if blocks.worthwhile(x.size) else lambda cells, *_: bool(extremes(cells).any())
+    return any(blocks.each(lambda cut: form(x[cut].ravel(), LEAST, MOST), blocks.cuts(*x.shape)))
+
+
+@loop
+def _extreme(x: Array, least: float, most: float) -> bool:
+    odd = 0
+    for i in range(len(x)):
+        size = abs(x[i])
+        odd += (size > most) | ((size < least) & (size > 0.0))
+    return odd > 0
 
 
 def extremes(x: Array) -> Array:
@@ -45,21 +57,36 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
     "Small" is up to 32,767, so that a code takes two bytes.
     """
     codes = np.empty(x.shape, np.int16)
-
-    def part(cut: slice) -> int:
-        """The largest code of a block; -2 if a cell is no small whole number."""
-        cells, found = x[cut], codes[cut]
-        with np.errstate(invalid="ignore"):
-            np.copyto(found, cells, casting="unsafe")
-        if (odd := (found != cells) | (found < 0)).any():
-            missing = np.isnan(cells)
-            if (odd & ~missing).any():
-                return -2
-            np.copyto(found, np.int16(-1), where=missing)
-        return int(found.max(initial=-1))
-
-    tops = list(blocks.each(part, blocks.cuts(*x.shape)))
+    form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
+    tops = list(blocks.each(lambda cut: form(blocks.contiguous(x[cut], float), codes[cut]), blocks.cuts(*x.shape)))
     return None if min(tops) < -1 else (codes, max(tops))
+
+
+@loop
+def _whole_numbers(x: Array, found: Array) -> int:
+    """Write the codes; the largest of them, -2 if a cell is no small whole number."""
+    odd, top = 0, np.int64(-1)
+    for i in range(len(x)):
+        row, out = x[i], found[i]
+        for j in range(len(row)):
+            v = row[j]
+            inside = (v >= 0.0) & (v <= 32767.0)
+            code = np.int64(v) if inside else np.int64(-1)
+            odd += (v == v) & (np.float64(code) != v)
+            top = max(top, code)
+            out[j] = np.int16(code)
+    return -2 if odd else top
+
+
+def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
+    with np.errstate(invalid="ignore"):
+        np.copyto(found, x, casting="unsafe")
+    if (odd := (found != x) | (found < 0)).any():
+        missing = np.isnan(x)
+        if (odd & ~missing).any():
+            return -2
+        np.copyto(found, np.int16(-1), where=missing)
+    return int(found.max(initial=-1))
 
 
 class Whole(NamedTuple):

@@ -146,7 +146,7 @@ def test_the_table_of_features_says_why_a_family_was_chosen_and_which_is_the_run
     evidence = chosen(X, y, FAMILIES, by="evidence").table["evidence"]
     ahead = evidence["wait", "Exponential"] - evidence["wait", "LogNormal"]
     assert described["wait"] == f"best by evidence, {ahead:.3g} nats before LogNormal"
-    assert described["kind"] == "str"
+    assert described["kind"] == "text"
     alone = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X, y)
     assert alone.describe()["chosen"][["size", "wait"]].tolist() == [
         "float64",

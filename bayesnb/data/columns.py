@@ -43,8 +43,7 @@ class Column:
     @property
     def dtype(self) -> str:
         """The name of its type."""
-        encoded = isinstance(self.values.dtype, pd.CategoricalDtype) and not self.declares
-        return "text" if encoded else _called(self.values.dtype)
+        return "text" if not self.declares and self.textual else _called(self.values.dtype)
 
     @property
     def textual(self) -> bool:

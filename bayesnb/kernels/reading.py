@@ -72,7 +72,7 @@ def _whole_numbers(x: Array, found: Array) -> int:
             v = row[j]
             inside = (v >= 0.0) & (v <= 32767.0)
             code = np.int64(v) if inside else np.int64(-1)
-            odd += (v == v) & (np.float64(code) != v)
+            odd += (v == v) & (not inside or np.float64(code) != v)
             top = max(top, code)
             out[j] = np.int16(code)
     return -2 if odd else top

@@ -112,7 +112,12 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
         if not block.family.exact:
             found |= {block.variable(key): v for key, v in block.family.log_prior(prior, own).items()}
             continue
-        found |= dict(zip(names, prior.log_prob_of_each(block.family.theta(own)), strict=True))
+        # The family reads its variables with an axis of columns, also where a block is one column.
+        column = (slice(None),) * 3
+        own = {key: v[(*column, None)] for key, v in own.items()} if block.apart else own
+        theta = block.family.theta(own)
+        theta = {key: v[(*column, 0)] for key, v in theta.items()} if block.apart else theta
+        found |= dict(zip(names, prior.log_prob_of_each(theta), strict=True))
     return found
 
 

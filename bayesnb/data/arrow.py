@@ -82,7 +82,8 @@ def array_of(column: Any) -> Any:
 
     kinds = pa.types
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
+        # One chunk needs no copy; several may stay a chunked array of one.
+        column = column if column.num_chunks == 1 else column.combine_chunks()
         column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
     if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
         column = (column.cast(pa.string()) if kinds.is_string_view(column.type) else column).dictionary_encode()

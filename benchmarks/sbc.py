@@ -59,7 +59,7 @@ def geweke(steps: int, n_rows: int = 5, seed: int = 0) -> pd.Series:
     """z of each parameter's mean between the prior and a chain of rows | parameters, parameters | rows."""
     rng, held = np.random.default_rng(seed), model().classifier_
     simulator = Simulator.of(held.posterior, held.schema)
-    blocks = layout.blocks(held.posterior.model, held.statistics)
+    blocks = layout.blocks(held.posterior)
     marginal = layout.variables(simulator.before.draw(rng, (steps,)), blocks)
     theta, chain = simulator.before.draw(rng), []
     for _ in range(steps):

@@ -21,6 +21,9 @@ LOOKED_AT = 50_000
 
 DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+WEIGHTS = re.compile("wgt|weight|gewicht", re.I)
+"""Names of columns of weights. An amount of money has as many different values, and is no remark."""
+
 KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|number)$|(?<=[a-z])(Id|ID)$|^unnamed: \d+$")
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
@@ -224,7 +227,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         if high - low == n - 1 or KEY.search(str(name)) or KEY.search(str(name).lower()):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
             return
-    if whole and n >= 100 and 2 * k > n:
+    if whole and n >= 100 and 2 * k > n and (WEIGHTS.search(str(name)) or KEY.search(str(name).lower())):
         cures = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
         yield Remark(name, f"{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}")
     for value in SENTINELS:

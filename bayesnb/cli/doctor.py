@@ -21,7 +21,7 @@ LOOKED_AT = 50_000
 
 DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-WEIGHTS = re.compile("wgt|weight|gewicht", re.I)
+WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of columns of weights. An amount of money has as many different values, and is no remark."""
 
 KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|number)$|(?<=[a-z])(Id|ID)$|^unnamed: \d+$")

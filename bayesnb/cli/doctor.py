@@ -220,14 +220,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
+    named_as_key = KEY.search(str(name)) or KEY.search(str(name).lower())
     if whole and n > 10 and k == n:
         if high - low == n - 1 and low in (0, 1):
             yield Remark(name, "counts the rows", True, True)
             return
-        if high - low == n - 1 or KEY.search(str(name)) or KEY.search(str(name).lower()):
+        if high - low == n - 1 or named_as_key:
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
             return
-    if whole and n >= 100 and 2 * k > n and (WEIGHTS.search(str(name)) or KEY.search(str(name).lower())):
+    if whole and n >= 100 and 2 * k > n and (named_as_key or WEIGHTS.search(str(name))):
         cures = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
         yield Remark(name, f"{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}")
     for value in SENTINELS:

@@ -66,7 +66,9 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
         scaled += [column for column, here in zip(feature.columns, standard, strict=True) if here]
     said = []
     if statistics.rows.sum() > FEW:
-        groups = [run for run in _runs(names, np.concatenate(means, 1)[statistics.rows > 0]) if _one_hot(X, run)]
+        runs = list(_runs(names, np.concatenate(means, 1)[statistics.rows > 0]))
+        table = Table.of(X) if runs else None
+        groups = [run for run in runs if _one_hot(table, run)]
         if groups:
             first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
             said.append(
@@ -100,9 +102,8 @@ def _key(sums: Array) -> tuple[float, ...]:
     return tuple(np.round(sums / CLOSE).tolist())
 
 
-def _one_hot(X: Any, names: Names) -> bool:
+def _one_hot(table: Table, names: Names) -> bool:
     """Whether exactly one of these columns is 1 in each row, and the others are 0."""
-    table = Table.of(X)
     x = np.stack([table.column(name).reals() for name in names], axis=1)
     return bool(((x == 0) | (x == 1)).all() and (x.sum(axis=1) == 1).all())
 

@@ -101,8 +101,8 @@ class Independence:
                 f"{len(found)} of {len(self.pairs)} pairs of columns depend{'' if many else 's'} on each other given "
                 f"the class{', most of all' if many else ':'} {best['first']!r} and {best['second']!r}"
             )
-        times = f"{max(size, 1 / size):.2g}" if 0.1 < size < 10 else f"{max(size, 1 / size):,.0f}"
-        small = f"{times} times too {'small' if size < 1 else 'large'}"
+        times = 1 / size if size < 1 else size
+        small = f"{times:{'.2g' if times < 10 else ',.0f'}} times too {'small' if size < 1 else 'large'}"
         odds = f"log-odds are {small}" if size != 1 else "nothing says that log-odds are too large or too small"
         if self.advice is not None:
             cure = f'use dependence="{self.advice}"'

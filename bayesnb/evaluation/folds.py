@@ -104,7 +104,9 @@ def folds_of(
     else:
         from sklearn.base import clone
 
-        learned = lambda X, y: clone(clf).fit(X, y)  # noqa: E731
+        def learned(X: Any, y: Any) -> Any:
+            return clone(clf).fit(X, y)
+
     scored = np.arange(len(codes)) if scored is None else scored
     # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
     return [

@@ -105,18 +105,18 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     found = {}
     if isinstance(posterior.label_prior, Dirichlet):
         found["pi"] = posterior.label_prior.log_prob(drawn["pi"])
-    for block in layout.blocks(posterior):
+    blocks = layout.blocks(posterior)
+    drawn = layout.with_columns(drawn, blocks, lead=2)
+    for block in blocks:
         prior = block.gather(posterior.prior)
         names = [block.variable(key) for key in block.keys]
         own = {key: drawn[name] for key, name in zip(block.keys, names, strict=True)}
         if not block.family.exact:
             found |= {block.variable(key): v for key, v in block.family.log_prior(prior, own).items()}
             continue
-        # The family reads its variables with an axis of columns, also where a block is one column.
-        column = (slice(None),) * 3
-        own = {key: v[(*column, None)] for key, v in own.items()} if block.apart else own
         theta = block.family.theta(own)
-        theta = {key: v[(*column, 0)] for key, v in theta.items()} if block.apart else theta
+        # The prior of one column has no axis of columns, and neither has the density of its variables.
+        theta = {key: value.take(0, axis=3) for key, value in theta.items()} if block.apart else theta
         found |= dict(zip(names, prior.log_prob_of_each(theta), strict=True))
     return found
 

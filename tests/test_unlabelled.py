@@ -613,6 +613,20 @@ def test_a_weight_of_unlabelled_rows_or_a_number_of_starts_that_is_none_is_refus
 
 
 @pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"at": "map"}, "'mode' or 'mean'"),
+        ({"max_iterations": 0}, "at least one iteration"),
+        ({"row_weight": np.ones(3)}, "2 row weights"),
+        ({"row_weight": np.array([1.0, -1.0])}, "2 row weights"),
+    ],
+)
+def test_em_refuses_what_it_cannot_do(options, words):
+    with pytest.raises(ValueError, match=words):
+        Case(0, 6, 4, DEFAULTS, LABEL["learned"]).em(**options)
+
+
+@pytest.mark.parametrize(
     ("ask", "words"),
     [
         (lambda clf, X, y: clf.log_evidence_, "marginal likelihood"),

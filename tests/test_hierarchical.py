@@ -16,6 +16,7 @@ from bayesnb.families.hierarchical import LearnedCentre
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Moments
 
+SHORT = {"draws": 500, "tune": 400, "chains": 2}
 COUNTS = np.array([[[30.0, 4.0]], [[3.0, 1.0]], [[0.0, 0.0]], [[12.0, 9.0]]])
 """Counts of two levels in four classes, (class, column, level); one class has no rows."""
 
@@ -183,3 +184,45 @@ def _draws(theta):
     from bayesnb.families.sampled import Draws
 
     return Draws(theta, Convergence(1, 1, 4000.0, 0, "pooled"))
+
+
+@pytest.mark.nuts
+def test_levels_shrink_towards_the_pooled_shares_the_more_the_less_classes_differ():
+    rng = default_rng(0)
+    same, different = ({"p": 0.9, "q": 0.1},) * 6, [{"p": v, "q": 1 - v} for v in (0.05, 0.95) * 3]
+    found = {}
+    for name, shares in (("same", same), ("different", different)):
+        counts = np.array([[rng.multinomial(40, [share["p"], share["q"]])] for share in shares], float)
+        counts = np.concatenate([counts, [[[0.0, 2.0]]]])
+        found[name] = learned(HierarchicalCategorical(**SHORT), CategoryCounts(counts, (("p", "q"),)))
+    theta = {name: np.exp(believed.theta["log_theta"][:, -1, 0, 0]).mean() for name, believed in found.items()}
+    # Two rows of "q" in a class mean little where six other classes have nine of ten rows of "p".
+    assert theta["same"] > 0.6
+    assert theta["different"] < 0.3
+    strength = {name: np.median(believed.theta["strength"]) for name, believed in found.items()}
+    assert strength["same"] > 5 * strength["different"]
+
+
+@pytest.mark.nuts
+def test_class_means_shrink_towards_each_other_and_never_beyond():
+    rng = default_rng(4)
+    y = np.repeat(np.arange(8), 4)
+    x = rng.normal(0.0, 1.0, (32, 2)) + np.stack([np.zeros(32), 5.0 * y], axis=1)
+    s = Moments.of(x, Labels.of(y))
+    believed = learned(HierarchicalGaussian(**SHORT), s)
+    mu = believed.mean()["mu"]
+    same, apart = (np.ptp(mu[:, j]) / np.ptp(s.mean[:, j]) for j in (0, 1))
+    assert same < 0.6
+    assert 0.95 < apart < 1.02
+
+
+@pytest.mark.nuts
+def test_predictions_do_not_depend_on_the_units_of_a_column():
+    rng = default_rng(6)
+    y = rng.integers(0, 3, 40)
+    x = rng.normal(y, 1.0)
+    a, b = (
+        BayesianNB({"x": HierarchicalGaussian(**SHORT)}).fit({"x": scale * x}, y).predict_proba({"x": scale * x})
+        for scale in (1.0, 1024.0)
+    )
+    assert_allclose(a, b, rtol=1e-6)

@@ -6,6 +6,7 @@ import inspect
 import re
 import runpy
 import shlex
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -183,3 +184,20 @@ def test_every_line_of_the_textbook_table_has_an_example():
     slugs = {re.sub(r"[^a-z -]", "", heading.lower()).replace(" ", "-"): body for heading, body in sections.items()}
     for anchor in anchors:
         assert ">>>" in slugs[anchor], anchor
+
+
+def test_the_recipe_for_conda_names_the_version_and_needs_what_the_package_needs():
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{bayesnb.__version__}"' in recipe
+    assert f"version: {bayesnb.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    other_names = {
+        "duckdb": "python-duckdb",
+        "matplotlib": "matplotlib-base",
+        "lazy-loader": "lazy_loader",
+        "pymc": "pymc-base",
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = dict(re.match(r"([\w-]+)(.*)", line).groups() for line in project["dependencies"])
+    listed = recipe[recipe.index("  run:") : recipe.index("tests:")]
+    found = dict(re.findall(r"^    - (\S+) (\S+)$", listed, flags=re.MULTILINE))
+    assert found == {"python": project["requires-python"]} | {other_names.get(k, k): v for k, v in needed.items()}

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb import BayesianNB
 from bayesnb.cli.doctor import examine
 from benchmarks.prediction import score
-from benchmarks.predictors import Method, answered
+from benchmarks.predictors import Method, Predictor, estimator
 
 type Array = np.ndarray
 
@@ -67,10 +66,10 @@ def features(counted: str, x: pd.DataFrame, y: Array) -> Any:
 def method(counted: str, dependence: str | None) -> Method:
     """Naive Bayes as a method of the benchmark of predictions."""
 
-    def answer(x: pd.DataFrame, y: Array, asked: pd.DataFrame) -> Array:
-        return answered(BayesianNB(features(counted, x, y), dependence=dependence, random_state=0), x, y, asked)
+    def fitted(x: pd.DataFrame, y: Array) -> Predictor:
+        return estimator(features(counted, x, y), dependence=dependence, random_state=0)(x, y)
 
-    return answer
+    return fitted
 
 
 def main() -> None:

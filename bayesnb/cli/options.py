@@ -195,6 +195,14 @@ OPTIONS = {
         OUTPUT, "-o", "--output", required=True, metavar="FILE",
         help="Where to write the page, all of it or nothing; - is stdout.",
     ),
+    "sql": option(
+        OUTPUT, "--sql", "dialect", required=True, metavar="DIALECT",
+        help="Write SQL for this database: duckdb, sqlite, postgres, snowflake, bigquery, spark, …",
+    ),
+    "table": option(
+        OUTPUT, "--table", metavar="NAME", default="new_rows", help="The table of rows that the query reads."
+    ),
+    "to_sql": option(OUTPUT, "-o", "--output", default="-", metavar="FILE", help="Where to write it; - is stdout."),
     "to_picture": option(
         OUTPUT, "-o", "--output", metavar="FILE", help="Also draw a map of all pairs, as a PNG or SVG file."
     ),

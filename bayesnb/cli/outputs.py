@@ -17,6 +17,7 @@ WRITTEN = {
     "table": ("a table", (".parquet", ".pq", ".csv", ".tsv")),
     "html": ("a page in HTML", (".html", ".htm")),
     "md": ("a page in Markdown", (".md", ".markdown", ".txt")),
+    "sql": ("a query in SQL", (".sql", ".txt")),
     "picture": ("a picture", (".png", ".svg")),
 }
 """What a kind of file is called, and the suffixes that promise it."""

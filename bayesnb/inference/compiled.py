@@ -210,13 +210,20 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     reals, curves, table, cells = [], [np.empty((5, n, 0))], [np.empty((0, n))], []
     for name, feature in classifier.schema.features.items():
         if isinstance(feature.family, Gaussian | GaussianKnownVariance) and not feature.indicates:
-            height, *curve = _curve(classifier, name, feature)
+            height, *curve = curves_of(classifier, name, feature)
             reals += [place[column] for column in feature.named]
             curves.append(np.stack(curve))
             base += height.sum(axis=1)
             continue
         for j, column in enumerate(feature.named):
-            values, densities = _tabulated(classifier, name, feature, j)
+            said = "is cut into bins" if feature.cuts else "cannot be compiled"
+            if feature.cuts or not has_table(feature):
+                raise ValueError(
+                    f"column {column!r}: {type(feature.family).__name__} "
+                    f"{'has an exposure' if feature.exposure else said}, and compiled are only Gaussian, "
+                    "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
+                )
+            values, densities = table_of_values(classifier, name, feature, j)
             if feature.indicates:
                 # A row with a missing cell is read by the classifier itself, so here no cell is missing.
                 base += densities[0]
@@ -228,8 +235,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     return CompiledClassifier(classifier, classifier.classes, base, tuple(reals), *joined, tuple(cells))
 
 
-def _curve(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log height of real columns, (class, column), and what ``CompiledClassifier.curves`` holds of them."""
+def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
+    """Log height of columns of Normals, (class, column), and what ``CompiledClassifier.curves`` holds of them."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
@@ -247,15 +254,15 @@ def _curve(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
     return [np.broadcast_to(part, (len(classifier.classes), n)) for part in (height, m, low, scale, a, b)]
 
 
-def _tabulated(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
+def has_table(feature: Feature) -> bool:
+    """Whether each value of a column of the feature has one density in each class, which a table can hold."""
+    family = feature.family
+    return family.support in (ZEROS_AND_ONES, LEVELS, COUNTS) and family.exact and not feature.exposure
+
+
+def table_of_values(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
     """The values of the j-th column of a feature, and their log densities, (value, class), as its family gives them."""
     family, support = feature.family, feature.family.support
-    if support not in (ZEROS_AND_ONES, LEVELS, COUNTS) or feature.exposure or feature.cuts or not family.exact:
-        said = "is cut into bins" if feature.cuts else "has an exposure" if feature.exposure else "cannot be compiled"
-        raise ValueError(
-            f"column {feature.named[j]!r}: {type(family).__name__} {said}, and compiled are only Gaussian, "
-            "GaussianKnownVariance, and families of 0 and 1, of levels and of counts; ask the classifier itself"
-        )
     values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
     # The other columns of the feature are missing, so that they add nothing.
     shape = len(values), len(feature.columns)

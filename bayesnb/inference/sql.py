@@ -1,0 +1,295 @@
+"""A fitted classifier as one SELECT, which gives the class probabilities inside a database.
+
+Start with :func:`to_sql`. A term is what one column says of each class, as text of SQL in the dialect of DuckDB;
+sqlglot turns the whole into other dialects. A missing cell is NULL or NaN. NaN is below no number and above none in
+some databases, and above all others in the rest; ``known`` is true of numbers, and of neither NaN nor NULL, in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bayesnb.data.encoders import Feature
+from bayesnb.dependence.learned import weighed
+from bayesnb.families.columns import LEVELS
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
+from bayesnb.families.rates import Poisson
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.compiled import COUNTED, curves_of, has_table, table_of_values
+from bayesnb.inference.questions import question
+from bayesnb.numerics import stirling
+from bayesnb.priors import UNSEEN, Array
+
+FEW = 16
+"""Up to this many values of a column are compared one by one; more are joined as a table that is written inline."""
+
+IMPOSSIBLE = -1e300
+"""Stands for the logarithm of 0, for which many databases have no literal."""
+
+LARGE = 1e5
+"""From this power on, the rounding of 1 + z² would be seen in the probabilities."""
+
+MOST = "1e150"
+"""The largest number that a column may hold."""
+
+
+def number(value: float) -> str:
+    """A float as a literal with all its digits; with an exponent, because others are decimals in some databases."""
+    return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
+
+
+def name(column: Any) -> str:
+    """A column's name as SQL quotes it."""
+    return '"' + str(column).replace('"', '""') + '"'
+
+
+def known(cell: str) -> str:
+    """Whether a cell holds a number."""
+    return f"({cell} < 0 OR -{cell} <= 0)"
+
+
+def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
+    """A formula of a cell whose value is allowed; 0 of a missing cell, NULL of a value that the model refuses."""
+    return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
+
+
+def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
+    """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
+
+    The logarithm of 1 + z² errs by the rounding of 1 + z², times a, which is half the rows of a class. Where that is
+    large, u = 1 + z² is rounded, and z² ln(u) / (u - 1) is exact (Kahan; Goldberg 1991, theorem 4).
+    """
+    z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
+    square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"
+    if not a:
+        return f"{number(height)} - {number(b)} * {square}"
+    growth = f"LN({u})"
+    if a >= LARGE:
+        growth = f"CASE WHEN {u} = 1e0 THEN {square} ELSE {square} * LN({u}) / ({u} - 1e0) END"
+    return f"{number(height)} - {number(a)} * ({growth})"
+
+
+def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
+    """The density of the interval between two edges that holds the cell."""
+    below = zip(edges, densities[:-1], strict=True)
+    whens = " ".join(f"WHEN {cell} < {number(edge)} THEN {number(value)}" for edge, value in below)
+    return f"CASE {whens} ELSE {number(densities[-1])} END" if whens else number(densities[-1])
+
+
+class Query:
+    """The parts of the SELECT: the columns that it reads, the tables of values that it joins, and a sum a class."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+        self.powers = classifier.believed.linear_exponents()
+        base = classifier.believed.log_pi + (0.0 if self.powers is None else self.powers[:, -1])
+        self.sums = [[number(value)] for value in base]
+        self.cells: list[str] = []
+        self.tables: list[str] = []
+        self.joins: list[str] = []
+        self.terms = 0
+        self.texts = {
+            column
+            for feature in classifier.schema.features.values()
+            for column, levels in zip(feature.columns, feature.levels or (), strict=False)
+            if not feature.cuts and any(isinstance(level, str) for level in levels)
+        }
+
+    def power(self) -> Array:
+        """The exponents of the next term, one a class."""
+        self.terms += 1
+        return np.ones(len(self.sums)) if self.powers is None else self.powers[:, self.terms - 1]
+
+    def add(self, terms: Iterable[str]) -> None:
+        """Add a term, which is text for each class."""
+        for whole, term in zip(self.sums, terms, strict=True):
+            whole.append(term)
+
+    def cell(self, column: Any) -> tuple[str, str]:
+        """A column of the table under a name of its own, and the condition that its cell is not missing."""
+        cell, text = f"x{len(self.cells)}", column in self.texts
+        self.cells.append(f"{name(column) if text else f'CAST({name(column)} AS DOUBLE)'} AS {cell}")
+        return cell, f"{cell} IS NOT NULL" if text else known(cell)
+
+    def add_feature(self, of: Any, feature: Feature) -> None:
+        """Add the terms of all columns of a feature.
+
+        Raises
+        ------
+        ValueError
+            If its density cannot be written; the error names the column.
+        """
+        family = feature.family
+        if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
+            parts = np.stack(curves_of(self.classifier, of, feature))
+            for j, column in enumerate(feature.columns):
+                (height, m, low, scale, a, b), power = parts[..., j], self.power()
+                (cell, within), positive = self.cell(column), isinstance(family, LogNormal)
+                x, within = (f"LN({cell})", f"{cell} > 0") if positive else (cell, within)
+                each = zip(power * height, m, low, scale, power * a, power * b, strict=True)
+                refused = "0e0" if feature.tried and self.classifier.schema.unseen != "error" else "NULL"
+                self.add(of_number(cell, curve(x, *numbers), within, refused) for numbers in each)
+            return
+        for j, column in enumerate(feature.named):
+            if not has_table(feature):
+                said = "with an exposure " if feature.exposure else ""
+                raise ValueError(
+                    f"column {column!r}: {type(family).__name__} {said}is not written as SQL. Written are Gaussian, "
+                    "GaussianKnownVariance, LogNormal, Binned, and families of 0 and 1, of levels and of counts; give "
+                    "the column one of these, or ask the classifier itself"
+                )
+            values, densities = table_of_values(self.classifier, of, feature, j)
+            power = self.power()
+            densities = weighed(power, densities)
+            if feature.indicates:
+                _, there = self.cell(feature.indicates[j])
+                self.add(f"CASE WHEN {there} THEN {number(a)} ELSE {number(b)} END" for a, b in densities.T)
+            elif feature.cuts:
+                cell, there = self.cell(column)
+                self.add(of_number(cell, steps(cell, feature.cuts[j].edges, d), there) for d in densities.T)
+            else:
+                self._add_table(column, feature, j, values, densities, self._beyond(of, feature, j, densities, power))
+
+    def _add_table(
+        self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
+    ) -> None:
+        """Add what each value of a column says; ``beyond`` is what others say, for each class."""
+        values, text = list(values), column in self.texts
+        if UNSEEN in values:
+            new = values.index(UNSEEN)
+            beyond, densities = [*map(number, densities[new])], np.delete(densities, new, axis=0)
+            values.remove(UNSEEN)
+        if not text and len({float(v) for v in values if isinstance(v, Real)}) < len(values):
+            raise ValueError(
+                f"column {column!r}: its levels, such as {values[0]!r}, are neither text nor numbers that a float "
+                "holds, and are not written as SQL: make them text before the fit"
+            )
+        cell, there = self.cell(column)
+        keys = ["'" + v.replace("'", "''") + "'" if text else number(float(v)) for v in values]
+        others = [f"CASE WHEN {there} THEN {other.format(x=cell)} ELSE 0e0 END" for other in beyond]
+        if len(keys) <= FEW:
+            for whole, d, other in zip(self.sums, densities.T, others, strict=True):
+                whens = " ".join(f"WHEN {key} THEN {number(v)}" for key, v in zip(keys, d, strict=True))
+                whole.append(f"CASE {cell} {whens} ELSE {other} END" if whens else other)
+            return
+        joined = f"t{len(self.tables)}"
+        lines = (", ".join([key, *map(number, d)]) for key, d in zip(keys, densities, strict=True))
+        heads = [f"v{c}" for c in range(len(self.sums))]
+        self.tables.append(f"{joined}(k, {', '.join(heads)}) AS (VALUES {', '.join(f'({line})' for line in lines)})")
+        self.joins.append(f"LEFT JOIN {joined} ON {cell} = {joined}.k")
+        self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
+
+    def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
+        """What a value says that the table does not have, for each class: text in which {x} stands for the cell.
+
+        Of a larger Poisson count it is r ln Γ(α + x) - x ln(β + 1), or x ln λ where a rate is plugged in, and ends at
+        the last line of the table; ln Γ by Stirling's series, which is exact there.
+        """
+        classifier, n = self.classifier, len(self.sums)
+        if not isinstance(feature.family, Poisson):
+            unseen = feature.family.support is LEVELS and classifier.schema.unseen != "error"
+            return ["0e0" if unseen else "NULL"] * n
+        last, top = COUNTED - 1, densities[-1]
+        if classifier.plug_in is not None:
+            slopes = power * classifier.plug_in.features[of]["log_rate"][:, j]
+            each = zip(top - slopes * last, slopes, strict=True)
+            formulas = [f"{number(height)} + {number(slope)} * {{x}}" for height, slope in each]
+        else:
+            believed = classifier.posterior.features[of]
+            alpha, slope = believed.alpha[:, j], np.log1p(believed.beta[:, j])
+            z = alpha + last
+            heights = top - power * ((z - 0.5) * np.log(z) - z + stirling(z) - last * slope)
+            formulas = [
+                f"{number(h)} + {number(w)} * (({{x}} + {number(a - 0.5)}) * LN({{x}} + {number(a)}) - {{x}} - "
+                f"{number(a)} + 1e0 / (12e0 * ({{x}} + {number(a)})) - {number(s)} * {{x}})"
+                for h, w, a, s in zip(heights, power, alpha, slope, strict=True)
+            ]
+        return [
+            f"CASE WHEN {{x}} > {last} AND {{x}} = FLOOR({{x}}) THEN {formula} ELSE NULL END" for formula in formulas
+        ]
+
+    def text(self, table: str, keep: Sequence[str]) -> str:
+        """The whole SELECT."""
+        n = range(len(self.sums))
+        kept = [f"{name(column)} AS k{i}" for i, column in enumerate(keep)]
+        ks = [f"k{i}" for i in range(len(keep))]
+        js, ps = [f"j{c}" for c in n], [f"EXP(j{c} - top)" for c in n]
+        joints = [f"{' + '.join(whole)} AS {j}" for whole, j in zip(self.sums, js, strict=True)]
+        largest = f"GREATEST({', '.join(js)})" if len(js) > 1 else "j0"
+        steps = [
+            *self.tables,
+            f"cells AS (SELECT {', '.join([*kept, *self.cells]) or '1'} FROM {table})",
+            f"joints AS (SELECT {', '.join([*ks, *joints])} FROM cells {' '.join(self.joins)})",
+            f"tops AS (SELECT {', '.join([*ks, *js])}, {largest} AS top FROM joints)",
+        ]
+        shown = [f"{k} AS {name(column)}" for k, column in zip(ks, keep, strict=True)]
+        labels = self.classifier.classes
+        shown += [
+            f"CASE WHEN top > {number(IMPOSSIBLE / 2)} THEN {p} / ({' + '.join(ps)}) END AS {name(f'p_{label}')}"
+            for p, label in zip(ps, labels, strict=True)
+        ]
+        return f"WITH {', '.join(steps)} SELECT {', '.join(shown)} FROM tops"
+
+
+@question("to run it inside a database", "predict", "deploy")
+def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_rows", keep: Sequence[str] = ()) -> str:
+    """The model as one SELECT, which gives the class probabilities of the rows of a table inside a database.
+
+    Parameters
+    ----------
+    dialect : str
+        Of the database, as sqlglot names it: "duckdb", "sqlite", "postgres", "snowflake", "bigquery", "spark", ...
+    table : str
+        Name of the table of rows, as SQL writes it.
+    keep : sequence of str
+        Columns of the table to carry over, such as a key: the rows of an answer have no order.
+
+    Returns
+    -------
+    str
+        Its columns are those of ``keep``, and "p_LABEL" for each class. They are NULL in a row that
+        :meth:`predict_proba` would refuse, such as one with an infinite number or a level that ``unseen="error"`` does
+        not know.
+
+    Raises
+    ------
+    ImportError
+        If sqlglot is not installed.
+    ValueError
+        If sqlglot does not know the dialect, if a column has a family whose density is not written as SQL (the error
+        names the column), or if terms have exponents that :func:`bayesnb.odds.linear_form` refuses too.
+
+    Notes
+    -----
+    Missing is NULL or NaN. Levels and counts are looked up in tables that are written into the query; a number has the
+    formula of Student's t, or of a Normal where parameters are plugged in. Databases compute in floats, so the
+    probabilities are those of :meth:`predict_proba` to about 1e-12; of counts above 100,000, to about 1e-8.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from bayesnb import BayesianNB, datasets, deploy
+    >>> X, y = datasets.play_tennis()
+    >>> sql = deploy.to_sql(BayesianNB().fit(X, y), "duckdb", table="days")
+    >>> database = duckdb.connect()
+    >>> _ = database.register("days", X[:2])
+    >>> database.sql(sql).df().round(3)
+        p_no  p_yes
+    0  0.704  0.296
+    1  0.847  0.153
+    """
+    try:
+        import sqlglot
+    except ImportError as error:
+        raise ImportError("dialects of SQL are written by sqlglot: pip install sqlglot") from error
+    classifier.require_one_class_prior("a model as SQL")
+    classifier.posterior.warn_of_chains()
+    query = Query(classifier)
+    for of, feature in classifier.schema.features.items():
+        query.add_feature(of, feature)
+    (written,) = sqlglot.transpile(query.text(table, keep), read="duckdb", write=dialect, pretty=True)
+    return written

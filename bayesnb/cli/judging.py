@@ -37,13 +37,13 @@ FOOTNOTE = (
 
 
 @options.command(
-    "target", "rows", "values", "cv", "most", "dependences", "naive settings", "draws", "prob", "nuts", "seed",
+    "target", "rows", "values", "cv", "most", "more", "dependences", "naive settings", "draws", "prob", "nuts", "seed",
     "format", "file format", epilog=options.EMBEDDED,
 )  # fmt: skip
 def compare(
     data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None, most: int,
-    dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int, layout: str,
-    format: Format,
+    more: list[int], dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int,
+    layout: str, format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
 
@@ -54,8 +54,9 @@ def compare(
 
     Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
     five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
-    them.
+    them. With --more, the model to take is asked what further rows are worth.
     """
+    from bayesnb import design
     from bayesnb.evaluation import comparison
     from bayesnb.report import columns, scores
     from bayesnb.report.parts import Section
@@ -70,6 +71,10 @@ def compare(
     answers = [_answer_of(clf, X, row, draws, prob, others) for row in asked]
     roads = _by_nuts(clf, X, asked, answers) if nuts else None
     take = compared.take()
+    worth_of_more = None
+    if more:
+        say("drawing further rows")
+        worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     if layout == "json":
@@ -78,6 +83,8 @@ def compare(
         document |= {"scored_by": compared.how, "sentence": in_options(compared.sentence)}
         document |= {"scores": records_of(compared.table), "worse": compared.worse, "take": take, "fit": command}
         document |= {"full_bayes": _document_of(compared.card()) if "predictive" in compared.answers else None}
+        if worth_of_more is not None:
+            document["more"] = {"table": records_of(worth_of_more), **plain(worth_of_more.attrs)}
         print_document(document | {"rows": each} | ({} if roads is None else {"nuts": roads}))
     elif layout == "csv":
         print_csv(compared.table)
@@ -85,6 +92,7 @@ def compare(
         worth = [scores.worth(compared.card())] if "predictive" in compared.answers else []
         sections = [replace(section, parts=section.parts[:2]) for section in worth]
         sections += [columns.taken_for(clf), scores.estimates(compared)]
+        sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         sections += [_row_section(*both, prob, how) for both in zip(asked, answers, strict=True)]
         sections += [] if roads is None else [Section("", _said_of_nuts(roads), roads["verdict"])]

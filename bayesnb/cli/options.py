@@ -69,6 +69,16 @@ def _one_of(*choices: str) -> dict[str, Any]:
     return {"type": click.Choice(choices), "default": choices[0]}
 
 
+def _sizes(context: click.Context, parameter: click.Parameter, said: str | None) -> list[int]:
+    """Numbers of rows, separated by commas."""
+    try:
+        return [int(size) for size in said.split(",")] if said else []
+    except ValueError:
+        raise click.BadParameter(
+            f"Expected numbers of rows such as 100,1000; got {said!r}", context, parameter
+        ) from None
+
+
 OPTIONS = {
     "target": option(READING, "--target", help="Column that holds the class (known for embedded data and models)."),
     "weight": option(READING, "--weight", metavar="COL", help="Column that holds the frequency weight of a row."),
@@ -130,6 +140,10 @@ OPTIONS = {
     "most": option(
         ANSWER, "--rows", "most", type=click.IntRange(1), metavar="N", default=20_000,
         help="Score at most so many rows, drawn at random. All are learned.",
+    ),
+    "more": option(
+        ANSWER, "--more", metavar="N,N…", callback=_sizes,
+        help="Also say what so many more rows are worth, and what a plug-in costs beside full Bayes then.",
     ),
     "values": option(
         ANSWER, "--set", "values", multiple=True, metavar="COL=VALUE",

@@ -17,6 +17,7 @@ from bayesnb.dependence.exponents import Exponents
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.price import expected_losses, prices
 from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.learning import Parameters
@@ -83,6 +84,15 @@ class Comparison:
         """Which line of the table to take: the one that is named, unless the best is credibly better."""
         return self.best if name in self.worse or name not in self.answers else name
 
+    def price(self, name: Any) -> str:
+        """What an estimate costs beside full Bayes, if the model is right and by the rows that were left out."""
+        full, its = (own(log_proba_of(self.answers[each]), self.codes) for each in ("predictive", name))
+        more, error = float(minus(full, its).mean()), standard_error(minus(full, its)) / len(full)
+        by_rows = f"{more:+.3f} ± {error:.3f}" if np.isfinite(more) else "infinitely much"
+        price = float(self.table.loc[name, "price"])
+        by_model = f"{price:.3f} nats" if np.isfinite(price) else "infinitely much"
+        return f"{name} costs {by_model} a row more than full Bayes, if the model is right; rows left out say {by_rows}"
+
     def advice(self, name: Any = "predictive") -> str:
         """Which line of the table to take instead of the one that is named, in a sentence or two."""
         take = self.take(name)
@@ -144,8 +154,9 @@ def compare_estimates(
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, by how much the log loss of a row is larger than that of the best estimate, on average, and its
         standard error ``se_difference``, from the differences of the same rows; ``from_predictive``, the largest
-        difference of a class probability from the fully Bayesian one of naive Bayes; ``note``, why an estimate does not
-        exist on these data.
+        difference of a class probability from the fully Bayesian one of naive Bayes; ``price``, how much more than full
+        Bayes an estimate costs a row, in nats, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``,
+        why an estimate does not exist on these data.
 
     Examples
     --------
@@ -258,8 +269,10 @@ def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: floa
             columns["accuracy_lower"], columns["accuracy_upper"] = map(float, ends)
     columns["difference"] = columns["se_difference"] = np.nan
     if not isinstance(predictive, str):
-        gap = np.exp(log_proba_of(answer)) - np.exp(log_proba_of(predictive))
-        columns["from_predictive"] = float(np.abs(gap).max())
+        stated, full = (np.exp(log_proba_of(each)) for each in (answer, predictive))
+        columns["from_predictive"] = float(np.abs(stated - full).max())
+        if name in ESTIMATES:
+            columns["price"] = float(prices(stated, full, expected_losses("log loss")).mean())
     return columns | {"note": ""}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.targets import codes_of
 from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Statistics
@@ -80,10 +82,26 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
     return classifier.schema.blanked(encoded), codes
 
 
+def drawn_labelled_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
+    """New rows as the families read them, and the codes of their classes."""
+    encoded, codes = _sample_encoded(classifier, n, None, rng)
+    return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
+
+
 def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> Data:
     """New rows as the families read them."""
-    encoded = _sample_encoded(classifier, n, None, rng)[0]
-    return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}
+    return drawn_labelled_rows(classifier, n, rng)[0]
+
+
+def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
+    """Encoded rows, how many they are, and their index: those of a table, or so many that are drawn from the model."""
+    if X is None:
+        rng = np.random.default_rng(0 if classifier.seed is None else copy.deepcopy(classifier.seed))
+        return drawn_rows(classifier, rows, rng), rows, None
+    data, n = classifier.read(X)
+    if not n:
+        raise ValueError("there are no rows to ask about")
+    return data, n, index_of(X)
 
 
 @question("the model in PyMC", "draws and PyMC")

@@ -8,7 +8,6 @@ counts every row s times. So the posterior under each power is a formula, where 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -19,9 +18,8 @@ import pandas as pd
 from bayesnb.estimates import EstimateRule, estimate_rule
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import drawn_rows
+from bayesnb.inference.sampling import rows_to_ask
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.priors import (
@@ -348,17 +346,11 @@ def sensitivity(
     rule = estimate_rule(classifier.estimate)
     if rule.flat:
         raise ValueError(f'estimate="{classifier.estimate}" has no prior; ask classifier_.with_estimate("predictive")')
-    if X is None:
-        rng = np.random.default_rng(0 if classifier.seed is None else copy.deepcopy(classifier.seed))
-        data, n = drawn_rows(classifier, ROWS, rng), ROWS
-    else:
-        data, n = classifier.read(X)
-    if not n:
-        raise ValueError("there are no rows to ask about")
+    data, n, index = rows_to_ask(classifier, X, ROWS)
     change, evidence = changes(classifier.posterior, data, n, rule, scaling)
     if by == "factor":
         return summary(change, evidence)
     top = classifier.log_joint(data, n).argmax(axis=1)
     own = change[..., np.arange(n), top].reshape(-1, n).T
     columns = pd.MultiIndex.from_product([PARTS, evidence.index], names=["part", "factor"])
-    return pd.DataFrame(own, index=index_of(X), columns=columns)
+    return pd.DataFrame(own, index=index, columns=columns)

@@ -13,7 +13,7 @@ from bayesnb.plots.panels import OKABE_ITO
 from bayesnb.plots.parameters import prior_posterior
 from bayesnb.plots.regions import decision_regions
 from bayesnb.plots.rows import class_probability, ledger, uncertainty_scatter
-from bayesnb.plots.scores import map_against_bayes, reliability
+from bayesnb.plots.scores import map_against_bayes, reliability, worth_of_rows
 from bayesnb.plots.sensitivity import sensitivity
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "reliability_table",
     "sensitivity",
     "uncertainty_scatter",
+    "worth_of_rows",
 ]
 
 

@@ -141,3 +141,49 @@ def map_against_bayes(
     )  # fmt: skip
     legend(figure, entries)
     return figure
+
+
+def worth_of_rows(found: pd.DataFrame) -> Figure:
+    """What is lost after more rows were learned, and what each plug-in costs beside full Bayes then.
+
+    Parameters
+    ----------
+    found : DataFrame
+        What :func:`bayesnb.design.worth_of_rows` returned, of two numbers of rows or more.
+
+    Returns
+    -------
+    Figure
+        On the left the expected loss of a row with its band, on the right the price of each plug-in and the price that
+        does not matter, both over all rows that are learned then.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, design
+    >>> X, y = datasets.heights()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> figure = worth_of_rows(design.worth_of_rows(clf, [0, 40, 400], draws=20))
+    >>> figure.axes[1].get_ylabel()
+    'price beside full Bayes'
+    """
+    rows = found.index.to_numpy() + found.attrs["learned"]
+    figure, (left, right) = panels_of(2, 4.8, 3.6)
+    left.fill_between(rows, found["lower"], found["upper"], color=FOR, alpha=0.18, lw=0)
+    left.plot(rows, found["loss"], "o-", color=FOR, ms=4)
+    left.set(
+        xscale="log", xlabel="rows learned", ylabel="loss of a row", ylim=(0, None),
+        title=f"full Bayes, with the {found.attrs['prob']:.0%} band",
+    )  # fmt: skip
+    entries = []
+    for k, estimate in enumerate(name for name in ESTIMATES if f"price of {name}" in found):
+        price, colour = found[f"price of {estimate}"], colours_of(4)[k + 1]
+        if (price[np.isfinite(price)] > 0).any():
+            right.plot(rows, price, color=colour, marker=marker_of(k), ms=5)
+            entries.append((ESTIMATES[estimate].label, colour, marker_of(k)))
+    right.axhline(found.attrs["bound"], color="0.6", lw=1, ls="--")
+    right.set(xscale="log", yscale="log", xlabel="rows learned", ylabel="price beside full Bayes", title="plug-ins")
+    for axes in (left, right):
+        axes.minorticks_off()
+        axes.set_xticks(rows, [f"{n:,.0f}" for n in rows])
+    legend(figure, [*entries, ("does not matter", "0.6", "--")])
+    return figure

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WORTH = "What the model is worth"
 ESTIMATES = "Each estimate beside the others"
 CALIBRATION = "Calibration"
+MORE = "What more rows are worth"
 
 MOST_CLASSES = 12
 """With more classes, the pairs that are confused most are shown instead of the whole matrix."""
@@ -94,7 +95,7 @@ def estimates(compared: Comparison, name: str = "predictive") -> Section:
             "Brier": score["brier"],
             "ECE": score["ece"],
             "AUC": score["auc"],
-            "from full Bayes": score.get("from_predictive", np.nan),
+            "price": written(score.get("price", np.nan), 4 if many else 3),
             "impossible rows": score.get("impossible", 0) or None,
         }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate").dropna(axis=1, how="all")
@@ -105,12 +106,34 @@ def estimates(compared: Comparison, name: str = "predictive") -> Section:
     text = (
         f"Held out by {compared.how}. {verdict} right in %: accuracy, with its {compared.prob:.0%} interval. behind "
         "the best: how much more log loss a row has than with the best estimate, and the standard error of that, from "
-        "the differences of the same rows. from full Bayes: the largest difference of a probability from that of the "
-        "predictive."
+        "the differences of the same rows. price: how much more a row costs than by full Bayes (predictive), if the "
+        "model is right."
     )
-    notes = [f"{estimate}: {note}." for estimate, note in compared.table["note"].items() if note]
+    plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
+    notes = [f"{compared.price(estimate)}." for estimate in plug_ins]
+    notes += [f"{estimate}: {note}." for estimate, note in compared.table["note"].items() if note]
     finding = compared.advice(name) if name in worse else ""
     return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
+
+
+def more_rows(found: pd.DataFrame) -> Section:
+    """The loss to expect after further rows, and what a plug-in costs then."""
+    lines = (
+        found.map(lambda value: written(value, 3)).rename(columns={"loss": "loss of a row"}).rename_axis("more rows")
+    )
+    lines.insert(1, f"{found.attrs['prob']:.0%} band", lines.pop("lower") + "–" + lines.pop("upper"))
+    since = {0.0: "already now", np.inf: "at none of these sizes"}
+    needed = ", ".join(
+        f"{name} {since.get(rows, f'from {rows:,.0f} more rows on')}"
+        for name, rows in found.attrs["rows_needed"].items()
+    )
+    text = (
+        "loss of a row: what the learned rows, each left out, are expected to cost in nats after so many further rows, "
+        "which are drawn from the model; band: that of the mean of 100 rows. saving: by how much the loss falls. "
+        "price: what a plug-in costs beside full Bayes then, if the model is right. A price is at most "
+        f"{found.attrs['bound']:g} nats: {needed}."
+    )
+    return Section(MORE, [Grid(lines, MORE), text])
 
 
 def calibration(compared: Comparison, name: str) -> Section:

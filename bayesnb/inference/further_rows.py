@@ -1,0 +1,249 @@
+"""What further rows are worth: the loss that is expected after them, how sure that is, and what a plug-in costs then.
+
+The parameters θ are drawn from what is believed of them. Each draw is a world that may be the true one. In it, further
+rows are drawn, or rather their sufficient statistics, which are all that a posterior keeps of rows: counts are
+multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. They are
+added to the statistics of the learned rows, and the posterior that follows states probabilities of rows of that world.
+(Raiffa and Schlaifer 1961, chapter 4, call the fall of the expected loss the expected value of sample information.)
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from bayesnb.estimates import ESTIMATES
+from bayesnb.families.family import Family
+from bayesnb.families.rates import Events, Exponential, Poisson
+from bayesnb.families.trials import BinaryCounts, CategoryCounts
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.price import Costs, expected_losses, prices, stated_by
+from bayesnb.inference.questions import question
+from bayesnb.inference.sampling import drawn_labelled_rows
+from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.two_floats import TwoFloat
+from bayesnb.model import Data, Parameters, Statistics, part_of, probabilities
+from bayesnb.numerics import Array
+from bayesnb.priors import BoundaryError, ImproperError, Theta
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Statistic
+
+BLOCK = 4096
+"""Rows of a family without a law of its statistic that are drawn at once."""
+
+
+def drawn_statistic(
+    family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
+) -> Statistic:
+    """The statistic of so many further rows of each class, drawn at a point θ.
+
+    Parameters
+    ----------
+    family : Family
+    theta : Theta
+        One point, (class, column, ...).
+    s : Statistic
+        Of the learned rows; it says which levels there are.
+    rows : int array (class,)
+    share : array (column,)
+        Which share of the cells is not missing. Rows that are drawn for want of a law have no missing cell.
+    rng : Generator
+    read : function
+        Turns drawn cells, (row, column), into encoded columns.
+    """
+    n = rng.binomial(rows[:, None], share)
+    weight = n.astype(float)
+    match s:
+        case BinaryCounts():
+            return BinaryCounts(weight, rng.binomial(n, np.exp(theta["log_theta"][..., 1])).astype(float))
+        case CategoryCounts() if "log_theta" in theta:
+            p = np.exp(theta["log_theta"])
+            return replace(s, counts=rng.multinomial(n, p / p.sum(-1, keepdims=True)).astype(float))
+        case Events() if isinstance(family, Poisson) and family.exposure is None:
+            return Events(weight, rng.poisson(n * theta["rate"]).astype(float), weight, np.zeros_like(weight))
+        case Events() if isinstance(family, Exponential):
+            return Events(rng.standard_gamma(weight) / theta["rate"], weight, weight, np.zeros_like(weight))
+        case Moments() if "tau" in theta:
+            variance = 1 / theta["tau"]
+            mean = theta["mu"] + theta["low"] + rng.standard_normal(n.shape) * np.sqrt(variance / np.maximum(n, 1))
+            scatter = np.where(n > 1, rng.chisquare(np.maximum(n - 1, 1)) * variance, 0.0)
+            zero = np.zeros_like(weight)
+            return Moments.about(
+                TwoFloat.of(weight), np.where(n > 0, mean, 0.0), TwoFloat.of(zero), TwoFloat.of(scatter), weight
+            )
+    codes, total = np.repeat(np.arange(len(rows)), rows), s * 0.0
+    for cut in slices(len(codes), BLOCK):
+        own = codes[cut]
+        cells = family.sample({name: value[own] for name, value in theta.items()}, rng, s)
+        total = total + family.statistic(read(cells), Labels.of(own, len(rows)))
+    return total
+
+
+def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Statistics:
+    """The statistics of so many further rows at θ; as many of their cells are missing as of the learned ones."""
+    p, learned, found = np.exp(theta.log_pi), classifier.statistics, {}
+    of_class = rng.multinomial(rows, p / p.sum())
+    for name, family in theta.model.features.items():
+        s, read = learned.features[name], classifier.schema.features[name].read
+        share = np.minimum(s.seen().sum(0) / learned.rows.sum(), 1.0)
+        found[name] = drawn_statistic(family, theta.features[name], s, of_class, share, rng, read)
+    return Statistics(learned.labels, of_class.astype(float), found)
+
+
+@question("to know what more rows are worth", "what to do", "design")
+def worth_of_rows(
+    classifier: Classifier,
+    more: Sequence[int] | None = None,
+    X: Any = None,
+    y: Any = None,
+    costs: Costs = "log loss",
+    bound: float = 0.01,
+    draws: int = 100,
+    rows: int = 100,
+    prob: float | None = None,
+) -> pd.DataFrame:
+    """The loss to expect after further rows have been learned, and what each plug-in costs beside full Bayes then.
+
+    Parameters
+    ----------
+    more : sequence of int, optional
+        Numbers of further rows; by default none, half as many as were learned, as many, and 2, 4 and 9 times as many.
+    X, y : table and labels, optional
+        The learned rows. Each is asked about while it is left out, and its label says what is lost, so the loss does
+        not rest on the model being right; only the further rows do. By default rows and classes are drawn from the
+        model.
+    costs : {"log loss", "accuracy"} or DataFrame (class, decision)
+        What is lost by acting on class probabilities, as :func:`plug_in_price` takes it.
+    bound : float
+        A price that does not matter, in the unit of ``costs``.
+    draws : int
+        How many values of the parameters are drawn from the posterior, each of which may be the true one.
+    rows : int
+        How many rows are asked about at each draw; the band is that of the mean loss of so many rows.
+    prob : float, optional
+        The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
+
+    Returns
+    -------
+    DataFrame (more, ...)
+        ``loss``, the expected loss of a row by the predictive; ``lower`` and ``upper``, the band of the mean loss of
+        ``rows`` labelled rows; ``saving``, by how much the loss falls (the expected value of the sample); and the
+        ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many further rows on its
+        price is below ``bound``: 0 if it is so now, and infinity if it is not so in this table. ``attrs``
+        hold ``prob`` and ``bound``, too, and the number of ``learned`` rows.
+
+    Raises
+    ------
+    ValueError
+        If a feature is sampled, rows without a label were learned, each row has its own class prior, a number is
+        negative, or the learned rows are not given where columns depend on each other.
+
+    Notes
+    -----
+    Without X and y, the model believes itself: where columns depend on each other given the class, it expects too
+    little loss. With a ``dependence``, the exponents are held as the learned rows left them. Priors keep the scale that
+    they took from the learned rows.
+
+    References
+    ----------
+    Raiffa and Schlaifer (1961), Applied Statistical Decision Theory, chapters 4 and 5; Lindley (1997), The choice of
+    sample size; Rubin (1981), The Bayesian bootstrap, for the rows that are asked about.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, design
+    >>> X, y = datasets.heights()
+    >>> found = design.worth_of_rows(BayesianNB(random_state=0).fit(X, y), [0, 40, 400], draws=50)
+    >>> found["loss"].round(2).to_dict()
+    {0: 0.37, 40: 0.35, 400: 0.34}
+    """
+    classifier.require_one_class_prior("the worth of further rows")
+    classifier.require_counted("further rows are added to rows that were counted")
+    classifier.posterior.model.require_exact("the posterior after further rows", "fit it as another family")
+    if X is None or y is None:
+        classifier.believed.require_naive(
+            "exponents say nothing of how rows are made: pass X and y, the learned rows, each of which is left out"
+        )
+    learned = float(classifier.statistics.rows.sum())
+    sizes = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
+    if not sizes or sizes[0] < 0 or draws < 1 or rows < 1:
+        raise ValueError(f"Expected numbers of rows of 0 or more, and draws and rows of 1 or more; got {more!r}")
+    rng = np.random.default_rng(0 if classifier.seed is None else copy.deepcopy(classifier.seed))
+    expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
+    full = classifier.with_estimate("predictive").believed
+    # Flat priors do not depend on the rows, so their shapes are found once.
+    flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
+    plug_ins = [name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)]
+    known = None if X is None or y is None else classifier.learned(X, y, None)
+    loss, realised = np.zeros((2, draws, len(sizes)))
+    # NaN where a plug-in does not exist.
+    price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
+    for k in range(draws):
+        theta = full.posterior.draw(rng, (1,)).at(0)
+        data, labels, true, codes = _asked(classifier, theta, known, rows, rng)
+        statistics, before = classifier.statistics, 0
+        for step, size in enumerate(sizes):
+            statistics, before = statistics + drawn_statistics(classifier, theta, size - before, rng), size
+            believed = replace(full, posterior=full.posterior.given(statistics))
+            predictive = stated_by(believed, data, rows)
+            left = predictive if labels is None else probabilities(believed.left_out(data, labels)[0])
+            loss[k, step] = expected(left, true).mean()
+            realised[k, step] = expected(left, np.eye(true.shape[1])[codes]).mean()
+            for m, name in enumerate(plug_ins):
+                posterior = flat.given(statistics) if ESTIMATES[name].flat else believed.posterior
+                with suppress(BoundaryError, ImproperError):
+                    point = posterior.mode() if ESTIMATES[name].point == "mode" else posterior.mean()
+                    plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
+                    price[m, k, step] = prices(stated_by(plugged, data, rows), predictive, expected).mean()
+    low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0)
+    columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
+    columns |= {f"price of {name}": price[m].mean(0) for m, name in enumerate(plug_ins)}
+    found = pd.DataFrame(columns, index=pd.Index(sizes, name="more"))
+    needed = {m: rows_needed(learned, np.array(sizes), columns[f"price of {m}"], bound) for m in plug_ins}
+    found.attrs |= {"prob": share, "bound": bound, "learned": learned, "rows_needed": needed}
+    return found
+
+
+def _asked(
+    classifier: Classifier, theta: Parameters, known: tuple[Data, Labels] | None, rows: int, rng: Generator
+) -> tuple[Data, Labels | None, Array, Array]:
+    """Rows to ask about where θ is true: columns, labels of rows to leave out, p(c | x, θ), and the codes of classes.
+
+    Learned rows are drawn with the probabilities of a Bayesian bootstrap (Rubin 1981), and their labels are true.
+    """
+    if known is None:
+        believed = replace(classifier.believed, estimate="mean", plug_in=theta)
+        data, codes = drawn_labelled_rows(replace(classifier, believed=believed), rows, rng)
+        return data, None, stated_by(believed, data, rows), codes
+    data, labels = known
+    some = rng.choice(len(labels), rows, p=rng.dirichlet(np.ones(len(labels))))
+    return part_of(data, some), labels[some], np.eye(len(theta.log_pi))[labels.codes[some]], labels.codes[some]
+
+
+def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
+    """From how many further rows on a price is at most ``bound``; infinity if it is higher at the last size.
+
+    Between two sizes, the logarithm of the price is taken as linear in that of all rows: probabilities differ by
+    terms of the size 1/n, and a price is the square of the difference, so it falls as 1/n².
+    """
+    above = np.flatnonzero(~(price <= bound))
+    if not len(above):
+        return float(sizes[0])
+    last = above[-1]
+    if last == len(sizes) - 1:
+        return np.inf
+    if not np.isfinite(price[last]) or price[last + 1] == 0:
+        return float(sizes[last + 1])
+    n, p = np.log(learned + sizes[last : last + 2]), np.log(price[last : last + 2])
+    rows = np.exp(n[0] + (np.log(bound) - p[0]) * (n[1] - n[0]) / (p[1] - p[0])) - learned
+    # Rounding makes no row more.
+    return float(np.ceil(rows - 1e-9 * rows))

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from bayesnb.families.family import Family, titles
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
+from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
@@ -444,6 +446,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return self.joined_rows(lambda part, own, seen: part.pymc_log_likelihood(own, seen), theta, x)
 
 
+AT_ONCE = 8
+"""Columns of a Mixture that are taken at once, on as many threads as are allowed."""
+
 NO_MODE = (
     "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
     '(estimate="mean" or "predictive")'
@@ -615,19 +620,32 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
                 weight, own = here["log_choice"], [of_part(m, here) for m in range(len(parts))]
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
+    def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
+        """Σ over columns of what a function makes of the items of ``cells_by_column``, on several threads.
+
+        Few columns are taken at once, because what is found of each has as many numbers as there are rows.
+        """
+        columns, total = self.cells_by_column(given, x), 0.0
+        while some := list(islice(columns, AT_ONCE)):
+            for value in blocks.each(lambda cut, some=some: of_column(*some[cut.start]), slices(len(some), 1)):
+                total = total + value
+        return total
+
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: OneOf | Theta, x: Array) -> Any:
-        return sum(
-            averaged_over_rows([ask(part, own, cells) for part, own in each], weight, cells[:, 0])
-            for cells, weight, each in self.cells_by_column(given, x)
-        )
+        def averaged(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
+            return averaged_over_rows([ask(part, own, cells) for part, own in each], weight, cells[:, 0])
+
+        return self.summed(averaged, given, x)
 
     def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
         """First and second derivative of ``log_moment`` in t, (row, class) each."""
-        total = np.zeros((2, len(x), len(posterior.log_weight)))
-        for cells, weight, each in self.cells_by_column(posterior, x):
+
+        def slopes(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
             terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
-            total += mixed(weight[0].T, terms)[1:]
-        return total[0], total[1]
+            return np.stack(mixed(weight[0].T, terms)[1:])
+
+        first, second = self.summed(slopes, posterior, x)
+        return first, second
 
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
@@ -659,8 +677,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         if point == "mode":
             return self.mode(posterior)
         own_class = np.arange(len(labels)), labels.codes
-        total = np.zeros(len(labels))
-        for cells, weight, each in self.cells_by_column(posterior, x):
+
+        def left_out(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
             said = [part.log_left_out(own, cells, labels) for part, own in each]
             power = said
             if not labels.unweighted:
@@ -669,8 +687,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
                 said = [part.log_left_out(own, cells, labels, point) for part, own in each]
             left = [log_weight - value for log_weight, value in zip(weight[0, labels.codes].T, power, strict=True)]
             joint = [log_weight + value for log_weight, value in zip(left, said, strict=True)]
-            total += np.where(np.isnan(cells[:, 0]), 0.0, log_sum(joint) - log_sum(left))
-        return total
+            return np.where(np.isnan(cells[:, 0]), 0.0, log_sum(joint) - log_sum(left))
+
+        return self.summed(left_out, posterior, x)
 
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
         choice = theta["log_choice"]

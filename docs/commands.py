@@ -6,7 +6,8 @@ from bayesnb.cli import cli
 
 PAGE = """# The command line
 
-`bayesnb COMMAND --help` prints what stands here.
+All commands with their options, as `bayesnb COMMAND --help` prints them. Begin with `bayesnb inspect table.csv --target
+class`; [your own table in five minutes](../getting-started.md) shows the others.
 
 ```text
 {group}

@@ -57,9 +57,13 @@ html_title = "bayesnb"
 html_show_sourcelink = False
 html_copy_source = False
 html_extra_path = ["explore.html"]
-html_sidebars = {page: [] for page in ("benchmarks", "changelog", "comparison", "datasets", "faq")}
+html_sidebars = {
+    page: []
+    for page in ("benchmarks", "changelog", "comparison", "datasets", "faq", "gallery", "glossary", "stability")
+}
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
@@ -80,9 +84,10 @@ shutil.copytree(
     here.parent / "notebooks", here / "notebooks", ignore=shutil.ignore_patterns("README.md", ".*", "*.mplstyle")
 )
 
-# The pages of the families, questions and commands are written from their lists: a new one stands there by itself.
-for listed in ("families", "commands", "questions"):
-    (here / "api" / f"{listed}.md").write_text(runpy.run_path(str(here / f"{listed}.py"))["page"](), encoding="utf-8")
+# Pages of families, questions, commands and pictures are written from their lists: a new one stands there by itself.
+for listed in ("api/families", "api/commands", "api/questions", "gallery"):
+    source = here / f"{Path(listed).name}.py"
+    (here / f"{listed}.md").write_text(runpy.run_path(str(source))["page"](), encoding="utf-8")
 
 
 def without_last_empty_line(app: object, doctree: object) -> None:

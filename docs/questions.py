@@ -2,10 +2,10 @@
 
 from bayesnb.inference.questions import MODULES, QUESTIONS, Question, by_group
 
-PAGE = """# Questions to a fitted model
+PAGE = """# If you want … use …
 
-If you want one of these, call what stands beside it: a method of the estimator and of its `classifier_`, or a function
-of a module, which takes either first.
+Call what stands beside your wish: a method of the fitted estimator (and of its `classifier_`), or a function of a
+module, which takes either first. For whole tasks, see [how to …](../how-to/index.md).
 
 ```{{eval-rst}}
 .. currentmodule:: bayesnb

@@ -34,7 +34,7 @@ PASSES = 20
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The family that a column has got, and what each candidate had to say for itself.
+    """The family that was chosen for a column, and the scores of each candidate.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Choice:
         return replace(feature, how=self.said(), tried=self.tried)
 
     def said(self) -> str:
-        """Why the column has its family, and the runner-up, for people."""
+        """Say why the column has its family, and name the runner-up."""
         place = 1 if self.by == "evidence" else 2
         scores = {one[0]: one[place] for one in self.tried if not np.isnan(one[place])}
         own = scores.pop(self.family.title)
@@ -67,7 +67,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class FamilyChoice:
-    """A family for each column of numbers, and what every family that can read the column has to say for itself.
+    """The family chosen for each column of numbers, and the scores of every candidate that can read the column.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class FamilyChoice:
 
     @classmethod
     def of(cls, each: Mapping[Any, tuple[Family, Sequence[tuple[str, float, float]]]]) -> FamilyChoice:
-        """The choice of columns, each given as its family and what was tried."""
+        """Build the table from the choice made for each column."""
         rows = []
         for column, (family, tried) in each.items():
             evidence = np.array([one[1] for one in tried])
@@ -109,20 +109,20 @@ class FamilyChoice:
 
 
 def with_choices(schema: Schema, choices: Mapping[Any, Choice]) -> Schema:
-    """The schema of the features that :func:`chosen` gave, which keeps why they were chosen."""
+    """The schema of the features that :func:`chosen` returned, with the reasons of each choice."""
     features = {name: choices[name].put(f) if name in choices else f for name, f in schema.features.items()}
     return replace(schema, features=features)
 
 
 def asks(features: Any) -> bool:
-    """Whether some column is to get the family that is best for it."""
+    """Whether the rows choose the family of some column."""
     return bool(_asked(features))
 
 
 def chosen(
     table: Table, target: Target, weight: Array, features: Any, label: Dirichlet | FixedProbabilities
 ) -> tuple[Any, dict[Any, Choice]]:
-    """The features with a family for each column that was to get its best one, and why.
+    """Choose the best family of each column marked "best"; return the features and the reasons.
 
     Parameters
     ----------
@@ -180,12 +180,12 @@ class _Tried:
 
 
 def _asked(features: Any) -> list[Entry]:
-    """What is said of columns that are to get their best family."""
+    """The settings of the choice, for each column whose family the rows choose."""
     return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
 
 
 def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
-    """The columns that are to get their best family."""
+    """The columns whose family the rows choose."""
     found = {}
     for entry in _asked(features):
         if entry.columns is None:
@@ -199,7 +199,7 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
 
 
 def _drawn(table: Table, target: Target, weight: Array, most: int) -> tuple[Table, Target, Array]:
-    """The rows with a label, or as many of them as may take part; which are drawn depends on their number alone."""
+    """The rows with a label, or a sample of them if they are too many; the sample depends only on their number."""
     rows = np.flatnonzero(target.labelled)
     if not len(rows):
         raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
@@ -252,7 +252,7 @@ def _of_others(
     label: Dirichlet | FixedProbabilities,
     columns: Mapping[Any, Any],
 ) -> Array:
-    """What the classes, and the features that have nothing to choose, say of each row without it, (row, class)."""
+    """Leave-one-out log joint of the class prior and of the features whose family is given, (row, class)."""
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
@@ -261,7 +261,7 @@ def _of_others(
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Tried], spec: BestFamily) -> str:
-    """The candidate of the largest evidence; where the class chooses, it is where the search begins."""
+    """The candidate of the largest evidence for each column; the search by class begins there."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
         raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")

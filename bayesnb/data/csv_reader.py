@@ -374,7 +374,7 @@ def _joint(kinds: set[str]) -> str:
 
 
 def _value(cell: str, kind: str, mark: str) -> str:
-    """A cell as SQL, read as the kind of its column. What is a gap there cannot be cast, and is null."""
+    """A cell as SQL, read as the kind of its column. A mark of a missing cell cannot be cast, and becomes null."""
     match kind:
         case "integer":
             return f"try_cast(trim({cell}) AS BIGINT)"

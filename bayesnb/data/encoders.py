@@ -91,7 +91,9 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """What its columns are called beside those of other features: words by the column of their text."""
+        """The names of its columns among those of all features; a word is named together with the column of its
+        text.
+        """
         return self.columns if self.text is None else self.source
 
     @property

@@ -178,7 +178,9 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """The answer for each frame of a source that is read in this process; ``first`` makes ``ask`` of the first one."""
+    """Yield ``ask(frame)`` for each frame of a source that is read in this process. If ``first`` is given, it returns
+    the function ``ask`` when called with the first frame.
+    """
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -212,7 +214,9 @@ def _about_engine(source: Any) -> Iterator[None]:
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Functions that give the answers, in the order of the tables; large tables are answered on several threads."""
+    """Yield a function that returns the answer for each table, in order; large tables are answered on several
+    threads.
+    """
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

@@ -109,7 +109,7 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
 
 
 def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
-    """The features that say whether cells are missing, for the columns of which that was specified."""
+    """The features that say whether cells are missing, one for each column specified as ``Missing``."""
     wanted: dict[Any, Missing] = {}
     for entry in said:
         if entry.missing is not None:
@@ -187,7 +187,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
 
 
 def _has_fractions(x: Array) -> bool:
-    """Whether some number of an array is not a whole number; the first rows that have one are the last looked at."""
+    """Whether an array holds a number that is not whole; the search stops at the first rows that hold one."""
     parts = slices(len(x), max(1, CELLS // x.shape[1])) if x.dtype.kind == "f" else ()
     return any(bool(((x[rows] != np.floor(x[rows])) & ~np.isnan(x[rows])).any()) for rows in parts)
 
@@ -260,7 +260,7 @@ def _feature(
 def _require_concentrations(family: Family) -> None:
     """Raise ``ValueError`` for a concentration so small that a product of two is no ordinary float; 0 is impossible.
 
-    A prior that is to learn is checked, and not one in a file, which an earlier version may have learned.
+    Priors are checked before a fit, but not those in a model file, which an earlier version may have learned.
     """
     for part in getattr(family, "parts", ()):
         _require_concentrations(part)
@@ -291,7 +291,7 @@ type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Both sides with the features, and the words, that one of them has.
+    """Both models, each with the features and the words that only the other one has.
 
     Raises
     ------

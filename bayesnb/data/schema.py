@@ -85,7 +85,7 @@ class Schema:
         return cls(table.names, table.named, inferred(table, features, unseen, weight), unseen, columns)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """The same with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
+        """Return the schema with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
         new = set(table.names) - set(self.names)
         if self.columns == "fixed" or not new or not table.named:
             return self
@@ -229,7 +229,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """The feature, and the column of it, that says which cells of a column are missing, by that column's name."""
+        """For each column whose missing cells are counted, by its name: the feature and the column that flag them."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
@@ -252,7 +252,9 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """A row for each feature: family, prior and what that learned, columns, levels, share missing, why it."""
+        """A row for each feature: family, prior and what it learned, columns, levels, share of missing cells, and
+        reason.
+        """
         rows = []
         for name, feature in self.features.items():
             missing, learned = np.nan, ""

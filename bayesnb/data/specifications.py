@@ -1,4 +1,4 @@
-"""What a user may say of columns beside families: intervals, missing cells, the best family, one by type or name.
+"""Specifications of columns beside families: intervals, missing cells, the best family, one by type or name.
 
 :class:`Binned` cuts a column of numbers into intervals. :class:`Missing` lets it count whether a cell is missing.
 :class:`BestFamily` lets the rows choose among families, and :class:`ByType` says which family columns of a type get.
@@ -58,7 +58,7 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """The same, of a marker alone too."""
+        """The settings; a marker alone stands for settings with this marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
@@ -206,12 +206,12 @@ class Missing:
 
 
 def name_of(what: Any) -> str:
-    """What the feature, and the column of the model, that says whether a cell is missing is called."""
+    """The name of the feature that says whether a cell is missing, and of its column in the model."""
     return f"{what} is missing"
 
 
 def values_of(spec: Any) -> Any:
-    """How values are read: the family of a ``Missing`` (None if the type decides), and any other specification."""
+    """The specification of the values: the family inside a ``Missing`` (None if the type decides), or the given one."""
     return spec.family if isinstance(spec, Missing) else spec
 
 
@@ -240,8 +240,8 @@ class BestFamily:
         Which families predict the class best (for classification), or which predicted the values of the column best
         (to describe it, or to draw rows).
     rows : int
-        How many rows take part in the choice at most; of more, so many are drawn, always the same ones. What is chosen
-        learns from all rows.
+        The largest number of rows that take part in the choice; of a larger table, so many rows are drawn, always the
+        same ones. The chosen family learns from all rows.
 
     Raises
     ------
@@ -327,7 +327,7 @@ KINDS = {
 class ByType:
     """A family for each type of column, instead of the families that columns get by default.
 
-    Use it where all columns of a type shall have the same prior, whatever their names are. ``None`` instead of a
+    Use it where all columns of a type should have the same prior, whatever their names are. ``None`` instead of a
     family refuses columns of this type.
 
     Parameters
@@ -397,18 +397,18 @@ class ByType:
 
 
 def _default(kind: str) -> str:
-    """The family that columns of this type have by default, as it is written."""
+    """The default family of columns of this type, as Python code."""
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
 
 
 def together_name(family: Family) -> str:
-    """What the feature of columns that are read together is called."""
+    """The name of the feature of columns that are read together."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
 def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any, tuple[Family, tuple[Any, ...], str]]:
-    """The same, with the columns whose family reads them together as one feature."""
+    """The features, where columns whose family reads them together are one feature."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -453,7 +453,7 @@ def family_named(name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What ``features`` says of some columns.
+    """One entry of ``features``: a specification and its columns.
 
     Parameters
     ----------
@@ -464,7 +464,7 @@ class Entry:
     columns : list, optional
         ``None`` stands for all columns.
     missing : Missing, optional
-        If it shall count whether a cell is missing.
+        Given if it also counts whether a cell is missing.
     together : bool
         Whether the columns are one feature, which the key names.
     """

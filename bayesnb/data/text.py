@@ -45,8 +45,8 @@ class Text:
 
     Words are found and counted as scikit-learn's ``CountVectorizer`` does it: in small letters, words of two or more
     letters or digits. The counts of a row are read by a :class:`bayesnb.Multinomial`. A missing cell says nothing, and
-    a text without words neither. Further rows that are learned may bring new words, which earlier rows did not have.
-    In rows to predict, words that no learned row has are left out.
+    neither does a text without words. Further rows that are learned may bring new words, which earlier rows did not
+    have. In rows to predict, words that no learned row has are left out.
 
     Parameters
     ----------

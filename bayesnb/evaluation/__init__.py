@@ -47,7 +47,7 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     Series
         ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` as in :func:`scores`,
         ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, their
-        number. :func:`scorecard` has their intervals, and what they must be measured by.
+        number. :func:`scorecard` has their intervals, and the scores to compare them with.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is asked of another classifier or of a ``dependence``; if what
-        ``with_class_prior`` returned would have to be fitted anew.
+        fewer rows than there are folds, or "loo" is used with another classifier or with a ``dependence``; if the
+        result of ``with_class_prior`` would have to be fitted anew.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 

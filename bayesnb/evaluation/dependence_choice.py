@@ -1,4 +1,4 @@
-"""How much dependence between columns is believed of a table: what the command line calls ``--dependence auto``."""
+"""Choose a dependence for a table by held-out rows: what the command line calls ``--dependence auto``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CELLS = 5_000
 
 @dataclass(frozen=True)
 class DependenceChoice:
-    """The dependence that is believed of a table.
+    """The dependence chosen for a table.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class DependenceChoice:
     losses : {dependence: log loss of a row that was left out}
         Of those that were tried.
     refused : str
-        Why no more were tried, where no exponents can be learned of the table.
+        Why no more were tried, if no exponents can be learned from the table.
     """
 
     dependence: str | None
@@ -61,7 +61,7 @@ class DependenceChoice:
 
 
 def choose_dependence(clf: Any, X: Any, y: Any) -> DependenceChoice:
-    """The dependence that predicts best for rows that were left out of everything.
+    """Choose the dependence that best predicts held-out rows.
 
     The simplest model is taken that is within one standard error of a better one: from independent columns to
     exponents ("weighted"), and from these to terms of pairs ("pairwise").

@@ -1,4 +1,4 @@
-"""What may be asked of a fitted model, one question a file: its formula, its refusals, its words and its result.
+"""Questions to a fitted model, one in each file: its formula, its errors and its result.
 
 ``classifier`` holds what was learned, and ``questions`` is the table of questions. Importing the room registers them.
 """

@@ -1,4 +1,4 @@
-"""What to ask next: which missing value of a row, and which label of rows without one.
+"""What to ask next: which missing value of a row to measure, and which row to label.
 
 Start with :func:`joint_of`, the probability of each class with each value that a missing cell may have.
 :func:`information` and :func:`saving` say what asking is worth.
@@ -284,7 +284,7 @@ def _joint_of(classifier: Classifier, data: Data, name: Any, column: int, before
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """The same where the answer may also be that the cell is missing, which is the last of the values.
+    """As :func:`_joint_of`, where the cell may also turn out to be missing: the last of the values.
 
     ``flag`` is the feature, and the column of it, that says whether the cell is missing.
     """
@@ -301,7 +301,7 @@ def _log_joint_of(
     """The function of values of one cell that is log p(class, row) with each of these values, (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
-        # The other features say of the class what they said before.
+        # The terms of the other features do not change.
         family, believed = classifier.posterior.model.features[name], classifier.posterior.features[name]
         others = before - family.log_predictive(believed, x)
         return lambda values: others + family.log_predictive(believed, completed(x, column, values))
@@ -314,7 +314,7 @@ def _log_joint_of(
 
 
 def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.Index) -> list[float]:
-    """What each of the columns costs."""
+    """The cost of asking for each column."""
     if feature_costs is None:
         return [0.0] * len(asked)
     if costs is None:

@@ -1,16 +1,16 @@
-"""What is believed after the data, as one object: naive Bayes, and the exponents of its terms if they were learned.
+"""The posterior as one object: that of naive Bayes, and that of the exponents of its terms if they were learned.
 
 No question asks whether terms have exponents; it asks :class:`Believed`.
 
-A row x without a label is data too. After it, the belief is a mixture of one posterior for each class c that it may
+A row x without a label is data too. Given it, the posterior is a mixture of one posterior for each class c that it may
 have,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Under this belief, and under no other, the mean of p(c | x, θ) is the predictive probability p(c | x, D), its entropy is
-the total uncertainty, and an interval covers as many rows from the model as it states. So a belief about a row is given
-the row by default; given the data alone it is p(θ | D), for a row that was chosen without regard to θ. The two differ
-in ``Believed.given`` and in nothing else.
+Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), is its entropy the total
+uncertainty, and does an interval cover as many rows from the model as it states. So answers about a row are given the
+row by default; given the data alone, the posterior is p(θ | D), for a row that was chosen without regard to θ. The two
+differ in ``Believed.given`` and in nothing else.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Believed:
     Parameters
     ----------
     posterior : Posterior
-        What is believed of the class probabilities and of the parameters of the columns.
+        The posterior of the class probabilities and of the parameters of the columns.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict.
     plug_in : Parameters or None
         The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
     dependence : Dependence or None
-        What is believed of how features depend on each other; ``None`` for naive Bayes.
+        The learned exponents of the terms; ``None`` for naive Bayes.
     offset : array (row, class) or 0
         Added to log p(class, row), if each of the rows to be asked about has its own class prior.
     given : {"row", "data"}
-        What else is known when the parameters are drawn for a row: the row itself, or the data alone.
+        Which posterior the parameters of a row are drawn from: given the row too, or given the data alone.
     """
 
     posterior: Posterior
@@ -80,11 +80,11 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """The same posterior with exponents, under which a row is asked given the data; or without."""
+        """The same posterior with other exponents, with which ``given`` is "data"; ``None`` removes them."""
         return replace(self, dependence=dependence, given="row" if dependence is None else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """The same where this is known when a row is asked; by default what is usual.
+        """The same with another ``given``; by default "row", or "data" with exponents.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and what sampled features add to it."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and the parts that sampled features add."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -175,7 +175,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """What each term says of learned rows without them, (row, class, term): names, terms, and sampled features.
+        """Leave-one-out log density of each term, (row, class, term): names, terms, and sampled features.
 
         Terms stand as they are, not multiplied by their exponents.
         """

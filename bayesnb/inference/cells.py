@@ -1,4 +1,4 @@
-"""Cells whose log moments are asked for at many exponents: what does not depend on the exponent is computed once.
+"""Cells whose log moments are computed at many exponents: terms without the exponent are computed once.
 
 Start with :func:`prepared`, which puts the columns of levels, of zeros and ones, and of real numbers side by side, for
 compiled loops that give a log moment with its two derivatives. The other columns stay as they are. What comes back is
@@ -22,7 +22,9 @@ from bayesnb.priors import Beta, NormalGamma, Prior
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The cells of columns of one trial: what is believed is the concentration of all outcomes, (class, column, 3)."""
+    """The cells of columns of one trial; the posterior is given by the concentration of each outcome, (class, column,
+    3).
+    """
 
     def cumulants(self, total: Array, own: Array, t: Array) -> Array:
         """ln E[θ^t] with its derivatives, (3, row, class)."""
@@ -35,7 +37,7 @@ class Chances:
 
 @dataclass(frozen=True, eq=False)
 class Reals:
-    """The cells of columns of real numbers, (x - m)² / (2b), and what is believed of each."""
+    """The cells of columns of real numbers, (x - m)² / (2b), and the posterior of each."""
 
     def cumulants(self, believed: tuple[Array, Array, Array], away: Array, t: Array) -> Array:
         """ln E[p(x | μ, τ)^t] with its derivatives, (3, row, class)."""

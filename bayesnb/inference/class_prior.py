@@ -165,7 +165,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Returns
     -------
     Classifier
-        It answers and cannot learn. The classifier or estimator that it was made from stays as it is. With a
+        A fitted model that cannot learn. The classifier or estimator that it was made from does not change. With a
         dependence, the exponents are held, and the change of the log class prior is added to their offsets.
 
     Examples

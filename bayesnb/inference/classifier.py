@@ -1,7 +1,7 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
-:class:`Classifier` is the only class. It reads tables, refuses what a question cannot answer, and says log p(c, x). The
-questions are functions of the other files of this room, which :mod:`bayesnb.inference.questions` makes its methods.
+:class:`Classifier` is the only class. It reads tables, computes log p(c, x), and refuses questions that have no answer.
+The questions are functions of the other files of this room, which :mod:`bayesnb.inference.questions` makes its methods.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Classifier(FittedModel):
     schema : Schema
         Which family reads which column.
     believed : Believed
-        What is believed after the data, and the estimate by which it predicts.
+        The posterior, and the estimate by which it predicts.
     classes : array (class,)
         Class labels, sorted.
     declared : tuple
@@ -155,7 +155,7 @@ class Classifier(FittedModel):
 
     @property
     def dependence(self) -> Dependence | None:
-        """What is believed of how features depend on each other; ``None`` for naive Bayes."""
+        """The learned exponents of the terms; ``None`` for naive Bayes."""
         return self.believed.dependence
 
     @property
@@ -165,7 +165,7 @@ class Classifier(FittedModel):
 
     @property
     def statistics(self) -> Statistics:
-        """Everything that was kept of the rows."""
+        """The sufficient statistics of all learned rows."""
         return self.posterior.statistics
 
     @property
@@ -247,7 +247,7 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold: the fields, none of whose parts another thread fills in while they are copied.
+        """The fields for copies and pickles, without the caches that other threads may fill in meanwhile.
 
         What a part works out when it is first asked becomes a further attribute of it, so its dictionary may grow while
         ``copy`` or ``pickle`` goes through it. Here each dictionary is taken at once.
@@ -300,7 +300,7 @@ class Classifier(FittedModel):
         return replace(self, believed=self.believed.with_estimate(estimate))
 
     def with_dependence(self, dependence: Dependence | None) -> Classifier:
-        """The same posterior with what is believed of how features depend on each other."""
+        """The same posterior with these exponents."""
         return replace(self, believed=self.believed.with_dependence(dependence))
 
     @property

@@ -1,7 +1,7 @@
 """A fitted classifier as a few arrays, for a service that is asked about one row at a time.
 
-:class:`CompiledClassifier` answers an ordinary row from these arrays, without making a table of it first. Any other row
-it hands to the classifier that it was made of, so both give the same answers, warnings and errors.
+:class:`CompiledClassifier` answers an ordinary row from these arrays, without making a table of it first. It hands any
+other row to the classifier that it was made from, so both give the same answers, warnings and errors.
 """
 
 from __future__ import annotations

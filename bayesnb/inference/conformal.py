@@ -1,7 +1,7 @@
 """Conformal prediction: sets of classes with a guarantee that does not depend on the model.
 
 :func:`conformal` gives a :class:`Conformal`. Start with :func:`nonconformity`, the score of a row with a class, and
-:class:`Counts`, what the scores of known rows say of the score of a new one. :func:`full_counts` computes them for full
+:class:`Counts`, how the score of a new row ranks among those of known rows. :func:`full_counts` computes them for full
 conformal prediction, in closed form.
 """
 
@@ -63,7 +63,7 @@ class Counts:
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """How strange each row would be with its class: minus the log-odds of the class against all others, (row,).
+    """How unusual each row would be with its class: minus the log-odds of the class against all others, (row,).
 
     It ranks as 1 - p(class | row) does. But probabilities near 1 are all rounded to 1, and log-odds are not.
     """
@@ -71,7 +71,7 @@ def nonconformity(log_joint: Array, codes: Array) -> Array:
     own, others = log_joint[row, codes], log_joint.copy()
     others[row, codes] = -np.inf
     rest = logsumexp(others, axis=1)
-    # Under a plug-in, a row may be impossible with its class; nothing is stranger.
+    # Under a plug-in, a row may be impossible with its class; nothing is more unusual.
     return np.where(np.isneginf(own), np.inf, rest - np.where(np.isneginf(own), 0.0, own))
 
 
@@ -165,7 +165,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """What a feature says of each learned row, which its own class leaves out: as D has it, and after a row has joined.
+    """Log density of a feature in each learned row, left out of its own class: under D, and under D with one more row.
 
     ``row`` is the statistic of the new row in every class. Both answers are log p(x_i | class) as (learned row, class);
     the third is that of the new row under D, (1, class).
@@ -210,7 +210,7 @@ GUARANTEES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conformal:
-    """What known rows say of how strange a row of its class may be; :meth:`predict_set` turns it into sets.
+    """The scores of known rows, by which :meth:`predict_set` makes sets of classes.
 
     Made by ``conformal(clf, X, y)``; learning more rows with the estimator does not change it.
 
@@ -223,7 +223,7 @@ class Conformal:
     labels : Labels
         The classes of the known rows, and how many rows each stands for.
     scores : array (row,) or None
-        How strange each known row is; None for "full", where it depends on the new row.
+        How unusual each known row is; None for "full", where it depends on the new row.
     data : {name: encoded column}
         The known rows, for "full".
 
@@ -253,12 +253,12 @@ class Conformal:
 
     @property
     def guarantee(self) -> str:
-        """What holds of the sets, and when, as a sentence."""
+        """The guarantee of the sets and its condition, as a sentence."""
         each = "; within each class" if self.by_class else "; on average over the classes"
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """How many of the known rows are at least as strange as each row would be with each class, as a share.
+        """The share of the known rows that are at least as unusual as each row would be with each class.
 
         Parameters
         ----------
@@ -296,20 +296,20 @@ class Conformal:
         return pd.DataFrame(found.p_values(u), index=index_of(X), columns=pd.Index(self.classifier.classes))
 
     def predict_set(self, X: Any, coverage: float = 0.9, smoothed: bool = False) -> pd.DataFrame:
-        """The classes that are not too strange for each row, as bool (row, class).
+        """The classes with which each row would not be too unusual, as bool (row, class).
 
         Parameters
         ----------
         X : table
         coverage : float
-            How often the set is to hold the class of the row; above 0 and below 1.
+            The share of rows whose set holds their class; above 0 and below 1.
         smoothed : bool
-            As in :meth:`p_values`: the coverage is then neither below nor above what is asked for.
+            As in :meth:`p_values`: the coverage is then exactly the requested one.
 
         Returns
         -------
         DataFrame of bool (row, class)
-            A class is in the set if its p-value is above 1 - coverage. A set may be empty: then the row is strange with
+            A class is in the set if its p-value is above 1 - coverage. A set may be empty: then the row is unusual with
             every class. With fewer than 1 / (1 - coverage) - 1 known rows (of a class, if by class), no class can be
             ruled out, and is in every set.
 

@@ -74,7 +74,7 @@ class Bounds:
     Parameters
     ----------
     low, high : array (row, class)
-        What of ln J does not depend on t, at its smallest and largest.
+        The part of ln J that does not depend on t, at its smallest and largest.
     rows : array (class,) or None
         The learned rows of each class; ``None`` if the class probabilities are in ``low`` and ``high``.
     own_low, own_high : array (row, class, column)
@@ -297,9 +297,9 @@ def predict_credal(
         Intervals of hyperparameters: the priors between the two. The hyperparameters of each class and column range by
         themselves. A feature that is named here takes no part in the imprecise Dirichlet model.
     missing : {"ignored", "any"}
-        What is believed of missing cells of nominal columns, learned ones and those of ``X``: that it does not matter
-        why they are missing, or that each may hold any level (Corani and Zaffalon 2008). Only for the imprecise
-        Dirichlet model.
+        How missing cells of nominal columns are treated, in the learned rows and in ``X``: the reason why they are
+        missing does not matter, or each may hold any level (Corani and Zaffalon 2008). Only for the imprecise Dirichlet
+        model.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def _bounds(
     nominal: list[Any],
     missing: str,
 ) -> Bounds:
-    """What each factor of the model adds: precise, between bounds, or by the imprecise Dirichlet model."""
+    """The contribution of each factor: precise, between bounds, or by the imprecise Dirichlet model."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     low, high = np.zeros((2, n, classes))

@@ -1,4 +1,4 @@
-"""Draws of what the classes say of a row, without draws of their parameters: for models of many thousand parameters.
+"""Draws of ln p(row | class, θ) without draws of θ: for models of many thousand parameters.
 
 ln p(row | θ) of a class is a sum over columns of independent terms, so its cumulant generating function K is the sum of
 their log moments, which are closed forms. With t such that K'(t) = z, let w be the signed root of 2 (t z - K(t)) and

@@ -2,8 +2,8 @@
 
 The class probability is a function of the parameters θ, and θ has a posterior; so the probability has a distribution,
 and ``predict_proba``, its mean given the row, says nothing about its width. With two classes the distribution follows
-from that of the log-odds (:class:`Saddlepoint`); with more, from exact draws (:class:`PosteriorDraws`). Both answer
-the same questions, under what ``given`` says is believed of θ when a row is asked.
+from that of the log-odds (:class:`Saddlepoint`); with more, from exact draws (:class:`PosteriorDraws`). Both have the
+same methods; ``given`` says whether the posterior of θ has seen the row to predict.
 
 ``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
 """
@@ -51,7 +51,7 @@ class PosteriorDraws:
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
     by_sums : bool
-        Draw what each class says of a row and not its parameters (see ``drawn_sums``).
+        Draw the log density of a row in each class directly, without its parameters (see ``drawn_sums``).
     """
 
     believed: Believed
@@ -155,7 +155,7 @@ def shares_of_top(codes: Array) -> Ask:
 
 
 def probability_of_interval(prob: float | None) -> float:
-    """The probability of an interval: what was asked for, or ArviZ's default."""
+    """The probability of an interval: the given one, or ArviZ's default."""
     if prob is None:
         from arviz_base import rcParams
 
@@ -175,8 +175,8 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
     Their spread is the uncertainty of the class probability, and given the row their mean is ``predict_proba`` (by the
-    estimate "predictive"). With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w); what the
-    cells of shapes, pairs and joint columns say is held at its predictive.
+    estimate "predictive"). With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w); the terms
+    of shapes, pairs and joint columns stay at their predictive.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     draws : int
         How many draws of the parameters.
     given : {"row", "data"}, optional
-        What is believed of θ, as in :meth:`predict_interval`. Given the data alone, θ is the same for all rows of a
-        draw, and the mean over draws, an average of ratios, is not ``predict_proba``, a ratio of averages.
+        The posterior of θ, as in :meth:`predict_interval`. Given the data alone, θ is the same for all rows of a draw,
+        and the mean over draws, an average of ratios, is not ``predict_proba``, a ratio of averages.
 
     Examples
     --------

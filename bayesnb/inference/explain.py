@@ -191,7 +191,7 @@ class Terms(ABC):
 
     @property
     def believed(self) -> Believed:
-        """What is believed after the data."""
+        """The posterior given the data."""
         return self.classifier.believed
 
     def _against(self, log_p: Array) -> Array:
@@ -231,7 +231,7 @@ class NaiveTerms(Terms):
 class WeighedTerms(Terms):
     """The terms where each counts to a power: a column contributes what it does in naive Bayes times its exponent.
 
-    The offset of its cell is added where cells have offsets. Shapes, pairs and joint columns have entries of their own.
+    If cells have offsets, the offset of the cell is added. Shapes, pairs and joint columns have entries of their own.
     """
 
     def lines(self) -> Iterator[Line]:
@@ -265,7 +265,7 @@ class WeighedTerms(Terms):
 
     @property
     def dependence(self) -> Dependence:
-        """What is believed of how features depend on each other."""
+        """The learned exponents of the terms."""
         return self.believed.dependence
 
     @cached_property
@@ -320,7 +320,8 @@ class WeighedTerms(Terms):
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """What words say, (..., word, class), where a row's words together are relative to their mean over classes.
+    """Log-likelihoods of words, (..., word, class), such that the sum over a row's words is relative to its mean over
+    classes.
 
     What is taken off a row is divided among its words in proportion to their counts.
     """

@@ -16,7 +16,7 @@ def independence(
 ) -> audit.Independence:
     """Which columns depend on each other given the class, how strongly, and what to do about it.
 
-    Naive Bayes takes the columns as independent given the class. Here every pair of columns is held against that.
+    Naive Bayes takes the columns as independent given the class. Here this is tested for every pair of columns.
 
     Parameters
     ----------

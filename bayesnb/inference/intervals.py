@@ -29,7 +29,7 @@ class Saddlepoint:
     Parameters
     ----------
     draws : PosteriorDraws
-        What answers for the rows so far out that the formula has no floats for them.
+        Exact draws, used for rows so far out that the formula overflows.
     """
 
     draws: PosteriorDraws
@@ -89,7 +89,7 @@ class Saddlepoint:
         uncertain: Callable[[Array, LogOdds], None],
         draw: Callable[[Array, Data, Array], None],
     ) -> None:
-        """Ask the distribution of the log-odds of some rows at a time.
+        """Apply a function to the distribution of the log-odds, some rows at a time.
 
         A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
         distribution. A row for which there is no formula is drawn.
@@ -163,11 +163,11 @@ def predict_interval(
     draws : int
         How many draws of the parameters, where it takes draws.
     given : {"row", "data"}, optional
-        What is believed of θ when a row is asked. "row", the default, is p(θ | D, x): the row, though it has no label,
-        says something about θ too. Under this belief, and no other, 89 % of rows from the model are covered, and the
-        mean of p(c | x, θ) is ``predict_proba``. "data" is p(θ | D), for a row that was chosen without regard to θ.
-        With a dependence it is "data", and "row" is refused: a row without a label says nothing about the exponents,
-        and p(c | x, θ, w) has no average over θ that is ``predict_proba``.
+        The posterior of θ. "row", the default, is p(θ | D, x), because a row without a label says something about θ
+        too. Only under it are 89 % of rows from the model covered, and is ``predict_proba`` the mean of p(c | x, θ).
+        "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence it is "data", and "row" is
+        refused: a row without a label says nothing about the exponents, and p(c | x, θ, w) has no average over θ that
+        is ``predict_proba``.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def predict_interval(
 
 
 def _noted(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame with what has to be said of all of it, in ``attrs``."""
+    """The frame with its ``attrs``: which posterior was used, Monte Carlo errors, and notes."""
     frame.attrs |= notes
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -211,7 +211,7 @@ def _noted(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> Saddlepoint | PosteriorDraws:
-    """What answers: the saddlepoint formula or draws, under what is believed of θ when a row is asked."""
+    """Choose the method: the saddlepoint formula or draws, under the posterior that ``given`` names."""
     if method not in ("auto", "saddlepoint", "draws"):
         raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
     two, posterior = len(classifier.classes) == 2, classifier.posterior

@@ -52,7 +52,7 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """What is believed of wrong labels.
+    """The posterior of which labels are wrong.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class WrongLabels:
 
 
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
-    """Which labels are wrong, when right labels z, the share ε of wrong ones and the parameters θ are drawn together.
+    """Draw which labels are wrong: the right labels z, the share ε of wrong ones and the parameters θ together.
 
     A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The label that is
     seen is z_i with probability 1 - ε, and else any other class with equal probability; ε is uniform from 0 to 1/2. All
@@ -80,7 +80,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     Parameters
     ----------
     before : Posterior
-        What was believed before the rows.
+        The prior, as a posterior of no rows.
     data : {name: encoded column}
     labels : Labels
         The labels and weights of the rows. A row of weight 2 is two rows, each of which may be wrong by itself.
@@ -124,7 +124,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 
 
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
-    """Which labels are wrong by class probabilities that are held, if a share ε of them is replaced by another class.
+    """Which labels are wrong, by fixed class probabilities, if a share ε of the labels was replaced by another class.
 
     A label of probability p_i is not by itself a wrong one: where classes overlap, right labels have small
     probabilities too, and exactly as often as the probabilities say. Wrong labels are those *beyond* that. So let z_i
@@ -307,7 +307,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
 
 def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
-    """Which labels are wrong; and what is to be said if the number is but a lower bound, since labels are not drawn."""
+    """Which labels are wrong, and a note if the number is only a lower bound because labels cannot be drawn."""
     if labels.n < 2 or not classifier.believed.naive:
         return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
     if classifier.posterior.model.sampled:

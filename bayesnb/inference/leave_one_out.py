@@ -1,4 +1,4 @@
-"""What a model says of rows that it has learned, each left out of what it has learned."""
+"""Exact leave-one-out: each learned row predicted by the posterior of all other rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def loo(
     X, y, sample_weight
         The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
     by : {"row", "feature"}
-        Answers of whole rows, or what each column adds to them.
+        One result for each row, or what each column adds to it.
     refit : bool
         Sample a feature again, without the row, where the weights of its draws cannot be trusted. Each such cell takes
         as long as a fit of its column.
@@ -94,7 +94,7 @@ def loo(
 
 
 def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
-    """What each term says of rows that were learned without them, columns (class, term)."""
+    """Leave-one-out log density of each term of the learned rows, columns (class, term)."""
     data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
     names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)

@@ -35,7 +35,7 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     X : table
         The rows to ask about.
     given : {"row", "data"}, optional
-        What is believed of θ, as in :meth:`predict_interval`.
+        The posterior of θ, as in :meth:`predict_interval`.
 
     Returns
     -------

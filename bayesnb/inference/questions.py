@@ -1,4 +1,4 @@
-"""The table of questions: whatever may be asked of a fitted model is one plain function, registered once.
+"""The table of questions: each question to a fitted model is one plain function, registered once.
 
 A question is a function ``f(classifier, X, ...)`` in a file of this room, with :func:`question` above it, which says
 where users find it: as a method of :class:`bayesnb.BayesianNB` and of
@@ -40,7 +40,7 @@ MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 
 
 class Asked[**P, R](Protocol):
-    """What a type checker knows of a question: a function of a fitted model, and a method of it."""
+    """The type of a question for a type checker: a function of a fitted model, and a method of it."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -56,7 +56,7 @@ class Question:
     name : str
         Of the function and of the method.
     want : str
-        What somebody wants who asks it, as the end of a sentence that begins with "If you want".
+        What a user wants to know, as the end of a sentence that begins with "If you want".
     group : str
         The heading it stands under.
     module : str or None
@@ -88,13 +88,13 @@ class Question:
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
-        """What the question takes beside the model, by name; annotations are text."""
+        """The parameters of the question beside the model, by name; annotations are text."""
         _, *others = inspect.signature(self.function).parameters.values()
         return {option.name: option for option in others}
 
     @property
     def help(self) -> Mapping[str, str]:
-        """What the docstring says of each option, from its section "Parameters" (numpydoc)."""
+        """The description of each option, from the section "Parameters" of the docstring (numpydoc)."""
         said = described(self.function.__doc__ or "")
         return {name: text for name, text in said.items() if name != "model"}
 
@@ -123,7 +123,7 @@ def question[**P, R](
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Ask the classifier that the model holds at that moment."""
+            """Call the question with the classifier that the model holds at that moment."""
             return function(model.classifier_, *args, **kwargs)
 
         first, *others = inspect.signature(function).parameters.values()
@@ -140,7 +140,7 @@ def question[**P, R](
 
 
 def described(docstring: str) -> dict[str, str]:
-    """What the section "Parameters" of a numpydoc docstring says of each parameter, in one paragraph each."""
+    """The description of each parameter in the section "Parameters" of a numpydoc docstring, as one paragraph."""
     _, _, section = inspect.cleandoc(docstring).partition(HEADING)
     found: dict[str, list[str]] = {}
     names: list[str] = []

@@ -40,11 +40,11 @@ class LogOdds:
     N(t) = ln E[J_a^t J_b^(s - t)] is a sum of the log moments of the factors, where s is ``power``. It is exact for t
     between ``bounds``; outside, some factor has no moment. Inside, N' takes every real value.
 
-    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D), what is believed given the data.
-    With s = 1 it serves p(θ | D, x), what is believed given the row too. That is a mixture of two posteriors: the row
-    has class b with probability proportional to e^N(0), and the log-odds then have the cumulant generating function
-    N(t) - N(0); or class a, with e^N(1) and N(1 + t) - N(1). So the components, at the origins 0 to s, share one N, and
-    therefore one saddlepoint: the t with N'(t) = z.
+    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D), the posterior given the data. With
+    s = 1 it serves p(θ | D, x), the posterior given the row too. That is a mixture of two posteriors: the row has class
+    b with probability proportional to e^N(0), and the log-odds then have the cumulant generating function N(t) - N(0);
+    or class a, with e^N(1) and N(1 + t) - N(1). So the components, at the origins 0 to s, share one N, and therefore
+    one saddlepoint: the t with N'(t) = z.
 
     The distribution function of each component is that of Lugannani and Rice (1980; Butler 2007, Saddlepoint
     Approximations, 1.2.1). It is an approximation; :func:`close` says how good it is.
@@ -85,7 +85,7 @@ class LogOdds:
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """The same for compiled loops, which pay for themselves with many rows."""
+        """The same factors in arrays for compiled loops, which are faster for many rows."""
         return replace(self, factors=prepared(self.factors))
 
     @property
@@ -134,8 +134,8 @@ class LogOdds:
     def too_wide(self) -> Array:
         """The rows, as booleans, whose log-odds vary so much that floats near 1 do not tell their saddlepoints apart.
 
-        As of a row a hundred thousand standard deviations away. N may have lost its digits there; the log-odds, or
-        their variance, may be no floats.
+        An example is a row a hundred thousand standard deviations away. N may have lost its digits there; the log-odds,
+        or their variance, may be no floats.
         """
         level, mean, variance = self._at_origins
         return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
@@ -168,7 +168,7 @@ class LogOdds:
 
     @cached_property
     def _formula(self) -> _Formula:
-        """What the saddlepoint formula needs of each component at its origin.
+        """The quantities of the saddlepoint formula at the origin of each component.
 
         At the origin of a component its correction is the difference of two infinite terms. It is smooth, so between
         -h and h around the origin it is interpolated by a straight line.
@@ -321,7 +321,7 @@ TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula of :class:`LogOdds` has an error below 0.011, as far as that was tried.
+    """Whether the saddlepoint formula of :class:`LogOdds` had an error below 0.011 in all tables that were tried.
 
     It was tried beside exact draws on more than a hundred small tables (1 + 1 to 200 + 1 rows, one and ten columns,
     Gaussian, categorical and Poisson, priors from the defaults to 0.01) given the data, and on thirty of them given the

@@ -1,4 +1,6 @@
-"""Draws of the parameters or of the exponents as an ArviZ tree. PyMC and ArviZ are imported when they are asked for."""
+"""Draws of the parameters or of the exponents as an ArviZ tree. PyMC and ArviZ are imported only when they are
+needed.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,9 @@ def sample_posterior(
         Rows that the tree describes. For "nuts", the learned rows if some of them have no label; these labels are
         summed out. For "gibbs", the learned rows. The tree describes those of them that have a label.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
-        Groups that must be made, beside those that are made by default: all that can be made but "columns", whose
-        arrays are large, (chain, draw, row, column). Each of the groups that describe rows takes 8 bytes × draws ×
-        rows.
+        Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
+        "columns", whose arrays are large, (chain, draw, row, column). Each of the groups that describe rows takes 8
+        bytes × draws × rows.
     stage : {"parameters", "exponents"}
         Draws of the parameters, in which exponents take no part; or of the exponents, given the terms of the learned
         rows, each left out of its own: pass these rows as X, y and ``sample_weight``. "exact" then draws from Laplace's
@@ -194,7 +196,7 @@ def sample_posterior(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """How many draws of how many chains: as many as the sampled features have, where nothing else is asked for."""
+    """The numbers of draws and chains: those of the sampled features, unless the caller sets them."""
     samplers = [classifier.posterior.model.features[name].sampler for name in classifier.posterior.model.sampled]
     most_draws, most_chains = (
         min([n, *own]) for n, own in ((1000, [s.draws for s in samplers]), (4, [s.chains for s in samplers]))
@@ -241,7 +243,7 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
 
 
 def _wanted(classifier: Classifier, include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
-    """The groups of the tree that are to be made, besides those that every tree has."""
+    """The optional groups of the tree to make."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}

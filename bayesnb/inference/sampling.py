@@ -1,4 +1,4 @@
-"""The model as one that makes data: new rows, and the program in PyMC, which is imported when it is asked for."""
+"""The model as a generator of data: new rows, and the same model in PyMC, which is imported only here."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def to_pymc(
     stage : {"parameters", "exponents"}
         The model of the rows given the parameters; or, with a dependence, the second stage: the labels given the terms
         of each row, which is left out of them, and the exponents. It needs the rows that these were learned from, as X,
-        y and ``sample_weight``. The terms are data there: what is uncertain about the parameters stays in the first
-        stage (a cut posterior, Plummer 2015).
+        y and ``sample_weight``. The terms are data there: the uncertainty about the parameters stays in the first stage
+        (a cut posterior, Plummer 2015).
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
 
@@ -220,7 +220,7 @@ class LearnedRows:
 
 
 def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
-    """The learned rows in two, where these are they."""
+    """The learned rows, split into labelled and unlabelled ones; refuse rows that are not the learned ones."""
     rows = classifier.rows(X, y).weighing_unlabelled(Unlabelled.of(classifier.unlabelled).weight)
     if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
         raise ValueError(

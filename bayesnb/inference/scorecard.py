@@ -39,7 +39,7 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """How good the predictions of some rows were, beside what they must be measured by.
+    """How good the predictions of some rows were, beside yardsticks: the model's own claim and constant forecasts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much the priors and the likelihood matter: what changes as one of them is raised to a power.
+"""How much the priors and the likelihood matter: the change of predictions when one of them is raised to a power.
 
 A power s of a prior makes it stronger (s > 1) or weaker (s < 1) without another guess of its shape (Kallioinen,
 Paananen, Bürkner and Vehtari 2024). A power of a conjugate prior is a conjugate prior, and a power of the likelihood

@@ -29,9 +29,7 @@ def uncertainty(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """What is uncertain about each row, and why.
-
-    Parameters
+    """How uncertain the class of each row is, and why. Parameters
     ----------
     X : table
         The rows to ask about.
@@ -42,7 +40,7 @@ def uncertainty(
     draws : int
         How many draws of the parameters, where it takes draws.
     given : {"row", "data"}, optional
-        What is believed of θ, as in :meth:`predict_interval`.
+        The posterior of θ, as in :meth:`predict_interval`.
 
     Returns
     -------

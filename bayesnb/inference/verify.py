@@ -1,4 +1,4 @@
-"""The check of one road by the other: the closed form beside draws, for which PyMC is imported when it is asked for."""
+"""Check the closed form against draws by a sampler. PyMC is imported only here."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _verdict(
     random_seed: Any,
     arguments: Mapping[str, Any],
 ) -> Verdict:
-    """How far the posterior of the exponents is from what NUTS makes of them."""
+    """Compare the approximate posterior of the exponents with draws by NUTS."""
     from bayesnb.dependence import program
 
     rows = second_stage(classifier, *(learned or ()))

@@ -59,10 +59,11 @@ def decision_regions(
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.heights()
-    >>> figure = decision_regions(BayesianNB().fit(X, y), X, y, ("height_cm", "weight_kg"), grid_resolution=20)
+    >>> X, y = datasets.penguins()
+    >>> clf = BayesianNB().fit(X, y)
+    >>> figure = decision_regions(clf, X, y, ("bill_length_mm", "bill_depth_mm"), grid_resolution=100)
     >>> figure.axes[0].get_xlabel()
-    'height_cm'
+    'bill_length_mm'
     """
     if response not in ("entropy", "class"):
         raise ValueError(f"Expected response to be 'entropy' or 'class'; got {response!r}")

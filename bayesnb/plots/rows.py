@@ -231,8 +231,8 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> X, y = datasets.penguins()
+    >>> clf = BayesianNB(random_state=0).fit(X[::10], y[::10])
     >>> figure = uncertainty_scatter(clf.uncertainty(X))
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('aleatoric: expected entropy given θ [nats]', 'epistemic: entropy that knowing θ removes [nats]')

@@ -46,10 +46,9 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
-    >>> X, y = datasets.play_tennis()
-    >>> clf = BayesianNB(random_state=0).fit(X, y)
-    >>> left_out = clf.loo(X, y)["probability"]
-    >>> figure = reliability(left_out, (y == "yes").astype(int), bins=5)
+    >>> X, y = datasets.penguins()
+    >>> left_out = BayesianNB().fit(X, y).loo(X, y)["probability"]
+    >>> figure = reliability(left_out, y.factorize(sort=True)[0])
     >>> figure.axes[0].get_ylabel()
     'share of rows where the predicted class is true'
     """

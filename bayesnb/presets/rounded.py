@@ -1,4 +1,4 @@
-"""Numbers as Weka reads them: rounded to a precision, and each value asked for as an interval of that width."""
+"""Numbers as Weka reads them: rounded to a precision, each value standing for an interval of that width."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Precision(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class RoundedGaussian(Pointwise[Precision]):
-    """A Normal at Weka's estimates of mean and standard deviation, of which nothing else is believed.
+    """A Normal at Weka's estimates of mean and standard deviation, without a posterior.
 
     The precision h of a column is the mean gap between its neighbouring distinct values. Values are rounded to
     multiples of h. Mean and standard deviation (divisor: the weight) are those of the rounded values; the standard

@@ -1,4 +1,4 @@
-"""Errors about one cell of a statistic or of a belief; whoever knows the names of its parts adds them."""
+"""Errors about one cell of a statistic or a posterior. The caller, who knows its column and class, adds their names."""
 
 from __future__ import annotations
 

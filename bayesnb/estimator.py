@@ -215,11 +215,12 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             pandas, polars, pyarrow, dict of columns, array or scipy.sparse; values may be missing. Or a table that is
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
-        y : array (row,), or column name
-            Class labels; the name of their column where ``X`` is read in parts. Rows without one (missing, or
-            ``unlabelled``) are learned from by EM, in memory.
+        y : array (row,), column name, or frame or array (row, class)
+            Class labels, or the name of their column of ``X``. Rows without one (missing, or ``unlabelled``) are
+            learned from by EM, in memory. Or the weight of each row in each class (soft labels, or a table of counts),
+            in memory: a frame with a column for each class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
-            Frequency weights, not negative.
+            Frequency weights, not negative, such as how often each row of a table of counts occurred.
 
         Warns
         -----

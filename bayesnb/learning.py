@@ -80,10 +80,10 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)
-    name = getattr(y, "name", None)
+    name = y if isinstance(y, str) else getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     unlabelled = Unlabelled.of(settings.unlabelled)
-    rows = Rows.of(X, y, sample_weight, unlabelled.marker)
+    rows = Rows.to_learn(X, y, sample_weight, unlabelled.marker)
     em.require_settings(unlabelled.weight, unlabelled.starts)
     rows = rows.weighing_unlabelled(unlabelled.weight)
     if not rows.weight.any():
@@ -159,7 +159,7 @@ def with_rows(
 
 def _labelled(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Rows:
     """Rows in memory that have a label and count."""
-    return Rows.of(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
+    return Rows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
 
 
 def _named_by_user(classes: Any) -> Array:

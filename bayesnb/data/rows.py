@@ -5,22 +5,24 @@ Start with :meth:`Rows.of`. :meth:`Rows.statistics` are the statistics of the ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from bayesnb.data import choice
 from bayesnb.data.choice import with_choices
+from bayesnb.data.columns import without_unused
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target
+from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels, every_row
-from bayesnb.wording import warn
+from bayesnb.wording import meant, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,27 @@ class Rows:
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
         return cls(table, target, weight)
+
+    @classmethod
+    def to_learn(
+        cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
+    ) -> Rows:
+        """Read rows as :meth:`of`, whose labels and weights may also be columns of the table, or weights of classes.
+
+        A row with a weight in each class (a soft label) is as many rows, each of one class and with that weight.
+        """
+        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
+        soft = soft_labels(y)
+        if soft is None:
+            return cls.of(X, y, sample_weight, unlabelled, schema)
+        classes, weights = soft
+        rows = cls.of(X, np.zeros(len(weights), int), sample_weight, None, schema)
+        weights = weights * rows.weight[:, None]
+        row, c = np.nonzero(weights)
+        if not len(row):
+            raise ValueError("y is 0 everywhere: no row has a weight in any class, so there is nothing to learn from")
+        target = Target.of(*without_unused(c, classes), unlabelled, tuple(classes.tolist()))
+        return cls(rows.table.rows(row), target, weights[row, c])
 
     def labelled(self) -> Rows:
         """The same rows; raise ``ValueError`` unless every one of them has a label."""
@@ -154,6 +177,34 @@ class Rows:
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
         statistics = model.statistics(part_of(data, known), members, labels_of(classes))
         return statistics, part_of(data, free), self.weight[free]
+
+
+def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Columns of a table in memory in the place of their names; anything else stays. Last the table without them.
+
+    Parameters
+    ----------
+    X : table
+    wanted : {parameter: name of a column, or values}
+
+    Raises
+    ------
+    ValueError
+        If the table has no such column.
+    """
+    names = [name for name in wanted.values() if isinstance(name, str)]
+    if not names:
+        return (*wanted.values(), X)
+    frame = nw.from_native(pd.DataFrame(X) if isinstance(X, Mapping) else X, eager_only=True, pass_through=True)
+    for parameter, name in wanted.items():
+        if isinstance(name, str) and (not isinstance(frame, nw.DataFrame) or name not in frame.columns):
+            among = frame.columns if isinstance(frame, nw.DataFrame) else ()
+            raise ValueError(
+                f"{parameter}={name!r} is the name of no column of X" + (f", which has {among[:20]}" if among else "")
+                + meant(name, among)
+            )  # fmt: skip
+    found = (frame[value].to_native() if isinstance(value, str) else value for value in wanted.values())
+    return (*found, frame.drop(names).to_native())
 
 
 def table_of(X: Any, schema: Schema) -> Table:

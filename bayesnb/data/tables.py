@@ -180,7 +180,10 @@ class Table:
         return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
-        """The rows where a mask is true."""
+        """The rows where a mask is true, or those at these positions, in which one may stand several times."""
+        if keep.dtype != bool:
+            source = self.source.iloc[keep] if self.named else self.source[keep]
+            return replace(self, source=source, n_rows=len(keep))
         if keep.all():
             return self
         return replace(self, source=self.source[keep], n_rows=int(keep.sum()))

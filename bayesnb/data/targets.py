@@ -124,6 +124,42 @@ def _require_no_bytes(labels: Array) -> None:
         )
 
 
+def soft_labels(y: Any) -> tuple[Array, Array] | None:
+    """The classes and the weight of each row in each of them, (row, class), where ``y`` holds weights; else ``None``.
+
+    Weights are a frame, whose columns are named after the classes, or an array of numbers, whose columns are the
+    classes 0, 1, …
+
+    Raises
+    ------
+    ValueError
+        If a weight is missing, infinite or negative.
+    """
+    frame = nw.from_native(y, eager_only=True, pass_through=True) if hasattr(y, "columns") else y
+    if isinstance(y, pd.DataFrame):
+        classes, weights = y.columns.to_numpy(), y.to_numpy()
+    elif isinstance(frame, nw.DataFrame):
+        classes, weights = np.array(frame.columns, object), frame.to_numpy()
+    elif isinstance(y, np.ndarray) and y.ndim == 2:
+        classes, weights = np.arange(y.shape[1]), y
+    else:
+        return None
+    if len(classes) < 2 or (weights.dtype.kind not in "biuf" and pd.api.types.infer_dtype(weights.ravel()) == "string"):
+        return None
+    try:
+        weights = pd.DataFrame(weights).to_numpy(float, na_value=np.nan)
+    except (TypeError, ValueError):
+        return None
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row, c = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"y holds {weights[row, c]:g} for class {classes[c]!s} in row {row}, and each of its columns is the weight "
+            "of a class: write a number of 0 or more in every cell"
+        )
+    return classes, weights
+
+
 def read_target(y: Any, unlabelled: Any = None) -> Target:
     """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
     y = as_objects(y)

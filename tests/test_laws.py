@@ -493,7 +493,7 @@ def test_the_log_moment_exists_just_above_its_floor_and_not_below(t: Table):
     assert_same([below], [np.where(known, np.inf, 0.0)])
 
 
-# If this fails, and the moment is right, look at `log_moment_slopes`.
+# If this fails, and the moment is right, look at `cumulants`.
 @pytest.mark.parametrize("share", [-0.6, -0.1, 0.0, 0.3, 2.0])
 def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, few: Column, share: float):
     f = crowd.family
@@ -502,9 +502,10 @@ def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, few: Col
     unit = np.where(np.isfinite(unit), unit, 1.0)
     t, step = share * unit, 1e-4 * unit
     up, down = (f.log_moment(crowd.posterior, few, t + k * step) for k in (1, -1))
-    first, second = f.log_moment_slopes(crowd.posterior, few, t)
+    level, first, second = f.cumulants(crowd.posterior, few, t)
+    assert_same([level], [f.log_moment(crowd.posterior, few, t)])
     assert_allclose(first * unit, (up - down) / 2e-4, rtol=1e-5, atol=1e-4)
-    above, below = (f.log_moment_slopes(crowd.posterior, few, t + k * step)[0] for k in (1, -1))
+    above, below = (f.cumulants(crowd.posterior, few, t + k * step)[1] for k in (1, -1))
     assert_allclose(second * unit**2, (above - below) * unit / 2e-4, rtol=1e-5, atol=1e-4)
     assert (second >= 0).all()
 
@@ -517,7 +518,7 @@ def test_a_missing_value_changes_nothing(t: Table):
 
     def answers(x: Column) -> list[Array]:
         moment = f.log_moment(t.posterior, x, 0.7)
-        slopes = f.log_moment_slopes(t.posterior, x, 0.7)
+        slopes = f.cumulants(t.posterior, x, 0.7)[1:]
         return [f.log_likelihood(theta, x), f.log_predictive(t.posterior, x), moment, *slopes]
 
     blank = without(t.x, np.full((len(t), 1), True))
@@ -539,7 +540,7 @@ def test_a_row_is_answered_in_a_long_table_as_in_a_short_one(t: Table):
     theta = f.draw(t.posterior, t.rng, (3,))
 
     def answers(x: Column, labels: Labels) -> list[Array]:
-        slopes, floor = f.log_moment_slopes(t.posterior, x, 0.7), f.moment_floor(t.posterior, x)
+        slopes, floor = f.cumulants(t.posterior, x, 0.7)[1:], f.moment_floor(t.posterior, x)
         predictive, moment = f.log_predictive(t.posterior, x), f.log_moment(t.posterior, x, -0.2)
         left_out = f.log_left_out(t.posterior, x, labels)
         return [predictive, moment, *slopes, floor, left_out, np.moveaxis(f.log_likelihood(theta, x), 0, 1)]

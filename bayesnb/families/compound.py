@@ -408,12 +408,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def completed(self, theta: Theta, believed: AllOf) -> Theta:
         return all_numbered(part.completed(point, own) for part, point, own in self.each(theta, believed))
 
-    def log_moment_slopes(self, posterior: AllOf, x: Array, t: float | Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_moment`` in t, (row, class) each."""
-        first, second = self.joined_rows(
-            lambda part, own, seen: np.stack(part.log_moment_slopes(own, seen, t)), posterior, x
-        )
-        return first, second
+    def cumulants(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
+        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
+        return self.joined_rows(lambda part, own, seen: part.cumulants(own, seen, t), posterior, x)
 
     def log_likelihood_given_row(
         self, posterior: AllOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
@@ -637,15 +634,15 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
         return self.summed(averaged, given, x)
 
-    def log_moment_slopes(self, posterior: OneOf, x: Array, t: float | Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_moment`` in t, (row, class) each."""
+    def cumulants(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
+        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
 
-        def slopes(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
-            terms = [(part.log_moment(own, cells, t), *part.log_moment_slopes(own, cells, t)) for part, own in each]
-            return np.stack(mixed(weight[0].T, terms)[1:])
+        def cumulants(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
+            found = np.stack(mixed(weight[0].T, [tuple(part.cumulants(own, cells, t)) for part, own in each]))
+            found[:, np.isnan(cells[:, 0])] = 0.0
+            return found
 
-        first, second = self.summed(slopes, posterior, x)
-        return first, second
+        return self.summed(cumulants, posterior, x)
 
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws

@@ -331,18 +331,17 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
         return self._summed(posterior, x, within, t, moment, [t])[0]
 
-    def log_moment_slopes(self, posterior: P, x: Column, t: float | Array) -> tuple[Array, Array]:
-        """First and second derivative of ``log_moment`` in t, (row, class) each, where it exists.
+    def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
+        """``log_moment`` with its first and second derivative in t, where they exist, (3, row, class).
 
-        At t = 0 they are the mean and the variance of log p(x | θ) under the posterior.
+        At t = 0 the derivatives are the mean and the variance of log p(x | θ) under the posterior.
         """
 
-        def slopes(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
+        def cumulants(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
             mean, variance = belief.slopes(*d, t=t)
-            return [mean + log_h, variance]
+            return [belief.along(*d, t=t) + t * log_h, mean + log_h, variance]
 
-        mean, variance = self._summed(posterior, *self.read(x), t, slopes, [1.0, 0.0])
-        return mean, variance
+        return self._summed(posterior, *self.read(x), t, cumulants, [t, 1.0, 0.0])
 
     def _summed(
         self,
@@ -352,20 +351,23 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         t: float | Array,
         ask: Callable[..., list[Array]],
         shares: list[Any],
-    ) -> list[Array]:
-        """Sums over columns of what ``ask`` says of each cell at the power t, (row, class) each.
+    ) -> Array:
+        """Sums over columns of what ``ask`` says of each cell at the power t, (sum, row, class).
 
         ``x`` and ``within`` are as ``read`` gives them; ``shares`` say how often ``within`` is added to each sum.
         """
         t = np.asarray(t, float)
         # A power of its own for each row leaves nothing to look up.
         by_row = t.ndim == 2 and len(t) > 1
-        total = [np.zeros((rows_of(x), len(posterior.proper()))) for _ in shares]
+        total = np.zeros((len(shares), rows_of(x), len(posterior.proper())))
         for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
             power = t[rows, :, None] if by_row else np.atleast_1d(t)[..., None]
             for whole, value in zip(total, ask(belief, d, log_h, power), strict=True):
                 whole[rows] += gather(codes, np.where(known, value, 0.0))
-        return [_with(whole, within, share) for whole, share in zip(total, shares, strict=True)]
+        if within is not None:
+            for whole, share in zip(total, shares, strict=True):
+                whole += share * within.sum(-1, keepdims=True)
+        return total
 
     def moment_floor(self, posterior: P, x: Column) -> Array:
         """The t < 0 above which ``log_moment`` exists, (row, class)."""
@@ -572,9 +574,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return total if within is None else total + within.sum(-1, keepdims=True)
 
 
-def _with(total: Array, within: Array | None, share: float | Array = 1.0) -> Array:
-    """Sums over columns, (..., row, class), with what ``read`` has set apart, (row, column), added so often."""
-    return total if within is None else total + share * within.sum(-1, keepdims=True)
+def _with(total: Array, within: Array | None) -> Array:
+    """Sums over columns, (..., row, class), with what ``read`` has set apart, (row, column), added."""
+    return total if within is None else total + within.sum(-1, keepdims=True)
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:

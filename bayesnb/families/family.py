@@ -155,12 +155,9 @@ class Family[P: Belief, S: Statistic](ABC):
             As many draws.
         """
 
-    # An exact family also has ``mode``, ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its slopes
-    # and floor, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their parts.
-
-    def cumulants(self, posterior: Belief, x: Column, t: Array) -> Array:
-        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
-        return np.stack([self.log_moment(posterior, x, t), *self.log_moment_slopes(posterior, x, t)])
+    # An exact family also has ``mode``, ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
+    # ``cumulants``, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their
+    # parts.
 
     def left_out_of_all(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""

@@ -130,7 +130,7 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
         t[c] = 1.0
     for name, family in posterior.model.features.items():
         if family.exact:
-            first, second = family.log_moment_slopes(posterior.features[name], data[name], t)
+            _, first, second = family.cumulants(posterior.features[name], data[name], t)
         else:
             first, covariance = _of_draws(family, posterior.features[name], data[name], c)
             second = np.diagonal(covariance, axis1=1, axis2=2)
@@ -164,7 +164,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     for cut in in_blocks(n_rows, n_classes**2, len(mean)):
         part, n = part_of(data, cut), cut.stop - cut.start
         columns = [
-            piece.family.log_moment_slopes(piece.believed, piece.of(part[piece.feature]), 0.0)
+            piece.family.cumulants(piece.believed, piece.of(part[piece.feature]), 0.0)[1:]
             for piece in pieces(posterior)
         ]
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))

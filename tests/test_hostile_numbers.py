@@ -55,6 +55,9 @@ from bayesnb.statistics.moments import Moments
 
 SMOOTHED = ("predictive", "mean", "map")
 
+both_roads = pytest.mark.usefixtures("road")
+"""Tries what reaches a loop in both of its forms, that of numpy and the compiled one."""
+
 HALVES = np.repeat([0, 1], 10)
 
 
@@ -120,6 +123,7 @@ def test_two_thousand_features_do_not_underflow(family, estimate: str):
 # --- Far means and small spreads ---
 
 
+@both_roads
 @pytest.mark.parametrize(
     ("centre", "spread", "n"),
     [
@@ -140,6 +144,7 @@ def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: f
     assert abs(Fraction(s.scatter[0, 0]) - scatter) <= Fraction(5e-15) * scatter
 
 
+@both_roads
 def test_weights_and_missing_values_keep_mean_and_scatter_exact():
     rng = default_rng(3)
     x = 1e12 + 1e-3 * rng.standard_normal((600, 2))
@@ -154,6 +159,7 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
         assert s.n[c, j] == weight[own].sum()
 
 
+@both_roads
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_classes_ten_standard_deviations_apart_at_1e12_are_distinguished(estimate: str):
     rng = default_rng(4)
@@ -201,6 +207,7 @@ def test_rescaling_a_column_with_its_known_variance_leaves_probabilities_unchang
 W = 10**15
 
 
+@both_roads
 @pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_weights_of_1e15_keep_every_digit(family, estimate: str):
@@ -221,6 +228,7 @@ def test_weights_of_1e15_keep_every_digit(family, estimate: str):
         assert_allclose(clf.predict_proba([[level]])[0], exact, rtol=1e-12)
 
 
+@both_roads
 @pytest.mark.parametrize(
     ("family", "x"),
     [(Poisson(), [[1e15]]), (Multinomial(), [[1e15, 1e15]]), (Gaussian(), [[1e9]]), (Gaussian(), [[1e100]])],
@@ -394,6 +402,7 @@ OUTLIERS = np.array([[39.0], [40.0], [50.0], [1e3], [1e6]])
 TWO_NORMALS = np.array([[0.0], [2.0], [10.0], [12.0]])  # N(1, 1) and N(11, 1), divisor N
 
 
+@both_roads
 def test_the_nearer_class_wins_however_far_the_row_is():
     clf = BayesianNB(estimate="mle", class_prior="uniform").fit(TWO_NORMALS, [0, 0, 1, 1])
     farther = np.r_[OUTLIERS, [[1e9], [1e12]]]
@@ -413,6 +422,7 @@ def test_the_nearer_class_wins_under_every_estimate(estimate: str):
     assert_array_equal(known.predict([[40.0], [1e6], [-40.0], [-1e6]]), [1, 1, 0, 0])
 
 
+@both_roads
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map"])
 def test_log_odds_of_outliers_under_a_known_variance_are_the_exact_formula(estimate: str):
     # mu ~ Normal(6, 1), two rows of variance 1: mean (6 + 2·1) / 3 and (6 + 2·11) / 3, variance 1/3.
@@ -455,6 +465,7 @@ def test_rows_have_the_probability_0_only_where_no_proper_prior_says_otherwise()
     assert_allclose(BayesianNB().fit(X, y).predict_proba(ask)[2], [0.5, 0.5], rtol=1e-12)
 
 
+@both_roads
 @pytest.mark.parametrize("family", [Bernoulli(), Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
 def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
     X = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
@@ -564,6 +575,7 @@ def test_any_numbers_have_probabilities_or_maximum_likelihood_refuses_them_by_th
         assert np.isfinite(clf.log_evidence_.joint)
 
 
+@both_roads
 @pytest.mark.parametrize("size", [1e50, 1e100, 1e145, 1e150])
 def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: float):
     clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(
@@ -643,6 +655,7 @@ OF_REALS = {
 }  # fmt: skip
 
 
+@both_roads
 @pytest.mark.parametrize("value", EXTREME)
 @pytest.mark.parametrize("name", OF_REALS)
 def test_a_number_too_large_or_too_small_to_be_squared_is_refused_by_column_wherever_it_is_read(name: str, value):
@@ -776,6 +789,7 @@ def test_the_saddlepoint_and_draws_agree_where_the_one_hands_over_to_the_other(g
     assert_allclose(auto[0]["lower"], drawn[0]["lower"], atol=0.05)
 
 
+@both_roads
 @pytest.mark.parametrize(("spread", "far"), [(1e-100, 1e60), (1e-100, -1e149), (1e-10, 1e149)])
 def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossible(spread: float, far: float):
     x = np.random.default_rng(0).normal(size=40)
@@ -820,6 +834,7 @@ def pooled_prior(values: Sequence[float]) -> tuple[mpmath.mpf, ...]:
     return mean, mpmath.mpf(1), mpmath.mpf("0.5"), sum((value - mean) ** 2 for value in v) / len(v) / 2
 
 
+@both_roads
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_predictive_of_a_column_of_any_scale_is_the_reference(scale: float):
     x = [1 * scale, 2 * scale, 3 * scale, -1 * scale, -2 * scale, -3.5 * scale]
@@ -864,6 +879,7 @@ def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: fl
 # --- Locations that one float does not say ---
 
 
+@both_roads
 @pytest.mark.parametrize(("centre", "spread"), [(1e12, 1e-3), (1e15, 1.0), (-1e15, 1.0), (1e12, 1.0), (1e6, 1.0)])
 def test_the_predictive_far_from_zero_is_the_reference(centre: float, spread: float):
     x = [centre + k * spread for k in (-1, 0.25, 1.5, 1, 2.25, 3.5)]
@@ -876,6 +892,7 @@ def test_the_predictive_far_from_zero_is_the_reference(centre: float, spread: fl
     assert_allclose(found, exact, rtol=1e-9)
 
 
+@both_roads
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @pytest.mark.parametrize("family", [Gaussian(), GaussianKnownVariance(variance=4.0)], ids=lambda f: type(f).__name__)
 def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
@@ -982,6 +999,7 @@ def test_later_families_give_finite_answers_for_hostile_columns(name: str):
         assert_probabilities(without.predict_proba(X))
 
 
+@both_roads
 @pytest.mark.parametrize("name", LATER)
 def test_later_families_learn_from_one_row_of_a_class(name: str):
     plain = WHOLE if name in OF_COUNTS else AMOUNTS
@@ -991,6 +1009,7 @@ def test_later_families_learn_from_one_row_of_a_class(name: str):
     assert np.isfinite(clf.loo(X, [0, 1]).to_numpy()).all()
 
 
+@both_roads
 @pytest.mark.parametrize("x", [1e-150, 1e-100, 1.0, 1e150])
 @pytest.mark.parametrize("rate", [1e-20, 1.0, 1e20])
 def test_the_predictive_of_any_wait_is_the_reference(x: float, rate: float):

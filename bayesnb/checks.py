@@ -5,8 +5,9 @@ Written by python -m bayesnb.inference: one line for each question of the table.
 """
 
 from bayesnb.inference.checks import predictive_checks
+from bayesnb.inference.flip import flip
 from bayesnb.inference.independence import independence
 from bayesnb.inference.label_noise import suspicious_labels
 from bayesnb.inference.sensitivity import sensitivity
 
-__all__ = ["independence", "predictive_checks", "sensitivity", "suspicious_labels"]
+__all__ = ["flip", "independence", "predictive_checks", "sensitivity", "suspicious_labels"]

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 @options.command(
-    "target", "row", "values", "label", "against", "unit", "prob", "format", "settings", "file format",
+    "target", "row", "values", "label", "against", "unit", "prob", "flip", "format", "settings", "file format",
     arguments="DATA|MODEL [NEW]", epilog=options.EMBEDDED,
 )  # fmt: skip
 def explain(
     data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], label: str | None,
-    against: str | None, unit: str, prob: float, layout: str, settings: Settings, format: Format,
+    against: str | None, unit: str, prob: float, flip: bool, layout: str, settings: Settings, format: Format,
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
@@ -38,7 +38,7 @@ def explain(
     that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
     are, it is said how much each would tell about the class.
     """
-    from bayesnb import design
+    from bayesnb import checks, design
     from bayesnb.modelfile import document
     from bayesnb.report import rows
     from bayesnb.report.parts import Section
@@ -47,8 +47,10 @@ def explain(
         raise click.UsageError("a row is named by --row or by --set: give one of them")
     if not document.is_model(data) and new is not None:
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
+    if document.is_model(data) and flip:
+        raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
     asking = _of_model if document.is_model(data) else _of_data
-    clf, frame, name, target = asking(data, new, target, row, values, format, settings)
+    clf, frame, name, target, learned = asking(data, new, target, row, values, format, settings)
     asked = frame.iloc[0].dropna().to_dict()
     pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
     if pair[0] is not None and pair[0] == pair[1]:
@@ -56,11 +58,13 @@ def explain(
             f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
         )
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
+    turns = checks.flip(clf, frame, *learned) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     if layout == "json":
         said = {"data": name, "target": str(target), "row": plain(asked)}
         said |= {"probabilities": dict(zip(map(str, clf.classes_), map(float, proba), strict=True))}
         said |= plain(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
+        said |= {} if turns is None else {"flip": plain({**vars(turns), "proved": turns.proved, "says": str(turns)})}
         entries = records_of(contributions.drop(columns=["label", "against"]))
         print_document(said | {"entries": entries, "ask_next": records_of(questions)})
     elif layout == "csv":
@@ -70,7 +74,7 @@ def explain(
         lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
         few = contributions if len(contributions) <= 1 + rows.MOST_ENTRIES else rows.by_size(contributions)
-        parts = [*rows.ledger(few, unit), *_questions(questions)]
+        parts = [*rows.ledger(few, unit), *_questions(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. lower and upper: {prob:.0%} interval under the posterior."
         print_sections([Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")])
     return 0
@@ -91,7 +95,7 @@ def _questions(questions: pd.DataFrame) -> list[str]:
 def _of_model(
     path: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
     settings: Settings,
-) -> tuple[Classifier, pd.DataFrame, str, object]:  # fmt: skip
+) -> tuple[Classifier, pd.DataFrame, str, object, tuple[pd.DataFrame, pd.Series] | None]:  # fmt: skip
     """Load a model, and make a table of the row to explain."""
     clf, _ = load_model(path)
     template = template_of(clf)
@@ -99,28 +103,28 @@ def _of_model(
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
         frame = frame_of(asked_rows([] if row is None else [row], path, template, values), template)
-        return clf, frame, path, clf.target
+        return clf, frame, path, clf.target, None
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     frame = row_at(opened_for(clf, new, format), int(row or 0))
-    return clf, frame[[name for name in frame.columns if name in clf.schema.names]], path, clf.target
+    return clf, frame[[name for name in frame.columns if name in clf.schema.names]], path, clf.target, None
 
 
 def _of_data(
     data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
     settings: Settings,
-) -> tuple[Classifier, pd.DataFrame, str, object]:  # fmt: skip
+) -> tuple[Classifier, pd.DataFrame, str, object, tuple[pd.DataFrame, pd.Series] | None]:  # fmt: skip
     """Fit a model to a table, and make a table of the row to explain."""
     learned = fitted(data, target, format, settings, repeat=False)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
     if row is None or not row.isdecimal():
         (asked,) = asked_rows([] if row is None else [row], name, X, values)
-        return clf, frame_of([asked], X), name, y.name
+        return clf, frame_of([asked], X), name, y.name, (X, y)
     if int(row) >= len(X):
         raise click.BadParameter(
             f"there is no row {row} in {name}: it has {len(X)}, counted from 0", param_hint="--row"
         )
-    return clf, X.iloc[[int(row)]], name, y.name
+    return clf, X.iloc[[int(row)]], name, y.name, (X, y)
 
 
 @options.command(

@@ -163,6 +163,10 @@ OPTIONS = {
     "against": option(
         ANSWER, "--against", help="The class that log-odds are against.  [default: the most probable other]"
     ),
+    "flip": option(
+        ANSWER, "--flip", is_flag=True,
+        help="Also say what would turn the answer: the fewest learned rows, and how much doubt it bears.",
+    ),
     "unit": option(
         ANSWER, "--unit", **_one_of("nats", "bits", "decibans"),
         help="Unit of the log-odds; ten decibans are a factor of ten.",

@@ -176,11 +176,11 @@ def changes(
     """
     if scaling not in get_args(Scaling.__value__):
         raise ValueError(f"Expected scaling to be 'density' or 'rows'; got {scaling!r}")
-    factors = _factors(posterior, data, n_rows, rule, scaling)
-    log_joint = sum(np.broadcast_to(f.log_term(1.0, 1.0), (n_rows, len(posterior.labels))) for f in factors.values())
+    parts = factors(posterior, data, n_rows, rule, scaling)
+    log_joint = sum(np.broadcast_to(f.log_term(1.0, 1.0), (n_rows, len(posterior.labels))) for f in parts.values())
     p = np.exp(normalize(log_joint))
-    change, evidence = np.zeros((2, len(factors) + 1, *p.shape)), np.zeros((len(factors) + 1, 2))
-    for k, factor in enumerate(factors.values()):
+    change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
+    for k, factor in enumerate(parts.values()):
         # Near the largest power the evidence curves, so the step is small beside the distance.
         step = min(STEP, 0.02 * np.log(largest_power(factor.prior, scaling)))
         terms = (
@@ -196,12 +196,12 @@ def changes(
             slope(lambda s, f=factor: f.log_evidence(1.0, s), STEP),
         )
     change[:, -1], evidence[-1] = change[:, :-1].sum(axis=1), evidence[:-1].sum(axis=0)
-    table = pd.DataFrame(evidence, index=[*factors, ALL], columns=list(PARTS))
-    flat = [_is_flat(f.prior, scaling) for f in factors.values()]
+    table = pd.DataFrame(evidence, index=[*parts, ALL], columns=list(PARTS))
+    flat = [_is_flat(f.prior, scaling) for f in parts.values()]
     return change, table.assign(flat=[*flat, all(flat)])
 
 
-def _factors(posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling) -> dict[Any, Factor]:
+def factors(posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling) -> dict[Any, Factor]:
     """The factors of the model by name: the class probabilities, then each feature."""
     found: dict[Any, Factor] = {CLASS: _class_factor(posterior, rule, scaling)}
     for name, family in posterior.model.features.items():

@@ -1,0 +1,453 @@
+"""What would change an answer: the fewest learned rows without which it is another one, and how much doubt it bears.
+
+Without some of the learned rows, the log-odds of two classes depend on counts alone. With o_f learned cells of class c
+that agree with the row in column f, of T_f that are not missing (both with the prior's concentrations), and n rows of
+the class, the class says
+
+    ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)]
+
+after k rows of it were removed, of which s_f agree in column f and t_f have a value there. Removed rows of one class
+change nothing for another (the normaliser of the class probabilities is common to all), so the fewest rows that turn
+class a into class b are k_a + k_b, the smallest sum for which the least that k_a removed rows of a can leave is below
+the most that k_b removed rows of b can reach. :func:`best_removal` finds both exactly. Rows with the same pattern of
+agreement are interchangeable, so it chooses among patterns, by branch and bound (Land and Doig 1960).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from bayesnb.data.targets import labels_of
+from bayesnb.estimates import estimate_rule
+from bayesnb.families.columns import Coded, dense
+from bayesnb.families.trials import Bernoulli, Categorical
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.inference.sensitivity import factors
+from bayesnb.model import Data
+from bayesnb.numerics import Array
+from bayesnb.priors import Dirichlet
+from bayesnb.statistics.membership import Labels
+
+NODES = 20_000
+"""Branches that are looked at for each class and number of rows; beyond them the answer is a bound."""
+
+MARGIN = 1e-12
+"""Scores that differ by less are level, as far as rounding can tell; removed rows have to turn the answer."""
+
+POWERS = np.linspace(0, 10, 41)
+"""log2 of the powers of the priors, and of their inverses, among which the first that turns the answer is sought."""
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The learned rows of a class by which of their cells agree with the row that is asked about.
+
+    Parameters
+    ----------
+    agrees, present : arrays (pattern, column)
+        1 where the cell holds the same value, and where it holds any.
+    members : list of int arrays
+        The positions of the rows that have the pattern.
+    own, total : arrays (column,)
+        o_f and T_f.
+    log_class : function
+        What the class probability adds after k rows of the class were removed.
+    """
+
+    agrees: Array
+    present: Array
+    members: list[Array]
+    own: Array
+    total: Array
+    log_class: Callable[[int], float]
+
+    def score(self, k: int, agreed: Array, seen: Array) -> float:
+        """What the class says after k rows were removed, of which so many agreed and were seen in each column."""
+        with np.errstate(divide="ignore"):
+            return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The score of a class without some of its rows, what no removal of as many can exceed, and the pattern of each."""
+
+    score: float
+    bound: float
+    patterns: tuple[int, ...]
+
+
+def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
+    """The k rows of a class whose removal helps it most (``sign`` 1), or harms it most (-1).
+
+    A branch is a choice of some rows, patterns in one order. Its bound lets each row that is still to be chosen count
+    by itself. Of the terms ± ln(o_f - s_f) and ∓ ln(T_f - t_f), the convex ones lie below their chord over the rows to
+    come, and the concave ones below their first step, so each pattern has a largest gain a row; the largest gains of
+    the rows that are left bound what they can do together.
+
+    Parameters
+    ----------
+    patterns : Patterns
+    k : int
+    sign : {1, -1}
+    nodes : int
+        Branches that are looked at; what is cut off then is in the bound.
+    """
+    agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
+    most_own, most_total = size @ agrees, size @ present
+    order = np.argsort(-sign * (present / patterns.total - agrees / patterns.own).sum(1), kind="stable")
+    best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
+
+    def steps(level: Array, j: Array) -> tuple[Array, Array]:
+        """By how much the logarithm of a level falls with one row, and on average with j rows."""
+        start = np.log(level)
+        return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
+
+    def gains(s: Array, t: Array, j: int) -> Array:
+        """The most that a row of each pattern can add while j rows are removed after s and t."""
+        first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
+        first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
+        return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
+
+    def descend(at: int, taken: int, s: Array, t: Array, used: tuple[int, ...]) -> None:
+        nonlocal best, chosen, bound_of_rest, left
+        j, here = k - len(used), sign * patterns.score(k, s, t)
+        if j == 0:
+            if here > best:
+                best, chosen = here, used
+            return
+        gain = gains(s, t, j)[order]
+        for place in range(at, len(order)):
+            there = size[order[place:]].copy()
+            there[0] -= taken if place == at else 0
+            largest = np.argsort(-gain[place:], kind="stable")
+            take = np.diff(np.minimum(np.cumsum(there[largest]), j), prepend=0)
+            bound = here + float(take @ gain[place:][largest])
+            if take.sum() < j or bound <= best + MARGIN:
+                return
+            left -= 1
+            if left < 0:
+                bound_of_rest = max(bound_of_rest, bound)
+                return
+            if there[0]:
+                first = int(order[place])
+                used_up = taken if place == at else 0
+                descend(place, used_up + 1, s + agrees[first], t + present[first], (*used, first))
+
+    if k <= size.sum():
+        descend(0, 0, np.zeros(agrees.shape[1]), np.zeros(agrees.shape[1]), ())
+    return Removal(sign * best, sign * max(best, bound_of_rest), chosen)
+
+
+@dataclass(frozen=True)
+class Flip:
+    """What would turn one answer; ``print`` says it in a sentence.
+
+    Parameters
+    ----------
+    label, other : class labels
+        The answer, and the answer without these rows (None if no removal was found).
+    rows : tuple of int
+        Positions of the learned rows whose removal turns it.
+    at_least : int
+        No fewer rows turn it: ``len(rows)`` where that is proved.
+    learned : int
+        How many rows were learned.
+    contamination : float
+        The smallest share ε of contamination of every table p(value | class) that turns it; NaN where no column has a
+        table.
+    prior_power : float
+        The power of all priors nearest to 1 that turns it; NaN where none between 1/1024 and 1024 does.
+    """
+
+    label: Any
+    other: Any
+    rows: tuple[int, ...]
+    at_least: int
+    learned: int
+    contamination: float
+    prior_power: float
+
+    @property
+    def proved(self) -> bool:
+        """Whether no fewer rows turn the answer."""
+        return self.other is not None and self.at_least == len(self.rows)
+
+    def __str__(self) -> str:
+        if self.other is None:
+            gone = "any row" if self.at_least == 2 else f"any {self.at_least - 1:,} rows"
+            said = f"It is {self.label!r} without {gone} of {self.learned:,}, too."
+        else:
+            n, some = len(self.rows), ", ".join(map(str, self.rows[:10])) + (", …" if len(self.rows) > 10 else "")
+            few = f"{n:,} row{'s' * (n > 1)} of {self.learned:,} (at {some})"
+            why = "no fewer rows do that" if self.proved else f"at least {self.at_least:,} rows are needed"
+            said = f"Without {few} it is {self.other!r} and not {self.label!r}; {why}."
+        if np.isfinite(self.contamination):
+            said += f" It turns where a share of {self.contamination:.2g} of every table is contaminated."
+        if np.isfinite(self.prior_power):
+            said += f" It turns where all priors are raised to the power {self.prior_power:.2g}."
+        return said
+
+
+@question("to know what would change an answer", "why", "checks")
+def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
+    """The fewest learned rows without which the answer to a row is another, and how much doubt it bears beside.
+
+    Where all columns have levels, or are 0 and 1, the number of rows is exact: found and proved by branch and bound on
+    counts. Where some are numbers or counts, rows are removed one by one, each time the one that helps most, so fewer
+    rows may do; one row is exact.
+
+    Parameters
+    ----------
+    row : table of one row
+        The row to ask about.
+    X, y : table and labels
+        Exactly the rows that were learned, each of weight 1.
+    limit : int
+        The most rows that are removed.
+
+    Returns
+    -------
+    Flip
+        ``print`` says it in a sentence; ``rows``, their positions in X; ``at_least``, what is proved;
+        ``contamination``, the smallest ε with which tables (1 - ε) p + ε q, for some q, turn the answer (columns of
+        numbers, and the class probabilities, are held); ``prior_power``, the power of all priors nearest to 1 that
+        does, as :func:`sensitivity` raises them. It is an explanation, and no score of errors: a sure answer may rest
+        on few rows, and be right.
+
+    Raises
+    ------
+    ValueError
+        If there is not one row, the rows are not those that were learned, there is one class, columns depend on each
+        other, a feature is sampled, or the estimate is "map" or "mle".
+
+    Notes
+    -----
+    Priors keep the scale that they took from the learned rows. A class whose rows are all removed still exists.
+
+    References
+    ----------
+    Yang, Jain and Wallace (2023), How many and which training points would need to be removed to flip this
+    prediction?; Detavernier and De Bock (2025), Robustness quantification.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, checks, datasets
+    >>> X, y = datasets.play_tennis()
+    >>> day = {"outlook": ["sunny"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]}
+    >>> found = checks.flip(BayesianNB().fit(X, y), day, X, y)
+    >>> found.rows, found.proved, round(found.contamination, 3)
+    ((1, 5), True, 0.085)
+    """
+    classifier.require_two_classes()
+    classifier.require_one_class_prior("what turns an answer")
+    classifier.require_counted("rows are removed that were counted")
+    classifier.believed.require_naive(
+        "exponents were learned from all rows, and would change with each; ask a model with dependence=None"
+    )
+    classifier.posterior.model.require_exact("the removal of rows", "ask a model of exact families")
+    if classifier.estimate != "predictive":
+        raise ValueError(
+            f'rows are removed from full Bayes, and estimate="{classifier.estimate}" plugs in a point; ask '
+            'classifier_.with_estimate("predictive")'
+        )
+    asked, n = classifier.read(row)
+    if n != 1:
+        raise ValueError(f"Expected a table of one row, such as X[:1]; got {n} rows")
+    data, labels = classifier.learned(X, y, None)
+    if not np.array_equal(labels.weights(), classifier.statistics.rows):
+        raise ValueError(
+            f"Expected exactly the learned rows, {classifier.statistics.rows.tolist()} of the classes; got "
+            f"{labels.weights().tolist()}: rows with other weights than 1 cannot be removed"
+        )
+    log_joint = classifier.posterior.log_predictive(asked, 1)[0]
+    top, tables = int(log_joint.argmax()), _tables(classifier, asked)
+    own, total = (
+        (np.concatenate(part, axis=1) for part in zip(*tables.values(), strict=True)) if tables else (None, None)
+    )
+    if len(tables) == len(asked):
+        patterns = _patterns(classifier, asked, data, labels, own, total)
+        rows, at_least, other = _fewest(patterns, top, limit)
+    else:
+        rows, at_least, other = _greedily(classifier, asked, data, labels, top, limit)
+    names = labels_of(classifier.classes)
+    return Flip(
+        names[top],
+        None if other is None else names[other],
+        tuple(sorted(int(row) for row in rows)),
+        at_least,
+        len(labels),
+        _contamination(log_joint, own / total, top) if tables else np.nan,
+        _power(classifier, asked, top),
+    )
+
+
+def _values(x: Any) -> tuple[Array, Array]:
+    """The cells of encoded columns as numbers, (row, column), and which of them are not missing."""
+    cells = x.codes if isinstance(x, Coded) else dense(x)
+    return cells, cells >= 0 if isinstance(x, Coded) else ~np.isnan(cells)
+
+
+def _tables(classifier: Classifier, asked: Data) -> dict[Any, tuple[Array, Array]]:
+    """o_f and T_f, (class, column) each, of the columns with a table in which the row has a value, by feature."""
+    found = {}
+    for name, family in classifier.posterior.model.features.items():
+        if type(family) in (Categorical, Bernoulli):
+            (cells,), (known,) = _values(asked[name])
+            believed, at = classifier.posterior.features[name], np.flatnonzero(known)
+            if isinstance(believed, Dirichlet):
+                found[name] = believed.alpha[:, at, cells[at]], believed.alpha.sum(-1)[:, at]
+            else:
+                own = np.where(cells[at] == 1, believed.alpha[:, at], believed.beta[:, at])
+                found[name] = own, (believed.alpha + believed.beta)[:, at]
+    return found
+
+
+def _patterns(
+    classifier: Classifier, asked: Data, data: Data, labels: Labels, own: Array, total: Array
+) -> list[Patterns]:
+    """The learned rows of each class by their agreement with the row."""
+    agrees, present = [], []
+    for name, x in asked.items():
+        (value,), (known,) = _values(x)
+        cells, there = _values(data[name])
+        agrees.append((cells == value)[:, known])
+        present.append(there[:, known])
+    both = np.concatenate([*agrees, *present], axis=1).astype(float)
+    found = []
+    for c in range(len(classifier.classes)):
+        rows = np.flatnonzero(labels.codes == c)
+        kinds, which = np.unique(both[rows], axis=0, return_inverse=True)
+        members = [rows[which == kind] for kind in range(len(kinds))]
+        agreed, there = np.split(kinds, 2, axis=1)
+        found.append(Patterns(agreed, there, members, own[c], total[c], _log_class(classifier, c)))
+    return found
+
+
+def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
+    """What a class probability adds to the score after k rows of the class were removed, up to a constant."""
+    label = classifier.posterior.label
+    if isinstance(label, Dirichlet):
+        return lambda k: float(np.log(label.alpha[c] - k))
+    return lambda k: float(classifier.posterior.log_label[c])
+
+
+def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
+    """The fewest rows whose removal turns the answer, how few at least do, and the answer then."""
+
+    @cache
+    def removal(c: int, k: int) -> Removal:
+        return best_removal(patterns[c], k, -1 if c == top else 1)
+
+    at_least = 0
+    # Where rows of the answer alone are removed, the answer then is the class that was next to it.
+    others = sorted({*range(len(patterns))} - {top}, key=lambda c: -removal(c, 0).score)
+    for n in range(1, limit + 1):
+        for other in others:
+            for k in range(n + 1):
+                less, more = removal(top, k), removal(other, n - k)
+                if not at_least and less.bound < more.bound - MARGIN:
+                    at_least = n
+                if less.score < more.score - MARGIN:
+                    return _picked(patterns[top], less) + _picked(patterns[other], more), at_least, other
+    return [], at_least or limit + 1, None
+
+
+def _picked(patterns: Patterns, removal: Removal) -> list[int]:
+    """Rows that have the patterns of a removal."""
+    which, times = np.unique(removal.patterns, return_counts=True)
+    return [row for p, n in zip(which, times, strict=True) for row in patterns.members[int(p)][:n].tolist()]
+
+
+def _greedily(
+    classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
+) -> tuple[list[int], int, int | None]:
+    """Rows that turn the answer, removed one by one: each time the one after which the answer is least sure.
+
+    Each row of a class is one more class here: its statistic is taken from that of the class, so that all removals are
+    one call of each family.
+    """
+    posterior, classes = classifier.posterior, len(classifier.classes)
+    left = np.ones(len(labels), bool)
+    statistics = dict(posterior.statistics.features)
+    removed, gone = [], np.zeros(classes, int)
+    log_class = [_log_class(classifier, c) for c in range(classes)]
+
+    def scores(rows: Array) -> Array:
+        """The score of its own class without each of these rows, and without those that were removed before."""
+        total = np.array([log_class[c](int(gone[c]) + 1) for c in labels.codes[rows]])
+        for name, family in posterior.model.features.items():
+            one = family.statistic(data[name][rows], Labels.of(np.arange(len(rows)), len(rows)))
+            rest = statistics[name].take(labels.codes[rows]) - one
+            believed = family.update(posterior.prior[name].at(labels.codes[rows]), rest)
+            total += family.log_predictive(believed, asked[name])[0]
+        return total
+
+    current = np.array([log_class[c](0) for c in range(classes)]) + posterior.log_predictive_features(asked, 1)[0]
+    while len(removed) < min(limit, len(labels)):
+        rows = np.flatnonzero(left)
+        without = scores(rows)
+        after = np.repeat(current[None], len(rows), axis=0)
+        after[np.arange(len(rows)), labels.codes[rows]] = without
+        rivals = np.where(np.arange(classes) == top, -np.inf, after)
+        lead = after[:, top] - rivals.max(axis=1)
+        best = int(lead.argmin())
+        row, current = int(rows[best]), after[best]
+        removed.append(row)
+        left[row], gone[labels.codes[row]] = False, gone[labels.codes[row]] + 1
+        if lead[best] < -MARGIN:
+            return removed, min(len(removed), 2), int(rivals[best].argmax())
+        for name, family in posterior.model.features.items():
+            one = family.statistic(data[name][[row]], labels[[row]])
+            statistics[name] = statistics[name] - one
+    return [], 2, None
+
+
+def _contamination(log_joint: Array, tables: Array, top: int) -> float:
+    """The smallest ε with which tables (1 - ε) p of the answer, and (1 - ε) p + ε of another class, are level."""
+    if not tables.size:
+        return np.nan
+    fixed = log_joint - np.log(tables).sum(axis=1)
+
+    def lead(epsilon: float, other: int) -> float:
+        with np.errstate(divide="ignore"):
+            ours = fixed[top] + np.log((1 - epsilon) * tables[top]).sum()
+            return float(ours - fixed[other] - np.log((1 - epsilon) * tables[other] + epsilon).sum())
+
+    others = [c for c in range(len(tables)) if c != top]
+    return min(brentq(lead, 0.0, 1.0 - 1e-12, args=(c,)) for c in others)
+
+
+def _power(classifier: Classifier, asked: Data, top: int) -> float:
+    """The power of all priors nearest to 1 with which another class is on top; NaN where there is none."""
+    rule = estimate_rule(classifier.estimate)
+    try:
+        parts = factors(classifier.posterior, asked, 1, rule, "rows").values()
+    except ValueError:
+        return np.nan
+
+    def lead(log2: float) -> float:
+        with np.errstate(all="ignore"):
+            terms = [np.broadcast_to(part.log_term(2.0**log2, 1.0), (1, len(classifier.classes))) for part in parts]
+        (joint,) = sum(terms)
+        return float(joint[top] - np.delete(joint, top).max())
+
+    ends = []
+    for side in (1.0, -1.0):
+        for near, far in pairwise(side * POWERS):
+            try:
+                ahead = lead(far)
+            except ValueError:
+                # No density has this power of one of the priors.
+                break
+            if ahead < 0:
+                ends.append(brentq(lead, near, far))
+                break
+    return float(2.0 ** min(ends, key=abs)) if ends else np.nan

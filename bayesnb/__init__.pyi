@@ -25,6 +25,7 @@ from .estimator import load as load
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate
 from .evaluation import scorecard as scorecard
+from .evaluation.yardstick import yardstick as yardstick
 from .families.gaussian import Gaussian as Gaussian
 from .families.multinomial import Multinomial as Multinomial
 from .families.rates import Poisson as Poisson

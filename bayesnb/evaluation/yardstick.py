@@ -1,0 +1,326 @@
+"""Is an uncertainty right? Methods that state how sure a class probability is, beside the exact answer.
+
+On real tables nobody knows the true p(c | x), so nobody can say whether an interval around it is right. Here tables are
+drawn from models: the parameters θ from their prior, the rows at θ. Then p(c | x, θ) of a row is known, and so is the
+exact law of it given the table and the row: the posterior of a conjugate model. A method is scored by how far its law
+is from that one, and by how often its intervals hold the truth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from bayesnb.estimator import BayesianNB
+from bayesnb.families.gaussian import Gaussian
+from bayesnb.families.trials import Bernoulli, Categorical
+from bayesnb.inference.draws import probability_of_interval, sample_proba
+from bayesnb.inference.sampling import sample
+from bayesnb.numerics import Array
+from bayesnb.priors import Beta, Dirichlet, NormalGamma
+from bayesnb.progress import Progress
+
+type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
+"""A function (X, y, asked, rng) that learns from X and y, whose classes are 0 and 1, and answers for rows ``asked``.
+
+It returns draws of p(1 | row), (draw, row), or the ends of an interval, (row, 2), if it has no law.
+"""
+
+GRID = np.linspace(0.005, 0.995, 100)
+"""The quantiles by which laws are compared."""
+
+DRAWS = 400
+"""Draws of a law."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A model of which tables with two classes are drawn.
+
+    Parameters
+    ----------
+    features : {column: Family}
+        With proper priors, of which θ is drawn; the class probabilities are Dirichlet(1).
+    seen : function
+        What methods see of drawn rows. It may repeat or transform columns, so that naive Bayes becomes false, and must
+        lose nothing: the probabilities stay those of the rows before.
+    true : bool
+        Whether naive Bayes is true of what is seen.
+    """
+
+    features: Mapping[str, Any]
+    seen: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
+    true: bool = True
+
+    def estimator(self) -> BayesianNB:
+        """The model itself, whose posterior is exact of the rows before they are seen."""
+        return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
+
+
+def repeated(rows: pd.DataFrame) -> pd.DataFrame:
+    """Every column three times, so that columns depend on each other given the class."""
+    return pd.concat([rows, rows.add_suffix(" again"), rows.add_suffix(" once more")], axis=1)
+
+
+NORMALS = {f"x{k}": Gaussian(NormalGamma(0.0, 3.0, 3.0, 3.0)) for k in range(4)}
+LEVELS = {f"c{k}": Categorical(Dirichlet({"a": 1.0, "b": 1.0, "c": 1.0})) for k in range(5)}
+
+WORLDS: Mapping[str, World] = MappingProxyType(
+    {
+        "numbers": World(NORMALS),
+        "levels": World(LEVELS),
+        "both": World(
+            {
+                "x0": NORMALS["x0"],
+                "x1": NORMALS["x1"],
+                "c0": LEVELS["c0"],
+                "c1": LEVELS["c1"],
+                "b": Bernoulli(Beta(1, 1)),
+            }
+        ),
+        "repeated numbers": World(NORMALS, repeated, true=False),
+        "repeated levels": World(LEVELS, repeated, true=False),
+        "skewed numbers": World(NORMALS, np.exp, true=False),
+    }
+)
+"""Worlds in which naive Bayes is true, and worlds in which it is not."""
+
+
+def ours(**parameters: Any) -> Method:
+    """A BayesianNB with these parameters, by draws of p(c | row, θ), given the row where it has such draws."""
+
+    def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
+        clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
+        return sample_proba(clf, asked, draws=DRAWS)[:, :, 1]
+
+    return method
+
+
+def bootstrap(classifier: Any, times: int = 100) -> Method:
+    """A scikit-learn classifier that is fitted anew to rows drawn with replacement (Efron 1979)."""
+
+    def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
+        (X, asked), found = _as_numbers(X, asked), []
+        while len(found) < times:
+            rows = rng.integers(len(y), size=len(y))
+            if len(np.unique(y[rows])) == 2:
+                found.append(_proba(classifier, X[rows], y[rows], asked, rng))
+        return np.array(found)
+
+    return method
+
+
+def members(classifier: Any, times: int = 100) -> Method:
+    """A scikit-learn classifier that is fitted with so many seeds, such as one tree of a forest or one neural network.
+
+    (Of neural networks it is a deep ensemble: Lakshminarayanan, Pritzel and Blundell 2017.)
+    """
+
+    def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
+        X, asked = _as_numbers(X, asked)
+        return np.array([_proba(classifier, X, y, asked, rng) for _ in range(times)])
+
+    return method
+
+
+def laplace(C: float = 1.0) -> Method:
+    """Logistic regression with a Normal around the mode of its posterior (MacKay 1992; Bishop 2006, 4.5)."""
+
+    def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
+        from scipy.special import expit
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.preprocessing import StandardScaler
+
+        X, asked = _as_numbers(X, asked)
+        scaler = StandardScaler().fit(X)
+        X, asked = scaler.transform(X), scaler.transform(asked)
+        fitted = LogisticRegression(C=C).fit(X, y)
+        rows, new = (np.column_stack([part, np.ones(len(part))]) for part in (X, asked))
+        p = fitted.predict_proba(X)[:, 1]
+        # The intercept has no prior, so its precision comes from the rows alone.
+        curvature = (rows.T * (p * (1 - p))) @ rows + np.diag([1 / C] * X.shape[1] + [0.0])
+        mode = np.append(fitted.coef_[0], fitted.intercept_)
+        return expit(rng.multivariate_normal(mode, np.linalg.inv(curvature), DRAWS) @ new.T)
+
+    return method
+
+
+def venn_abers(classifier: Any) -> Method:
+    """The two probabilities of inductive Venn-Abers prediction (Vovk and Petej 2014), as the ends of an interval.
+
+    Half of the rows fit the classifier, the other half calibrate it.
+    """
+
+    def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
+        from sklearn.isotonic import isotonic_regression
+        from sklearn.model_selection import train_test_split
+
+        X, asked = _as_numbers(X, asked)
+        seed = int(rng.integers(2**31))
+        fit, rest = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
+        scores = _proba(classifier, X[fit], y[fit], np.concatenate([X[rest], asked]), rng)
+        known, new = np.split(scores, [len(rest)])
+        ends = np.empty((len(new), 2))
+        for row, score in enumerate(new):
+            order = np.argsort(np.append(known, score), kind="stable")
+            place = int(np.flatnonzero(order == len(known))[0])
+            for label in (0, 1):
+                ends[row, label] = isotonic_regression(np.append(y[rest], label)[order].astype(float))[place]
+        return ends
+
+    return method
+
+
+def _as_numbers(X: pd.DataFrame, asked: pd.DataFrame) -> tuple[Array, Array]:
+    """Both tables as arrays, with a column of 0 and 1 for each level of a column of text."""
+    both = pd.get_dummies(pd.concat([X, asked]), dtype=float).to_numpy()
+    return both[: len(X)], both[len(X) :]
+
+
+def _proba(classifier: Any, X: Array, y: Array, asked: Array, rng: Generator) -> Array:
+    """p(1 | row) by a clone of a classifier that is fitted with a seed of its own."""
+    from sklearn.base import clone
+
+    fresh = clone(classifier)
+    if "random_state" in fresh.get_params():
+        fresh.set_params(random_state=int(rng.integers(2**31)))
+    return fresh.fit(X, y).predict_proba(asked)[:, 1]
+
+
+def yardstick(
+    methods: Method | Mapping[str, Method],
+    worlds: Mapping[str, World] | None = None,
+    tables: int = 40,
+    rows: int = 40,
+    asked: int = 25,
+    prob: float | None = None,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Score methods by tables of which the truth is known: does a stated uncertainty hold what it says?
+
+    Parameters
+    ----------
+    methods : function or {name: function}
+        Each is a function (X, y, asked, rng) that learns from a table, whose classes are 0 and 1, and returns draws of
+        p(1 | row) for the rows ``asked``, (draw, row), or the ends of an interval, (row, 2), if it has no law.
+        ``bayesnb.evaluation.yardstick`` makes some: ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
+    worlds : {name: World}, optional
+        By default the six of ``bayesnb.evaluation.yardstick.WORLDS``: three in which naive Bayes is true, and three in
+        which it is not.
+    tables : int
+        Tables that are drawn of each world.
+    rows, asked : int
+        Rows of each table, and further rows that are asked about.
+    prob : float, optional
+        The probability of intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    random_state : int
+
+    Returns
+    -------
+    DataFrame ((world, method), ...)
+        ``coverage``: how often the interval holds p(1 | row, θ), and ``width``, its mean width; ``crps``, the
+        continuous ranked probability score of the law at the truth, smaller is better (Gneiting and Raftery 2007);
+        ``distance``, the Wasserstein distance between the law and the exact one, less what two samples of the exact law
+        are apart, so that it is 0 on average for the exact law; each followed by its standard error over tables,
+        ``se_…``; and ``seconds`` of processor time a table. ``true`` says whether naive Bayes is true in the world. A
+        method that gives an interval alone has no ``crps`` and no ``distance``. The method "exact" is a third sample
+        of the posterior of the world itself.
+
+    Raises
+    ------
+    ValueError
+        If a method returns another shape than described; the error names it.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from bayesnb.evaluation.yardstick import WORLDS, bootstrap, yardstick
+    >>> methods = {"bootstrap of GaussianNB": bootstrap(GaussianNB(), 50)}
+    >>> found = yardstick(methods, {"numbers": WORLDS["numbers"]}, tables=20)
+    >>> bool(found.loc[("numbers", "bootstrap of GaussianNB"), "coverage"] < 0.85)
+    True
+    """
+    named = dict(methods) if isinstance(methods, Mapping) else {getattr(methods, "__name__", "method"): methods}
+    worlds, share = WORLDS if worlds is None else worlds, probability_of_interval(prob)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    with Progress("drawing tables") as progress:
+        progress.total(len(worlds) * tables, "tables")
+        for place, (name, world) in enumerate(worlds.items()):
+            scores: dict[str, list[dict[str, float]]] = {method: [] for method in ("exact", *named)}
+            for seed in np.random.SeedSequence([random_state, place]).spawn(tables):
+                rng = np.random.default_rng(seed)
+                table = drawn_table(world, rows, asked, rng)
+                scores["exact"].append(scored(table.exact[2], table, share) | {"seconds": np.nan})
+                for method, answer in named.items():
+                    begin = time.process_time()
+                    law = np.asarray(answer(table.X, table.y, table.asked, rng), float)
+                    seconds = time.process_time() - begin
+                    if law.shape != (asked, 2) and (law.ndim != 2 or law.shape[1] != asked):
+                        raise ValueError(
+                            f"method {method!r}: Expected draws (draw, {asked}) or ends of intervals ({asked}, 2); "
+                            f"got an array of the shape {law.shape}"
+                        )
+                    scores[method].append(scored(law, table, share) | {"seconds": seconds})
+                progress.add(1)
+            for method, of_tables in scores.items():
+                mean, error = (frame := pd.DataFrame(of_tables)).mean(), frame.sem().drop("seconds")
+                found[name, method] = {"true": world.true, **mean, **error.add_prefix("se_")}
+    return pd.DataFrame.from_dict(found, orient="index").rename_axis(["world", "method"])
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTable:
+    """A table, rows that are asked about, their true p(1 | row, θ), and three samples of its exact law, (draw, row)."""
+
+    X: pd.DataFrame
+    y: Array
+    asked: pd.DataFrame
+    truth: Array
+    exact: tuple[Array, Array, Array]
+
+
+def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTable:
+    """A table of a world, with at least two rows of each class."""
+    # A schema needs a table: two rows, whose cells do not matter, because the priors are given.
+    levels = {name: family.prior.alpha for name, family in world.features.items() if isinstance(family, Categorical)}
+    start = {name: [next(iter(levels[name]))] * 2 if name in levels else [0.0, 1.0] for name in world.features}
+    known = world.estimator().fit(pd.DataFrame(start), [0, 1]).classifier_
+    counts = np.zeros(2)
+    while counts.min() < 2:
+        theta = known.posterior.before().draw(rng, (1,)).at(0)
+        believed = replace(known.believed, estimate="mean", plug_in=theta)
+        at_theta = replace(known, believed=believed, seed=int(rng.integers(2**31)))
+        drawn = sample(at_theta, rows + asked)
+        y = drawn.pop("y").to_numpy()[:rows]
+        counts = np.bincount(y, minlength=2)
+    learned, new = drawn.iloc[:rows], drawn.iloc[rows:]
+    law = world.estimator().set_params(random_state=int(rng.integers(2**31))).fit(learned, y)
+    draws = sample_proba(law, new, draws=3 * DRAWS)[:, :, 1]
+    truth = at_theta.predict_proba(new)[:, 1]
+    seen = [world.seen(part).reset_index(drop=True) for part in (learned, new)]
+    return DrawnTable(seen[0], y, seen[1], truth, (draws[::3], draws[1::3], draws[2::3]))
+
+
+def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
+    """The scores of a law, (draw, row), or of the ends of intervals, (row, 2), for one table."""
+    interval = law.shape == (len(table.truth), 2)
+    ends = law if interval else np.quantile(law, [(1 - share) / 2, (1 + share) / 2], axis=0).T
+    low, high = ends.min(axis=1), ends.max(axis=1)
+    inside = (low <= table.truth) & (table.truth <= high)
+    found = {"coverage": float(inside.mean()), "width": float((high - low).mean()), "crps": np.nan, "distance": np.nan}
+    if interval:
+        return found
+    # Laws on a line are as far apart as their quantiles are, on average (Wasserstein distance of order 1).
+    its, exact, again = (np.quantile(draws, GRID, axis=0) for draws in (law, *table.exact[:2]))
+    # E|Q - p| - E|Q - Q'| / 2 (Gneiting and Raftery 2007, equation 21).
+    spread = np.abs(its[:, None] - its[None]).mean((0, 1)) / 2
+    found["crps"] = float((np.abs(its - table.truth).mean(0) - spread).mean())
+    found["distance"] = float((np.abs(its - exact).mean(0) - np.abs(again - exact).mean(0)).mean())
+    return found

@@ -1,0 +1,111 @@
+"""The yardstick: methods scored by tables of which the exact law of the class probabilities is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+from scipy.stats import wasserstein_distance
+from sklearn.naive_bayes import GaussianNB
+
+import bayesnb as nb
+from bayesnb.evaluation.yardstick import (
+    NORMALS,
+    WORLDS,
+    DrawnTable,
+    bootstrap,
+    laplace,
+    members,
+    ours,
+    scored,
+    venn_abers,
+)
+from bayesnb.priors import Dirichlet
+
+NUMBERS = {"numbers": WORLDS["numbers"]}
+
+
+@pytest.fixture(scope="module")
+def found() -> pd.DataFrame:
+    """Our posterior under the priors of the world, and a bootstrap."""
+    methods = {
+        "right": ours(features=NORMALS, class_prior=Dirichlet({0: 1.0, 1: 1.0})),
+        "bootstrap": bootstrap(GaussianNB(), 10),
+    }
+    return nb.yardstick(methods, NUMBERS, tables=15, rows=20).loc["numbers"]
+
+
+@pytest.mark.parametrize("method", ["exact", "right"])
+def test_the_exact_law_is_at_no_distance_from_itself_and_holds_the_truth_as_often_as_it_says(
+    method: str, found: pd.DataFrame
+) -> None:
+    line = found.loc[method]
+    assert abs(line["distance"]) < 4 * line["se_distance"]
+    assert line["se_distance"] < 0.002
+    assert abs(line["coverage"] - 0.89) < 4 * line["se_coverage"]
+
+
+def test_a_bootstrap_is_farther_away_and_predicts_the_truth_worse(found: pd.DataFrame) -> None:
+    assert found.loc["bootstrap", "distance"] > 5 * found.loc["bootstrap", "se_distance"]
+    assert found.loc["bootstrap", "crps"] > found.loc["exact", "crps"]
+
+
+def test_scores_are_those_of_the_definitions() -> None:
+    rng = default_rng(0)
+    law, exact, again = rng.beta([2, 5, 1], [3, 2, 1], (3, 400, 3))
+    truth = np.array([0.3, 0.6, 0.9])
+    table = DrawnTable(pd.DataFrame(), truth, pd.DataFrame(), truth, (exact, again, again))
+    got = scored(law, table, 0.8)
+    ends = np.quantile(law, [0.1, 0.9], axis=0)
+    assert_allclose(got["coverage"], ((ends[0] <= truth) & (truth <= ends[1])).mean())
+    assert_allclose(got["width"], np.diff(ends, axis=0).mean())
+    apart = np.mean([wasserstein_distance(*pair) for pair in zip(law.T, exact.T, strict=True)])
+    noise = np.mean([wasserstein_distance(*pair) for pair in zip(again.T, exact.T, strict=True)])
+    assert_allclose(got["distance"], apart - noise, atol=2e-3)
+    crps = np.abs(law - truth).mean(0) - np.abs(law[:, None] - law[None]).mean((0, 1)) / 2
+    assert_allclose(got["crps"], crps.mean(), atol=2e-3)
+
+
+def test_an_interval_alone_has_a_coverage_and_a_width() -> None:
+    truth = np.array([0.3, 0.6])
+    table = DrawnTable(pd.DataFrame(), truth, pd.DataFrame(), truth, (np.zeros((4, 2)),) * 3)
+    got = scored(np.array([[0.4, 0.2], [0.7, 0.9]]), table, 0.89)
+    assert_allclose([got["coverage"], got["width"]], [0.5, 0.2])
+    assert np.isnan([got["crps"], got["distance"]]).all()
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_kind_of_method_answers_in_every_world_and_the_same_seed_gives_the_same_scores(world: str) -> None:
+    methods = {
+        "ours": ours(),
+        "weighted": ours(dependence="weighted"),
+        "bootstrap": bootstrap(GaussianNB(), 3),
+        "members": members(GaussianNB(), 2),
+        "laplace": laplace(),
+        "intervals": venn_abers(GaussianNB()),
+    }
+    one, two = (
+        nb.yardstick(methods, {world: WORLDS[world]}, tables=1, rows=16, asked=4).drop(columns="seconds")
+        for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(one, two)
+    assert one["coverage"].between(0, 1).all()
+    assert (one["true"] == WORLDS[world].true).all()
+    assert one["distance"].isna().sum() == 1
+
+
+def test_repeated_columns_leave_the_truth_as_it_is_and_make_naive_bayes_too_sure() -> None:
+    found = nb.yardstick(ours(), {"repeated": WORLDS["repeated numbers"]}, tables=8, rows=30).loc["repeated"]
+    assert found.loc["method", "coverage"] < 0.75 < found.loc["exact", "coverage"]
+
+
+def test_an_answer_of_another_shape_is_refused_with_the_name_of_the_method() -> None:
+    def wrong(X: Any, y: Any, asked: Any, rng: Any) -> np.ndarray:
+        return np.zeros(3)
+
+    with pytest.raises(ValueError, match=r"method 'wrong': Expected draws \(draw, 25\) or ends of intervals"):
+        nb.yardstick(wrong, NUMBERS, tables=1)

@@ -16,6 +16,8 @@ from bayesnb.families.columns import LEVELS
 EXACT = {name: kind for name, kind in families.families().items() if kind.exact}
 NOT_NEGATIVE = [name for name, kind in EXACT.items() if kind().support.invalid(np.array([-1.0]))]
 MAKERS = {type(family).__name__: make for family, make in reversed(FAMILIES.values())}
+# The laws are those of classes that are independent; it has a file of tests of its own.
+MAKERS["SharedGaussian"] = MAKERS["MultivariateGaussian"]
 
 
 def table_of(kind):

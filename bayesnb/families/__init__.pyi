@@ -14,6 +14,7 @@ from .rates import Exponential as Exponential
 from .rates import GammaKnownShape as GammaKnownShape
 from .rates import Poisson as Poisson
 from .sampled import StudentT as StudentT
+from .shared_gaussian import SharedGaussian as SharedGaussian
 from .trees import Ordinal as Ordinal
 from .trees import PolyaTree as PolyaTree
 from .trials import Bernoulli as Bernoulli

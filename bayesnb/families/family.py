@@ -57,6 +57,9 @@ class Family[P: Belief, S: Statistic](ABC):
     exact: ClassVar[bool] = False
     """True if its posterior is a formula, as that of every :class:`Conjugate` is."""
 
+    classes_apart: ClassVar[bool] = True
+    """True if the parameters of different classes are independent, as all are that no classes share."""
+
     reads_sparse: ClassVar[bool] = False
     """True if it reads a sparse matrix of real numbers without making it dense."""
 
@@ -192,6 +195,14 @@ class Family[P: Belief, S: Statistic](ABC):
         ``ValueError`` if the log-likelihood is not linear with one g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
+
+    def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
+        """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
+
+        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant of all classes. ``None``
+        if it is no quadratic form.
+        """
+        return None
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means."""

@@ -271,9 +271,13 @@ class Gaussian(OfUnknownVariance):
         if not np.allclose(tau, tau[:1], rtol=1e-12):
             raise ValueError(
                 "its variance differs between classes, so the log-odds are quadratic; "
-                "GaussianKnownVariance shares one variance"
+                "GaussianKnownVariance shares one variance, and quadratic=True writes the squares too"
             )
         return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
+
+    def quadratic(self, theta: Theta) -> tuple[Array, Array, Array]:
+        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
+        return -0.5 * tau[..., None] * np.eye(tau.shape[1]), mu * tau, 0.5 * (np.log(tau) - mu**2 * tau)
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,9 +135,18 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         mu, precision = theta["mu"], theta["precision"]
         if not np.allclose(precision, precision[:1], rtol=1e-9, atol=0):
-            raise ValueError("its covariance differs between classes, so the log-odds are quadratic")
+            raise ValueError(
+                "its covariance differs between classes, so the log-odds are quadratic; SharedGaussian shares one, and "
+                "quadratic=True writes the squares and products too"
+            )
         weights = (precision @ mu[..., None])[..., 0]
         return weights, -0.5 * (weights * mu).sum(-1)
+
+    def quadratic(self, theta: Theta) -> tuple[Array, Array, Array]:
+        mu, precision = theta["mu"] + theta["low"], theta["precision"]
+        weights = (precision @ mu[..., None])[..., 0]
+        offset = 0.5 * (matrices.root(precision)[2] - (weights * mu).sum(-1))
+        return -0.5 * precision, weights, offset[:, None]
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm

@@ -284,7 +284,7 @@ def chosen_classes(log_joint: Array, uniform: Array) -> Array:
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
     """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
     if estimate_rule(estimate).point == "mode":
-        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"')
+        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"', apart=False)
 
 
 def require_prior(estimate: Estimate) -> None:

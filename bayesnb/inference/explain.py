@@ -222,7 +222,7 @@ class NaiveTerms(Terms):
     def _of_one(self, entry: Entry) -> LogOdds | DrawnLogOdds:
         """The distribution of the contribution of one factor."""
         family, believed, x = entry.factor
-        if getattr(family, "exact", True):
+        if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
             return LogOdds([(family, believed.at([self.a, self.b]), x)], None, np.zeros(len(entry.rows)))
         paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
         return DrawnLogOdds(self._against(paired))

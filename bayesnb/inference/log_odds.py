@@ -92,6 +92,9 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
     ValueError
         Where classes have exponents of their own, or a feature is sampled and terms have exponents.
     """
+    model = believed.posterior.model
+    if not all(family.classes_apart for family in model.features.values()):
+        model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     if not believed.naive:
         return _with_exponents(believed, data, n_rows)
     if not believed.power:

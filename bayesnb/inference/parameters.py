@@ -76,7 +76,12 @@ def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def softmax_regression(
-    schema: Schema, point: Parameters, classes: Array, estimate: Estimate, exponents: Array | None = None
+    schema: Schema,
+    point: Parameters,
+    classes: Array,
+    estimate: Estimate,
+    exponents: Array | None = None,
+    quadratic: bool = False,
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
@@ -85,6 +90,8 @@ def softmax_regression(
     schema, point, classes, estimate
     exponents : array (class, column + 1), optional
         To what power each column counts, a bag of words being one, and last the offset of each class.
+    quadratic : bool
+        Whether squares and products of columns may be terms.
 
     Raises
     ------
@@ -98,10 +105,18 @@ def softmax_regression(
         with about(f"feature {name!r} has no linear form"):
             if not estimate_rule(estimate).plugs_in and feature.family.support not in (LEVELS, ZEROS_AND_ONES):
                 raise ValueError('its predictive is not a plug-in; use estimate="mean", "map" or "mle"')
-            if exponents is None:
+            width = 1 if feature.family.whole_rows else len(feature.columns)
+            form = feature.family.quadratic(point.features[name]) if quadratic else None
+            if form is not None and not np.allclose(form[0], form[0][:1], rtol=1e-9, atol=0):
+                powers = np.ones((len(classes), width)) if exponents is None else exponents[:, term : term + width]
+                term += width
+                curvature, beta, offset = (power * part for power, part in zip(
+                    (powers[..., None], powers, powers), form, strict=True))  # fmt: skip
+                weights |= _products(feature.columns, curvature)
+                offset = offset.sum(-1)
+            elif exponents is None:
                 beta, offset = feature.family.linear(point.features[name])
             else:
-                width = 1 if feature.family.whole_rows else len(feature.columns)
                 beta, offset = _to_powers(feature, point.features[name], exponents[:, term : term + width])
                 term += width
         intercept += offset
@@ -121,6 +136,16 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
     powers = exponents.T
     beta = [weighed(power[:, None], beta) for power, (beta, _) in zip(powers, each, strict=True)]
     return np.concatenate(beta, axis=1), sum(power * offset for power, (_, offset) in zip(powers, each, strict=True))
+
+
+def _products(columns: Sequence[Any], curvature: Array) -> Mapping[tuple[Any, Any], Array]:
+    """Weights (class,) of the products of two columns, and of squares, where there are any."""
+    return {
+        (column, columns[j]): curvature[:, i, j] * (1 + (i < j))
+        for i, column in enumerate(columns)
+        for j in range(i, len(columns))
+        if curvature[:, i, j].any()
+    }
 
 
 def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
@@ -163,24 +188,30 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
 
 
 @question("the weights of the same model as softmax regression", "why", "odds")
-def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
+def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.DataFrame, pd.Series]:
     """The classifier as softmax regression: p(c | x) ∝ exp(γ_c + β_c · φ(x)).
+
+    Parameters
+    ----------
+    quadratic : bool
+        Whether squares of columns, and products of two, may be terms too, as in quadratic discriminant analysis.
 
     Returns
     -------
     weights : DataFrame (term, class)
         β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
         (column, word) for a column of text, where φ is how often the text holds the word, and (column, "") for a
-        number, where φ is its value.
+        number, where φ is its value. With ``quadratic``, (column, other column), where φ is their product: its square,
+        if they are the same.
     intercept : Series (class,)
         γ.
 
     Raises
     ------
     ValueError
-        If the log-odds are not linear. The error names the feature: a Gaussian whose variance differs between classes,
-        or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence, weights are multiplied by
-        the exponents, and anything but exponents of features is refused.
+        If the log-odds are not linear. The error names the feature: without ``quadratic``, a Gaussian whose variance
+        differs between classes, or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence,
+        weights are multiplied by the exponents, and anything but exponents of features is refused.
 
     References
     ----------
@@ -201,7 +232,12 @@ def linear_form(classifier: Classifier) -> tuple[pd.DataFrame, pd.Series]:
     classifier.posterior.warn_of_chains()
     shown = _point(classifier)
     return softmax_regression(
-        classifier.schema, shown, classifier.classes, classifier.estimate, classifier.believed.linear_exponents()
+        classifier.schema,
+        shown,
+        classifier.classes,
+        classifier.estimate,
+        classifier.believed.linear_exponents(),
+        quadratic,
     )
 
 

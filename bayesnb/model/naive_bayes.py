@@ -57,7 +57,7 @@ class NaiveBayes:
 
     def flat(self) -> NaiveBayes:
         """The same likelihood under flat priors, whose mode is maximum likelihood."""
-        self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"')
+        self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"', apart=False)
         families = {name: family.flat() for name, family in self.features.items()}
         return replace(self, features=families, label=self.label.flat())
 
@@ -74,12 +74,19 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """True if the posterior of every feature is a formula."""
-        return all(family.exact for family in self.features.values())
+        """True if the posterior of every feature is a formula, and its classes are independent."""
+        return all(family.exact and family.classes_apart for family in self.features.values())
 
-    def require_exact(self, what: str, cure: str) -> None:
-        """Raise ``ValueError``, naming all features that are sampled, where ``what`` needs a closed form."""
-        said = [f"feature {name!r}: {type(self.features[name]).__name__} is sampled" for name in self.sampled]
+    def require_exact(self, what: str, cure: str, apart: bool = True) -> None:
+        """Raise ``ValueError``, naming all features that are sampled, where ``what`` needs a closed form.
+
+        With ``apart`` it needs classes that are independent, too.
+        """
+        reasons = dict.fromkeys(self.sampled, "is sampled")
+        if apart:
+            together = (name for name, family in self.features.items() if not family.classes_apart)
+            reasons |= dict.fromkeys(together, "shares parameters between classes")
+        said = [f"feature {name!r}: {type(self.features[name]).__name__} {why}" for name, why in reasons.items()]
         if said:
             have = "has" if len(said) == 1 else "have"
             raise ValueError(f"{', '.join(said)} and {have} no closed form for {what}; {cure}")
@@ -248,7 +255,7 @@ class Posterior:
 
     def mode(self) -> Parameters:
         """The posterior mode of all parameters (jointly within a factor)."""
-        self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"')
+        self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"', apart=False)
         with about("class prior", self.labels):
             log_pi = log(self.label.mode())
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.mode(p)))
@@ -395,7 +402,7 @@ class Posterior:
 
     def log_evidence(self) -> Evidence:
         """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
-        self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate")
+        self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate", apart=False)
         each = {}
         for name, family in self.model.features.items():
             with self.statistics.about(name):

@@ -163,6 +163,12 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
     """
     model, sampled = posterior.model, posterior.model.sampled
+    for name, family in model.features.items():
+        if not family.classes_apart:
+            raise ValueError(
+                f"feature {name!r}: {type(family).__name__} shares parameters between classes, and is not written in "
+                "PyMC; predict_interval and sample_proba draw from its posterior"
+            )
     cells = list(_cells(model, posterior.statistics))
     small = apart and sum(feature not in sampled for feature, _, _ in cells) <= APART
     grouped: dict[Any, list[tuple[Any, int]]] = {}

@@ -1,7 +1,7 @@
-"""Markov chains: how NUTS is run here, whether its chains converged, and what their draws say without a row.
+"""Markov chains: running NUTS, checking whether its chains converged, and weighting their draws to leave a row out.
 
-:func:`run_nuts` is the only call of ``pymc.sample``: for the whole model, and for the one feature of a sampled family,
-which says by a :class:`Sampler` how. :class:`Convergence` says whether the chains converged, and how many independent
+:func:`run_nuts` is the only call of ``pymc.sample``: for the whole model, and for a feature of a sampled family, whose
+:class:`Sampler` has the settings. :class:`Convergence` says whether the chains converged, and how many independent
 draws they amount to. :func:`weights_without` gives the draws the weights that they have if a row is left out.
 """
 
@@ -37,7 +37,7 @@ def without_warnings() -> Iterator[None]:
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Draws of a PyMC model, in one process; ``arguments`` are those of ``pymc.sample``.
 
-    If PyMC's own sampler takes long, a terminal shows a progress bar: "sampling" and ``what``.
+    If PyMC's own sampler takes long, a terminal shows a progress bar with the text "sampling" and ``what``.
     """
     import pymc as pm
 
@@ -144,7 +144,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     each = np.exp(learned - learned.max(axis=1, keepdims=True)).reshape(len(weight), chains, -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = array_stats.ess(each, chain_axis=1, draw_axis=2, method="mean") / learned.shape[1]
-    # A cell that says the same at every draw has no effective number, and needs none.
+    # A cell with the same likelihood at every draw has no effective number, and needs none.
     share = np.where(np.isfinite(share), share, 1.0)
     log_weight, k = np.empty(learned.shape), np.empty(len(weight))
     for i, (own, r_eff) in enumerate(zip(learned, share, strict=True)):

@@ -247,6 +247,6 @@ def _density(posterior: Prior, theta: Theta, at: Point) -> float:
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:
-    """The log normalizer of the posterior minus that of the prior; an improper prior counts as if its one were 0."""
+    """log Z(posterior) - log Z(prior); log Z of an improper prior is taken as 0."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before

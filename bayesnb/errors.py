@@ -1,4 +1,4 @@
-"""Every error and warning of the package that says more than its class of Python does."""
+"""All errors and warnings of the package that have a class of their own."""
 
 from bayesnb.data.encoded import EncodedColumnsWarning
 from bayesnb.data.levels import IdentifierWarning, UnseenLevelWarning

@@ -1,4 +1,4 @@
-"""The estimates: how class probabilities follow from a posterior, as one table."""
+"""The table of the estimates: how each of them computes class probabilities from a posterior."""
 
 from __future__ import annotations
 

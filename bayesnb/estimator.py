@@ -68,8 +68,8 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator: the next one waits, and adds to what the first has learned.
 
     Rows that come from an iterator cannot be read again, so a verb that finds the estimator changed could not start
-    over; hence a lock. The locks stand beside the estimators, which can so still be copied and pickled.
-    The type is that of the verb itself, so that an editor knows what ``fit`` returns.
+    over; hence a lock. The locks are kept outside the estimators, so that these can still be copied and pickled. The
+    type is that of the verb itself, so that an editor knows what ``fit`` returns.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
 
 
 def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
-    """A property of the classifier as one of the estimator. Its type is what an estimator has under that name."""
+    """A property of the estimator that returns the property of its classifier."""
     found: Any = property(lambda self: of(self.classifier_), doc=doc)
     return found
 
@@ -155,7 +155,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     class_count_ : array (class,)
         Weight of the rows of each class.
     posterior_ : Posterior
-        What is believed after the data.
+        The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
         The exponents and how well they are known; absent without a ``dependence``.
     n_features_in_, feature_names_in_ : int, array of str
@@ -325,8 +325,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from rows that were learned: all of them or a sample, in memory.
 
-        The verbs above change what is counted of rows and keep the exponents; this one does the opposite. Only without
-        exponents before, or with another ``dependence``, are shapes and pairs counted from these rows too.
+        The methods above change the counts and keep the exponents; this one does the opposite. Only if there were no
+        exponents before, or another ``dependence``, are shapes and pairs counted from these rows too.
 
         Raises
         ------
@@ -416,7 +416,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     if not TYPE_CHECKING:  # A checker that sees it takes every name for an attribute.
 
         def __getattr__(self, name: str) -> Any:
-            """Say what stands here for an attribute of other implementations; any other error is what it was."""
+            """For an attribute of another library, raise an error that names its counterpart here."""
             if name in THEIRS:
                 raise AttributeError(f"BayesianNB has no {name!r}: ask {THEIRS[name]}", name=name, obj=self)
             return object.__getattribute__(self, name)
@@ -483,7 +483,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """The estimator of a model file, as it was saved, but for the result of EM. The file is checked first.
+    """Load the estimator of a model file, as it was saved, except for the result of EM. The file is checked first.
 
     Raises
     ------
@@ -509,7 +509,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
-    """The estimator that holds what was learned with these parameters."""
+    """An estimator with this classifier and these parameters."""
     clf = BayesianNB(**parameters.by_name())
     clf._classifier = learned
     return clf

@@ -1,8 +1,8 @@
 """How rows become a classifier: each function here makes a new one, and changes nothing.
 
-Start with :func:`believed`, in which all of them end: it works out everything that follows from statistics.
-``settings`` is a :class:`bayesnb.BayesianNB`, of which only the parameters are read, or :class:`Parameters`; ``before``
-is what was learned before, or ``None``.
+All of them end in :func:`believed`, which computes everything that follows from statistics. ``settings`` is a
+:class:`bayesnb.BayesianNB`, of which only the parameters are read, or :class:`Parameters`; ``before`` is what was
+learned before, or ``None``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Parameters:
 
     @classmethod
     def of(cls, settings: Any, **others: Any) -> Parameters:
-        """The parameters of an estimator, some of which are others."""
+        """The parameters of an estimator, with some of them replaced."""
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
 
     def by_name(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Parameters:
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """What a table says, whatever was learned before.
+    """The classifier of a table alone.
 
     Warns
     -----
@@ -76,7 +76,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
 
 
 def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
-    """The same without a warning."""
+    """As :func:`fitted`, without warnings."""
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)
@@ -100,10 +100,10 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
 
 
 def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
-    """What a table says that is read in parts, whatever was learned before.
+    """The classifier of a table that is read in parts.
 
-    Exponents are learned from rows that are drawn while it is read, and the cells of shapes and pairs are counted of
-    these rows alone.
+    Exponents are learned from a sample of rows that is drawn while the table is read, and the cells of shapes and pairs
+    are counted in this sample alone.
     """
     if settings.dependence is None:
         return of_summary(settings, None, _summary(settings, X, y, sample_weight), y, named)
@@ -116,7 +116,7 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
 
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
-    """What rows say of which some have no label; the weights of those have λ in them."""
+    """The classifier of rows some of which have no label; the weights of these are already multiplied by λ."""
     schema = rows.schema(settings.features, settings.unseen, settings.columns, _label_prior(settings))
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
@@ -141,7 +141,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
 def with_rows(
     settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> Classifier:
-    """What was learned and what further rows say; ``classes`` are named by the user."""
+    """The classifier after further rows; ``classes`` are named by the user."""
     schema = _schema(settings, before)
     named = () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
@@ -172,7 +172,7 @@ def _named_by_user(classes: Any) -> Array:
 def _and_rows(
     settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...] = (), **others: Any
 ) -> Classifier:
-    """What was learned and what rows in memory say; ``named`` are classes that the user names."""
+    """The classifier after further rows in memory; ``named`` are classes that the user names."""
     schema = _schema(settings, before)
     asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
     schema, statistics = rows.statistics(schema, *asked)
@@ -184,7 +184,7 @@ def _and_rows(
 
 
 def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """What would have been learned without some of the rows. A class whose last row goes is gone, unless it is named.
+    """The classifier without some of the learned rows. A class whose last row goes is gone, unless it is named.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
 
 
 def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows | None) -> Classifier:
-    """What was learned without statistics, those of the rows if these are in memory."""
+    """Subtract statistics from those of a classifier; ``rows`` are given if they are in memory."""
     rest, labels = before.statistics.without(statistics), labels_of(before.classes)
     named = before.named_classes
     stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
@@ -225,7 +225,7 @@ def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows 
 
 
 def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
-    """What two classifiers have learned of different rows."""
+    """The classifier of the rows of two classifiers."""
     schema, expected = _schema(settings, before).merged(other.schema), before.expected or other.expected
     learned = _added(settings, before, schema, other.statistics, other.classes, other.named_classes, expected=expected)
 
@@ -243,7 +243,7 @@ def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
 
 
 def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
-    """What was learned, each row weighed by a factor between 0 and 1."""
+    """The classifier with each row weighed by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
     statistics = before.statistics * factor
@@ -252,7 +252,7 @@ def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
 
 
 def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """The same with exponents that are learned from these rows, which were learned before: all of them or a sample.
+    """The classifier with exponents learned from these rows: all learned rows, or a sample of them.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """The classifier with the dependence that the audit of its rows advises, and that it has not."""
+    """The classifier with the dependence that the audit of its rows advises."""
     if advice is None or before.dependence is not None:
         return before
     settings = Parameters(dependence=advice, columns=before.schema.columns)
@@ -285,7 +285,7 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 
 def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:
-    """The same with what learned rows say of the exponents; of the other terms too, where they are not yet counted."""
+    """The classifier with exponents learned from these rows; other terms are counted too, where they are not yet."""
     about, held = (learned.posterior, *learned.encoded(rows)), learned.dependence
     spec = dependent.named(settings.dependence)
     found = dependent.learn(*about, spec) if held is None else held.relearned(*about, spec)
@@ -298,7 +298,7 @@ def _carried(
     learned: Classifier,
     change: Callable[[Dependence], DependenceStatistics],
 ) -> Classifier:
-    """The same with the exponents that were learned before, and with what is counted beside the columns changed."""
+    """The classifier with the exponents learned before, and with changed counts of shapes and pairs."""
     if before is None or before.dependence is None or settings.dependence is None:
         return learned
     held = before.dependence
@@ -315,7 +315,7 @@ def _carried(
 
 
 def _counted(held: Dependence, learned: Classifier, rows: Rows) -> DependenceStatistics:
-    """What rows say beside the statistics of their columns."""
+    """The counts of shapes and pairs in these rows."""
     return held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
 
 
@@ -358,7 +358,7 @@ def of_summary(
     settings: Any, before: Classifier | None, summary: Summary, target: Any, named: tuple[Any, ...] = (),
     reading: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Classifier:  # fmt: skip
-    """What a summary says, together with what was learned before; ``named`` are classes that the user names."""
+    """The classifier of a summary, added to what was learned before; ``named`` are classes that the user names."""
     declared = (*summary.named, *named)
     others = {"target": target, "reading": reading or {}} if before is None else {}
     learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
@@ -389,7 +389,7 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
 
 
 def _schema(settings: Any, before: Classifier | None) -> Schema | None:
-    """How what was learned reads tables, where the settings say whether columns may join it."""
+    """The fitted schema with the ``columns`` setting of these settings; None before the first fit."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
@@ -402,7 +402,7 @@ def _added(
     declared: tuple[Any, ...],
     **others: Any,
 ) -> Classifier:
-    """What statistics say, together with what was learned before."""
+    """The classifier of statistics, added to those learned before."""
     if before is not None:
         statistics = before.statistics.widened(statistics) + statistics.widened(before.statistics)
         classes = classes_of(before.classes, classes)
@@ -419,7 +419,7 @@ def believed(
     declared: tuple[Any, ...],
     **others: Any,
 ) -> Classifier:
-    """Everything that follows from statistics, under the priors and the estimate of the settings.
+    """The classifier that follows from statistics, under the priors and the estimate of the settings.
 
     Parameters
     ----------
@@ -456,7 +456,7 @@ def believed(
 
 
 def asked_with(settings: Any) -> dict[str, Any]:
-    """The settings that questions are asked with, which may change after a fit, as fields of the classifier."""
+    """The settings that may change after a fit, as fields of the classifier."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}
 
 

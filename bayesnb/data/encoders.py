@@ -91,9 +91,7 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """The names of its columns among those of all features; a word is named together with the column of its
-        text.
-        """
+        """The names of its columns among those of all features; a word is named together with its text column."""
         return self.columns if self.text is None else self.source
 
     @property

@@ -178,9 +178,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame of a source that is read in this process. If ``first`` is given, it returns
-    the function ``ask`` when called with the first frame.
-    """
+    """Yield ``ask(frame)`` for each frame that is read in this process; ``first(frame 0)``, if given, returns ``ask``."""
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -214,9 +212,7 @@ def _about_engine(source: Any) -> Iterator[None]:
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield a function that returns the answer for each table, in order; large tables are answered on several
-    threads.
-    """
+    """Yield a function that returns the answer for each table, in order; large tables use several threads."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

@@ -252,9 +252,7 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """A row for each feature: family, prior and what it learned, columns, levels, share of missing cells, and
-        reason.
-        """
+        """A row for each feature: family, prior and what it learned, columns, levels, share missing, and reason."""
         rows = []
         for name, feature in self.features.items():
             missing, learned = np.nan, ""

@@ -22,9 +22,7 @@ from bayesnb.priors import Beta, NormalGamma, Prior
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The cells of columns of one trial; the posterior is given by the concentration of each outcome, (class, column,
-    3).
-    """
+    """The cells of columns of one trial, and the posterior concentration of each outcome, (class, column, 3)."""
 
     def cumulants(self, total: Array, own: Array, t: Array) -> Array:
         """ln E[θ^t] with its derivatives, (3, row, class)."""

@@ -320,8 +320,7 @@ class WeighedTerms(Terms):
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods of words, (..., word, class), such that the sum over a row's words is relative to its mean over
-    classes.
+    """Log-likelihoods of words, (..., word, class), relative to the mean over classes of their sum in a row.
 
     What is taken off a row is divided among its words in proportion to their counts.
     """

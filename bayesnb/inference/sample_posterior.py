@@ -1,6 +1,4 @@
-"""Draws of the parameters or of the exponents as an ArviZ tree. PyMC and ArviZ are imported only when they are
-needed.
-"""
+"""Draws of the parameters or of the exponents as an ArviZ tree; PyMC and ArviZ are imported only here."""
 
 from __future__ import annotations
 

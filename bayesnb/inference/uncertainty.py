@@ -29,7 +29,9 @@ def uncertainty(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """How uncertain the class of each row is, and why. Parameters
+    """How uncertain the class of each row is, and why.
+
+    Parameters
     ----------
     X : table
         The rows to ask about.

@@ -152,7 +152,7 @@ class NaiveBayes:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The belief after the data: an independent posterior for each factor of the model.
+    """The posterior: an independent one for each factor of the model.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class Posterior:
         return self.statistics.labels
 
     def before(self) -> Posterior:
-        """The belief before the data: the priors, at their full shapes."""
+        """The priors, at their full shapes."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
@@ -204,7 +204,7 @@ class Posterior:
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
-        """The same belief about some of the features, and about the classes.
+        """The posterior of some of the features, and of the classes.
 
         Given the labels, features are independent, so it is the posterior of a model that has no others.
         """
@@ -217,7 +217,7 @@ class Posterior:
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def conjugate_part(self) -> Posterior:
-        """The same belief without the features whose posteriors are draws; itself if there are none."""
+        """The posterior without the features whose posteriors are draws; itself if there are none."""
         sampled = self.model.sampled
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
@@ -236,7 +236,7 @@ class Posterior:
             )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
-        """The same belief about the features under another prior of the class probabilities."""
+        """The same posterior of the features, under another prior of the class probabilities."""
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
@@ -320,7 +320,7 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """What the other rows say of each row that was learned.
+        """Leave-one-out: the log joint of each learned row, given all other rows.
 
         It is exact for conjugate features, because without a row only the factors of its own class and the class prior
         change. A prior that was scaled to the data keeps its scale.
@@ -336,7 +336,7 @@ class Posterior:
         log_joint : array (row, class)
             log p(c, x_i | D without row i).
         sampled : {name: LeftOut}
-            What the sampled features add to it, and how far to trust that.
+            The part that the sampled features add, with the diagnostics of its weights.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -347,7 +347,7 @@ class Posterior:
         return log_joint, sampled
 
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
-        """What the draws of each sampled feature say of rows that were learned, weighted as if each had not been.
+        """Leave-one-out log density of each sampled feature, by draws that are weighted as if without the row.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class Posterior:
         return total
 
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Take each row out of what ``log_predictive_features`` says of it, (row, class), which is changed in place.
+        """Leave each row out of its own ``log_predictive_features``, (row, class), in place.
 
         A row changes the factors of its own class only, unless a prior that all classes share holds the row. Where a
         ``point`` is plugged in, such a prior keeps the row.

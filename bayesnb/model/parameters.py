@@ -77,6 +77,6 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def at(self, index: Any) -> Parameters:
-        """The draws at a position of the leading axes."""
+        """The parameters at an index into the leading axes."""
         features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
         return Parameters(self.model, self.log_pi[index], features)

@@ -58,7 +58,7 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> dict[Any, T]:
-    """The answer of each feature.
+    """Call ``ask`` for each feature, or for stacks of features of one specification.
 
     Parameters
     ----------
@@ -81,7 +81,8 @@ def each[T](
                 answers.update(zip(names, split(answer, widths(parts[0])), strict=True))
                 continue
             except ValueError:
-                # What does not stack, or is refused, is asked feature by feature, which names the feature at fault.
+                # Features that do not stack, or that raise an error, are asked one by one, so that the error names the
+                # feature.
                 pass
         for name in names:
             with naming(name):

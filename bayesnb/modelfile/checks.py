@@ -1,6 +1,6 @@
 """Whether what was read from a model file fits together, and whether some rows can have led to it.
 
-What follows from something else in the file is worked out again and compared.
+Values that follow from others in the file are computed again and compared.
 """
 
 from __future__ import annotations

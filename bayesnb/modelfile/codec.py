@@ -124,7 +124,7 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
 
 @dataclass
 class _Decoder:
-    """What is left to be used: the arrays, and bytes of memory."""
+    """The arrays that are not used yet, and the bytes of memory that are left."""
 
     arrays: dict[str, Array]
     left: int

@@ -89,7 +89,7 @@ class Contents:
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
-        """Collect what the file of a classifier holds, which was learned with these parameters."""
+        """The contents of the file of a classifier that was learned with these parameters."""
         return cls(
             configuration,
             learned.schema,
@@ -104,7 +104,7 @@ class Contents:
         )
 
     def tree(self) -> dict[str, Any]:
-        """What is written, by name."""
+        """The parts of the document, by name."""
         return {name: getattr(self, name) for name in WRITTEN}
 
     def require_sound(self) -> None:

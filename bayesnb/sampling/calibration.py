@@ -127,13 +127,13 @@ def calibrate(
     unlabelled: float = 0.5,
     **arguments: Any,
 ) -> Calibration:
-    """Check a model as it is configured, by simulation: its families, its priors, and the sampler that is asked for.
+    """Check a model as it is configured, by simulation: its families, its priors, and a sampler.
 
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        Fitted; of what it has learned, only the columns, levels and classes are used, and the scale of priors that
-        are scaled to the data, which is held. A dependence takes no part.
+        A fitted model. Only its columns, levels and classes are used, and the scale of priors that are scaled to the
+        data. A dependence takes no part.
     rows : int
         Rows of each simulation. Few are best: the prior matters then, and mistakes in it show.
     simulations : int
@@ -251,7 +251,7 @@ class Simulator:
 
     @cached_property
     def before(self) -> Posterior:
-        """What is believed before any row."""
+        """The prior, as a posterior of no rows."""
         return self.posterior.before()
 
     def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> Rows:
@@ -264,7 +264,7 @@ class Simulator:
         return Rows(data, codes)
 
     def given(self, rows: Rows) -> Posterior:
-        """What is believed after these rows."""
+        """The posterior given these rows."""
         labels = self.posterior.labels
         statistics = self.posterior.model.statistics(rows.data, Labels.of(rows.codes, len(labels)), labels)
         return self.posterior.given(statistics)

@@ -49,7 +49,7 @@ class Drawn:
     log_likelihood: Array
 
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
-        """What a ``DataTree`` holds beside the parameters: the groups ``sample_stats`` and ``unlabelled``.
+        """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ def sample(
     weight = None if seen is None else np.tile(seen.weight, chains)
 
     def learned(classes: Array) -> tuple[dict[Any, Prior], Array]:
-        """What is believed of the parts, and the weight of each class, when the rows have these classes."""
+        """The posterior of the parts, and the weight of each class, if the rows have these classes."""
         s = model.statistics(copies, Labels.of((classes + offset).ravel(), width, weight), range(width))
         found = {name: family.update(before[name], s.features[name]) for name, family in model.features.items()}
         return found, s.rows.reshape(chains, n_classes)
@@ -186,7 +186,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Features of one specification: their columns, and what is believed of them, side by side."""
+    """Features of one specification: their columns and their posteriors, side by side."""
 
     family: Family
     names: list[Any]
@@ -196,7 +196,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """The features in parts, because a call for each column takes most of the time of a step."""
+    """Group the features of one family, so that a Gibbs step makes one call for each family, not for each column."""
     for family, names in stacks.groups(alone.model.features, n_rows, 2):
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:

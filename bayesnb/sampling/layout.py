@@ -28,7 +28,7 @@ APART = 24
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns that share variables, or one column that has variables of its own.
+    """Columns that share variables, or one column with variables of its own.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class Block:
     def gather(self, parts: Mapping[Any, Any]) -> Any:
         """The prior, posterior or statistic of the block, put together from those of the features.
 
-        ``parts`` are data classes. The second axis of their arrays is the column. What is believed of one column that
-        has variables of its own loses this axis, as the variables do.
+        ``parts`` are data classes. The second axis of their arrays is the column. For one column that has variables of
+        its own, the prior or posterior loses this axis, as the variables do.
         """
         if self.whole:
             return parts[self.members[0][0]]
@@ -207,10 +207,10 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield what has variables: a feature, one of its columns, and how many levels it has, if it has levels.
+    """Yield the columns that have variables: a feature, one of its columns, and the number of its levels, if any.
 
-    Of a feature whose columns say one thing together, the first column stands for all. A column with a single level has
-    no variable.
+    If the columns of a feature are read together, the first stands for all. A column with a single level has no
+    variable.
     """
     for feature, family in model.features.items():
         s = statistics.features[feature]

@@ -1,6 +1,6 @@
 """NUTS on the whole model, started and scaled by the conjugate posterior.
 
-That changes the path of the sampler and not its target: a wrong closed form would still be found out.
+This changes the path of the sampler and not its target: a wrong closed form would still be detected.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame that is read in this process; ``first(frame 0)``, if given, returns ``ask``."""
+    """Yield ``ask(frame)`` for each frame of a source; ``first(frame 0)``, if given, returns ``ask``."""
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,15 @@ from test_dependence_learned import encoded, fitted
 
 import bayesnb as nb
 from bayesnb import BayesianNB, NormalGamma
-from bayesnb.dependence.audit import Independence, _information, independence
-from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm
+from bayesnb.dependence.audit import (
+    Independence,
+    _information,
+    _log_bayes_factor_of_order,
+    counted_pairs,
+    independence,
+)
+from bayesnb.dependence.audit import log_bayes_factors as of_pairs
+from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm, log_bayes_factors
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.sampled import StudentT
 from bayesnb.families.trials import Categorical, Coded
@@ -97,6 +105,44 @@ def test_the_gain_is_that_of_refits_without_each_row(weight):
         gains.append((more[own] - logsumexp(more)) - (joint[own] - logsumexp(joint)))
     found = independence(posterior, data, labels).pairs.iloc[0]
     assert_allclose(found["gain"], np.average(gains, weights=weight), rtol=1e-9)
+
+
+# The null and the power
+
+
+@pytest.mark.parametrize("second", [[0, 1, 2, 3, 4], [0, 0, 1, 1, 1], [0, 0, 0, 0, 1]])
+@pytest.mark.parametrize("first", [[0, 1, 2, 3, 4], [0, 1, 1, 2, 2], [0, 0, 0, 0, 1]])
+def test_the_bayes_factors_have_the_mean_1_over_all_orders_of_the_rows_whatever_the_columns_are(first, second):
+    shape, factors = (max(first) + 1, max(second) + 1), []
+    for order in permutations(second):
+        table = np.zeros((1, *shape))
+        np.add.at(table, (0, first, order), 1)
+        counts = PairCounts(table.reshape(1, -1), ((0, 1),), shape)
+        factors.append((_log_bayes_factor_of_order(table), log_bayes_factors(counts, by_class=True)[0]))
+    assert_allclose(np.exp(factors).mean(0), 1.0, atol=0.09)
+
+
+def test_columns_that_the_class_determines_or_nearly_so_are_not_said_to_depend_on_each_other():
+    rng = default_rng(0)
+    y = rng.integers(2, size=1000)
+    constant = {f"c{k}": y.astype(str) for k in range(3)}
+    nearly = {f"n{k}": np.where(rng.random(1000) < 0.995, y, 1 - y).astype(str) for k in range(3)}
+    far = {f"x{k}": rng.normal(8.0 * y) for k in range(2)}
+    found = asked(constant | nearly | far, y)
+    assert found.dependent.empty
+    assert_allclose(found.pairs["log_bayes_factor"][found.pairs["first"].str.startswith("c")], 0.0, atol=1e-9)
+
+
+def test_a_correlation_of_three_tenths_within_the_classes_is_seen_in_400_rows():
+    seen = 0
+    for seed in range(6):
+        rng = default_rng(seed)
+        y = rng.integers(2, size=400)
+        x = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], 400) + 2 * y[:, None]
+        posterior = fitted({"x": Gaussian()}, data := {"x": x}, labels := Labels.of(y))
+        seen += of_pairs(*counted_pairs(posterior, data, labels))[0] > np.log(20)
+    # Of 60 simulated tables 58 were seen.
+    assert seen >= 5
 
 
 # The sentence

@@ -257,7 +257,7 @@ def audit(
     """Say which columns of a table depend on each other given the class, and which labels are to be doubted.
 
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes takes the columns as independent
-    given the class. Every pair of columns is held against that: by the exact Bayes factor, by the mutual information,
+    given the class. Every pair of columns is held against that: by a Bayes factor, by the mutual information,
     and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
     tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
     most. A label is doubtful if it is improbable by the model of all other rows; where the audit advises a dependence,

@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
-from bayesnb.dependence import terms
-from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, Grid, counted, names, searched
+from bayesnb.dependence import pairs, terms
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
 from bayesnb.dependence.learned import learn, require_exact
-from bayesnb.dependence.pairs import ROWS_OF_PRIOR, log_bayes_factors
+from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
@@ -37,7 +37,7 @@ class Independence:
     ----------
     pairs : DataFrame
         A row for each pair of columns, the most dependent first: ``first`` and ``second``, the names of the columns;
-        ``log_bayes_factor`` of dependence against independence given the class, exact, in nats; ``information``, their
+        ``log_bayes_factor`` of dependence against independence given the class, in nats; ``information``, their
         mutual information given the class, in nats, adjusted for what chance gives, with ``lower``, which is 0 where
         it may be 0, and ``upper``. ``gain`` is by how many nats a row
         the leave-one-out log loss of the class falls when p(a | c) p(b | c) makes place for p(a, b | c) in naive Bayes
@@ -58,9 +58,10 @@ class Independence:
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
 
-        A Bayes factor has the mean 1 where independence holds. By Markov's inequality one of ``m`` pairs then exceeds
-        m / 0.05 with a probability of at most 0.05: the Bayes factor is an e-value, and this is Bonferroni's bound
-        (Vovk and Wang 2021).
+        Where independence holds, whatever the distributions of the columns are, the Bayes factors have a mean of about
+        1 (see :func:`log_bayes_factors`). By Markov's inequality one of ``m`` pairs then exceeds m / 0.05 with a
+        probability of at most about 0.05: the Bayes factor is an e-value, and this is Bonferroni's bound (Vovk and
+        Wang 2021).
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
@@ -122,8 +123,9 @@ def independence(
 ) -> Independence:
     """What every pair of columns says against independence given the class.
 
-    For the Bayes factor and the mutual information real columns are cut into four intervals with equally many rows, so
-    that few rows can tell; for the gain into sixteen, as ``dependence="pairwise"`` cuts them.
+    For the mutual information, and for dependence of any form, real columns are cut into four intervals with equally
+    many rows, so that few rows can tell; for the gain, and for columns that rise or fall together, into sixteen, as
+    ``dependence="pairwise"`` cuts them.
 
     Parameters
     ----------
@@ -143,23 +145,65 @@ def independence(
         Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
     require_exact(posterior.model, "or leave the column out")
-    grid = Grid.of(posterior, data, labels.weight)
-    called, which = grid.names(names(posterior)), searched(grid)
-    counts, rng, rows = counted(grid, data, labels, which, SCREEN_DEPTH), np.random.default_rng(random_seed), []
-    for (i, j), n, factor in zip(counts.pairs, counts.each(), log_bayes_factors(counts), strict=True):
+    grid, counts, finer = counted_pairs(posterior, data, labels)
+    called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
+    factors = log_bayes_factors(grid, counts, finer)
+    for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
         drawn = _information(n, draws, rng)
         low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
         rows.append((called[i], called[j], factor, drawn.mean(), low, high))
     found = pd.DataFrame(rows, columns=["first", "second", "log_bayes_factor", "information", "lower", "upper"])
-    found["gain"], found["se"], found["score"] = _gains(posterior, grid, data, labels, which)
+    found["gain"], found["se"], found["score"] = _gains(posterior, TermSet(finer), data, labels)
     found = found.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
     tempered = learn(posterior, data, labels, "tempered")
     return Independence(found, tempered.exponents.table(level).iloc[0], tuple(called))
 
 
-def _gains(
-    posterior: Posterior, grid: Grid, data: Data, labels: Labels, which: list[tuple[int, int]]
-) -> tuple[Array, Array, Array]:
+def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
+    """The cells of the columns, and the counts of all pairs of columns, of coarse cells and of fine ones."""
+    grid = Grid.of(posterior, data, labels.weight)
+    which = searched(grid)
+    fine = Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels)
+    return grid, counted(grid, data, labels, which, SCREEN_DEPTH), fine
+
+
+def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
+    """Log Bayes factor of dependence given the class, (pair,), with a mean of about 1 wherever independence holds.
+
+    Where both columns have an order, as reals and columns of two levels have, two kinds of dependence have a prior
+    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and
+    columns that rise together or against each other, by the fine cells. The first has many free cells, so it needs many
+    rows; the second has one parameter a class.
+    """
+    ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
+    found = pairs.log_bayes_factors(coarse, by_class=True)
+    for k, ((i, j), n) in enumerate(zip(fine.pairs.pairs, fine.pairs.each(), strict=True)):
+        if ordered[i] and ordered[j]:
+            found[k] = np.logaddexp(found[k], _log_bayes_factor_of_order(n)) - np.log(2)
+    return found
+
+
+def _log_bayes_factor_of_order(counts: Array) -> float:
+    """Log Bayes factor of columns that rise together or against each other, in each class by itself.
+
+    Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below it less the
+    share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t
+    with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are independent, the rows
+    of a class could as well have their second cells in any other order. The mean of the product of 1 + θ s t over all
+    orders is nearly (1 - θ² var(s) var(t))^-½, whatever the distributions are, and the product is divided by it. So
+    the Bayes factor has the mean 1 where independence holds, for any parameters, and not only on average over a prior.
+    The integral over θ is a sum over 16 values.
+    """
+    theta, weight = np.polynomial.legendre.leggauss(16)
+    p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
+    s, t = (2 * np.cumsum(share, 1) - share - share.sum(1, keepdims=True) for share in (p, q))
+    variances = (p * s**2).sum(1) * (q * t**2).sum(1)
+    product = np.log1p(theta[:, None, None, None] * (s[:, :, None] * t[:, None, :]))
+    log_ratio = np.einsum("cab,kcab->kc", counts, product) + np.log1p(-(theta[:, None] ** 2) * variances) / 2
+    return float(logsumexp(log_ratio, axis=0, b=weight[:, None] / 2).sum())
+
+
+def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
     """What the term of each pair does to the leave-one-out log loss of the class: gain, its error, and score.
 
     Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
@@ -178,15 +222,15 @@ def _gains(
     -----
     As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
     """
-    n, pairs = len(labels), TermSet(Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels))
+    n, many = len(labels), len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
     left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
     some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
-    total, sums = 0.0, np.zeros((4, len(which)))
-    for cut in terms.in_blocks(len(some), labels.n, len(which)):
+    total, sums = 0.0, np.zeros((4, many))
+    for cut in terms.in_blocks(len(some), labels.n, many):
         part, rows, weight = part_of(data, some[cut]), left[some[cut]], labels.weight[some[cut]]
         own, columns = (np.arange(len(rows)), rows.codes), terms.left_out(posterior, part, rows)
-        r = pairs.beside(posterior, columns, part, rows)
+        r = terms_of_pairs.beside(posterior, columns, part, rows)
         joint = alone.log_left_out({}, rows) + columns.sum(-1)
         more = joint[:, :, None] + r
         plain = joint[own] - logsumexp(joint, axis=1)
@@ -203,7 +247,7 @@ def _gains(
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
     """Draws of the mutual information of a pair given the class, (draw,), in nats; 0 is among them where it may be.
 
-    The cells of a class have the Dirichlet prior of :func:`log_bayes_factors`. The information of finite counts is
+    The cells of a class have a Dirichlet prior around the product of its margins. The information of finite counts is
     never 0, even of independent columns: the one of the shares of cells is too large by about the free cells over
     twice the rows, and that of the posterior by as much again. So the draws are moved to have the mean of the one of
     the shares, I, and are then adjusted for chance (Vinh, Epps and Bailey 2010): with E the mean information of tables
@@ -215,18 +259,18 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     if not len(n):
         return np.zeros(draws)
     share = n / n.sum()
-    a, b = counts.sum(2) / n[:, None], counts.sum(1) / n[:, None]
+    a, b = shares_of(counts.sum(2)), shares_of(counts.sum(1))
+    independent = a[:, :, None] * b[:, None, :]
 
     def information(p: Array) -> Array:
         """Of shares of cells, (..., class, cell of the first column, cell of the second)."""
         first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
         return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
 
-    pooled = np.outer(counts.sum((0, 2)), counts.sum((0, 1))) / n.sum() ** 2
-    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * pooled + counts, (draws, *counts.shape)))
+    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * independent + counts, (draws, *counts.shape)))
     drawn = information(p / p.sum((2, 3), keepdims=True))
     rows = np.maximum(np.rint(n), 1).astype(int)
-    chance = rng.multinomial(rows, np.einsum("ca,cb->cab", a, b).reshape(len(n), -1), (draws, len(n)))
+    chance = rng.multinomial(rows, independent.reshape(len(n), -1), (draws, len(n)))
     by_chance = float(information(chance.reshape(p.shape) / rows[:, None, None]).mean())
     most = min(float(-xlogy(margin, margin).sum(1) @ share) for margin in (a, b))
     centred = drawn - drawn.mean() + information(counts / n[:, None, None])

@@ -93,33 +93,53 @@ ROWS_OF_PRIOR = 4.0
 """Rows that the prior of the cells of a pair counts for."""
 
 
-def log_bayes_factors(counts: PairCounts) -> Array:
+def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     """Log Bayes factor of dependence given the class, (pair,): above 0 the rows speak for it.
 
-    Under dependence the cells of a pair have, in each class, a Dirichlet prior whose mean is the product of the pooled
-    margins and that counts for ``ROWS_OF_PRIOR`` rows; under independence each margin has the Dirichlet that this one
-    makes of it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors agree
-    on the margins, so that only what the pair says beyond them decides.
+    Under dependence the cells of a pair have, in each class, a Dirichlet prior whose mean is the product of two margins
+    and that counts for ``ROWS_OF_PRIOR`` rows; under independence each margin has the Dirichlet that this one makes of
+    it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors agree on the
+    margins, so that only what the pair says beyond them decides.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    by_class : bool
+        Whether the margins are those of the class itself, and the prior counts for one row a pair of cells. The
+        margins of all classes together count a difference between classes against independence. Under independence
+        the mean of the factor, over all orders of the rows of a class of K and L cells, is then nearly
+        exp((1 - 1/K)(1 - 1/L)/2) in each class, whatever the shares of its cells are, and the factor is divided by it.
+        (For equal margins this is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
     """
 
-    def log_evidence(alpha: Array, seen: Array) -> float:
-        alpha, seen = alpha.reshape(-1), seen.reshape(len(seen), -1)
+    def log_evidence(alpha: Array, seen: Array, rows: Array | float) -> float:
+        alpha = np.broadcast_to(alpha, seen.shape)
         kept = alpha > 0
-        cells = gammaln(alpha[kept] + seen[:, kept]) - gammaln(alpha[kept])
-        whole = gammaln(ROWS_OF_PRIOR + seen.sum(1)) - gammaln(ROWS_OF_PRIOR)
+        cells = gammaln(alpha[kept] + seen[kept]) - gammaln(alpha[kept])
+        whole = gammaln(rows + seen.reshape(len(seen), -1).sum(1)) - gammaln(rows)
         return float(cells.sum() - whole.sum())
 
     found = []
     for each in counts.each():
-        total = each.sum()
-        if total <= 0:
+        margins = [each.sum(2), each.sum(1)]
+        if not each.sum() > 0:
             found.append(0.0)
             continue
-        a, b = each.sum((0, 2)) / total, each.sum((0, 1)) / total
-        joint = log_evidence(ROWS_OF_PRIOR * np.outer(a, b), each)
-        margins = log_evidence(ROWS_OF_PRIOR * a, each.sum(2)) + log_evidence(ROWS_OF_PRIOR * b, each.sum(1))
-        found.append(joint - margins)
+        a, b = (shares_of(margin if by_class else margin.sum(0, keepdims=True)) for margin in margins)
+        k, l = (np.maximum((q > 0).sum(1), 1.0) for q in (a, b))  # noqa: E741
+        rows = k * l if by_class else ROWS_OF_PRIOR
+        scale = np.reshape(rows, (-1, 1))
+        joint = log_evidence(scale[:, :, None] * (a[:, :, None] * b[:, None, :]), each, rows)
+        mean = ((1 - 1 / k) * (1 - 1 / l)).sum() / 2 if by_class else 0.0
+        alone = log_evidence(scale * a, margins[0], rows) + log_evidence(scale * b, margins[1], rows)
+        found.append(joint - alone - mean)
     return np.array(found)
+
+
+def shares_of(margin: Array) -> Array:
+    """The share of each cell among those of its class, (class, cell); 0 where the class has no row."""
+    n = margin.sum(1, keepdims=True)
+    return margin / np.where(n > 0, n, 1.0)
 
 
 def selected(log_factors: Array, limit: int) -> list[int]:

@@ -29,7 +29,7 @@ def independence(
     -------
     Independence
         As text, one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
-        dependent first: the exact log Bayes factor of dependence given the class, the mutual information given the
+        dependent first: the log Bayes factor of dependence given the class, the mutual information given the
         class with its interval, and ``gain``, by how much the exact leave-one-out log loss of the class falls when the
         pair is modelled, all in nats. :func:`bayesnb.plots.independence` draws it.
 
@@ -59,9 +59,9 @@ def independence(
     use dependence="weighted".
     >>> found.pairs[["first", "second", "log_bayes_factor", "information", "gain"]].round(2)
       first second  log_bayes_factor  information  gain
-    0     x   copy            633.53          1.3  0.03
-    1     x  other            -33.44          0.0 -0.00
-    2  copy  other            -33.44          0.0 -0.00
+    0     x   copy            580.26          1.3  0.03
+    1     x  other             -3.47          0.0 -0.00
+    2  copy  other             -3.47          0.0 -0.00
     """
     classifier.require_one_class_prior("the audit of independence")
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")

@@ -48,7 +48,7 @@ def independence(found: Independence) -> Figure:
     >>> X, y = datasets.penguins()
     >>> figure = independence(checks.independence(BayesianNB().fit(X, y), X, y))
     >>> figure.axes[0].get_title()
-    '10 of 21 pairs depend on each other\ngiven the class'
+    '11 of 21 pairs depend on each other\ngiven the class'
     """
     if found.pairs.empty:
         raise ValueError("Expected at least one pair of columns; got none, so there is nothing to draw")

@@ -143,10 +143,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         starts.
     random_state : int, Generator or None
         Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
-    dependence : {"tempered", "weighted", "pairwise"} or Exponents, optional
+    dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. Else each term of naive
         Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for all features;
         one for each, and for the shape of each column of numbers; or for up to 150 pairs of columns too.
+        "auto" averages over naive Bayes, "weighted", and "pairwise" with terms of near rows and of random partitions,
+        by what each says of rows that were left out of everything; a model of at most 4,096 rows then keeps the cells
+        of all rows.
 
     Attributes
     ----------

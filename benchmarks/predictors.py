@@ -353,6 +353,7 @@ WITHOUT_PEERS: dict[str, Method] = {
     "tempered": ours("tempered"),
     "weighted": ours("weighted"),
     "pairwise": ours("pairwise"),
+    "auto": ours("auto"),
     "scikit-learn naive Bayes": scikit_naive_bayes,
     "logistic regression, defaults": scikit(logistic_regression, scaled=True),
     "logistic regression, tuned": scikit(tuned_logistic_regression, scaled=True),

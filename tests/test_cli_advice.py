@@ -98,41 +98,29 @@ def test_neither_the_default_nor_the_command_that_inspect_prints_is_behind_the_c
     assert losses["train.bayesnb"]["value"] < losses["default.bayesnb"]["value"] + 0.02
 
 
-def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_gaps_and_dependence(run):
+def test_the_command_that_inspect_prints_takes_its_own_advice_on_families_and_gaps(run):
     laboratory(np.random.default_rng(0), 600).assign(ward=np.resize([1, 2, 3], 600)).to_csv("t.csv", index=False)
     command = run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
     for said in (
         "--na sodium=-999", "crp=log-normal", "troponin=hurdle", "ward=categorical", "--feature lactate=missing",
-        "--dependence ",
     ):  # fmt: skip
         assert said in command
     assert run(*shlex.split(command)[1:])[0] == 0
     assert load("t.bayesnb").classifier_.schema.features["ward"].levels == ((1, 2, 3),)
 
 
-def test_the_command_lets_no_columns_depend_on_each_other_where_nothing_speaks_for_it(run):
+def test_fit_averages_by_default_and_says_with_which_weights(run):
     rng = np.random.default_rng(0)
-    y = rng.integers(2, size=400)
-    pd.DataFrame({"a": rng.normal(y), "b": rng.normal(y), "y": y}).to_csv("t.csv", index=False)
-    code, out, _ = run("inspect", "t.csv", "--target", "y", "--format", "json")
-    assert code == 0
-    assert json.loads(out)["fit"] == "bayesnb fit t.csv --target y --dependence none -o t.bayesnb"
-    assert "Independent columns predict best" in json.loads(out)["dependence"]
-
-
-def test_fit_says_in_one_line_what_it_adds_and_adds_it(run):
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=300)
+    y = rng.integers(2, size=60)
     x = rng.normal(y)
-    pd.DataFrame({f"x{k}": x + 0.1 * rng.normal(size=300) for k in range(8)} | {"y": y}).to_csv("t.csv", index=False)
+    pd.DataFrame({f"x{k}": x + 0.1 * rng.normal(size=60) for k in range(3)} | {"y": y}).to_csv("t.csv", index=False)
     code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.bayesnb")
     assert (code, out) == (0, "")
-    (line,) = [line for line in err.splitlines() if "was added" in line]
-    assert line.startswith("--dependence weighted was added: a row that was left out costs 0.")
-    assert load("m.bayesnb").dependence == "weighted"
-    assert "was added" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
+    (line,) = [line for line in err.splitlines() if "weights" in line]
+    assert line.startswith("the weights of the average are shares 0.")
+    assert load("m.bayesnb").dependence == "auto"
+    assert "weights" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
     assert load("m.bayesnb").dependence is None
-    assert "--dependence weighted" in run("inspect", "t.csv", "--target", "y")[1].splitlines()[-1]
 
 
 def test_the_command_keeps_every_option_that_was_given(run):

@@ -58,7 +58,7 @@ def encoded(n: int = 120, missing: float = 0.1):
     return features, data, Labels(y, weight, 2)
 
 
-HOW = ["tempered", "weighted", "pairwise", Exponents(by="class", pairs=5)]
+HOW = ["tempered", "weighted", "pairwise", "auto", Exponents(by="class", pairs=5, kernel=True, partitions=2)]
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
@@ -88,7 +88,7 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
     if unit:
         labels = Labels.of(labels.codes)
     posterior = fitted(features, data, labels)
-    spec = Exponents(pairs=4)
+    spec = Exponents(pairs=4, kernel=True, partitions=3)
     found = learn(posterior, data, labels, spec).terms
     left_out, cells = terms_of(found, spec, posterior, data, labels), found.statistics.cells
     for i in range(0, 60, 7):
@@ -96,10 +96,12 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
         rest, some = part_of(data, others), labels[others]
         again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
         seen = cells.statistics(posterior, rest, some)
-        # The shares of pooled cells and the strength of pairs are held, as the scales of priors are.
+        # The shares of pooled cells, strengths and widths are held, as the scales of priors are.
         refit, counts, joint = TermSet(seen), (*seen.shapes.each(), *seen.pairs.each()), found.statistics.joint
         of_cells = [given(term, n) for term, n in zip(found.of_cells, counts, strict=True)]
         vars(refit).update(of_cells=of_cells, joint=JOINT.update(JOINT.resolve_prior(JOINT.prior, joint), seen.joint))
+        vars(refit.near).update(chosen=found.near.chosen, scales=found.near.scales)
+        vars(refit).update(partitions=replace(refit.partitions, base=found.partitions.base))
         own, row = labels.codes[i], part_of(data, slice(i, i + 1))
         expected = terms_of(refit, spec, again, row, 1)[0, own]
         assert_allclose(left_out[i, own], expected, rtol=1e-9, atol=1e-9)

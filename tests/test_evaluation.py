@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import made_up
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -27,9 +26,8 @@ from sklearn.svm import LinearSVC
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
-from bayesnb.chains import Sampler
-from bayesnb.evaluation import choose_dependence, compare, evaluate
-from bayesnb.families import LogNormal, StudentT
+from bayesnb.evaluation import compare, evaluate
+from bayesnb.families import StudentT
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
 TENNIS, PLAY = datasets.play_tennis()
@@ -398,15 +396,3 @@ def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
     with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
         evaluate(view, X, y, cv=cv)
     assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]
-
-
-def test_the_choice_of_a_dependence_says_what_refuses_exponents_and_hides_no_other_error(monkeypatch):
-    monkeypatch.setattr(Sampler, "run", made_up)
-    y = np.arange(40) % 2
-    table = {"a": np.random.default_rng(0).normal(y), "b": np.arange(40.0) - 20}
-    found = choose_dependence(BayesianNB({"a": StudentT()}), table, y)
-    assert found.dependence is None
-    assert list(found.losses) == [None]
-    assert "others cannot be learned: feature 'a': StudentT is sampled" in str(found)
-    with pytest.raises(ValueError, match=r"'b' holds -20.* where LogNormal needs a positive number"):
-        choose_dependence(BayesianNB({"b": LogNormal()}), table, y)

@@ -8,9 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, draws, load
-from bayesnb.cli.wording import in_options
 from bayesnb.errors import ModelFileError
-from bayesnb.evaluation import choose_dependence
 
 COMMON = ["please", "the", "my", "is", "not", "for", "order", "what", "how", "and", "very", "soon", "2026", "über"]
 TELLING = {
@@ -246,16 +244,3 @@ def test_the_command_line_proposes_and_reads_text(tmp_path, capsys):
     explained = run("explain", model, path, "--row", "0")
     assert "subject: " in explained
     run("predict", model, path)
-
-
-def test_the_choice_of_a_dependence_reads_the_same_columns_as_text(tmp_path, capsys):
-    path, (table, labels) = tmp_path / "tickets.csv", tickets(300, seed=3)
-    table.assign(body=(table["subject"].str.upper() + " help") * 4, topic=labels).to_csv(path, index=False)
-    with pytest.raises(SystemExit):
-        cli.main(["fit", str(path), "--target", "topic", "-o", str(tmp_path / "model")])
-    printed = capsys.readouterr().err
-    texts = BayesianNB({"subject": "text", "body": "text"})
-    frame = pd.read_csv(path)
-    found = choose_dependence(texts, frame.drop(columns="topic"), frame["topic"])
-    assert found.dependence is not None
-    assert in_options(str(found)) in printed

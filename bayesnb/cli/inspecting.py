@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from bayesnb import datasets
 from bayesnb.cli import options
 from bayesnb.cli.advising import advised, fit_command
-from bayesnb.cli.doctor import marks_of, without
+from bayesnb.cli.doctor import marks_of
 from bayesnb.cli.printing import print_command, print_document, print_sections, records_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, watched
-from bayesnb.cli.wording import in_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,14 +27,12 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
 
     The last line is the command that fits a model to the table. It leaves out the columns that are best left out, reads
-    as missing what looks like a mark of gaps, and chooses the families that are advised. Up to 4,096 rows decide
-    whether it lets columns depend on each other.
+    as missing what looks like a mark of gaps, and chooses the families that are advised.
     """
     import pandas as pd
 
     from bayesnb.data import engines
     from bayesnb.data.specifications import Unlabelled
-    from bayesnb.evaluation import choose_dependence
     from bayesnb.learning import Parameters
     from bayesnb.modelfile import document
 
@@ -67,21 +64,14 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     if target is not None:
         about |= {"target": target} | ({"without a class": summary.blank} if summary.blank else {})
         about["classes"] = {str(k): n for k, n in zip(summary.classes, summary.statistics.rows.tolist(), strict=True)}
-    marks, settings, why = marks_of(seen), advised(settings, seen), ""
-    if target is not None:
-        rows = without(frame[frame[target].notna()], marks)
-        X = rows.drop(columns=[target, *settings.drop, *filter(None, [settings.weight])], errors="ignore")
-        found = choose_dependence(Parameters(**settings.parameters()), X, rows[target])
-        settings = replace(settings, dependence=found.dependence or "none")
-        why = f"{str(found)[:1].upper()}{str(found)[1:]}."
+    marks, settings = marks_of(seen), advised(settings, seen)
     command = fit_command(data, target, replace(format, na=(*format.na, *marks)), settings)
     more = {
         "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],
-        "dependence": in_options(why),
         "fit": command,
     }
     said = [f"{r.column}: {r.said}{' (leave it out with --drop)' if r.drop else ''}" for r in seen]
-    _print(about, _columns(summary), layout, more, [*said, *filter(None, [why])])
+    _print(about, _columns(summary), layout, more, said)
     if layout != "json":
         print_command(command)
     return 0

@@ -12,11 +12,12 @@ from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, require_output, same_place
 from bayesnb.cli.rows import load_model, read_model, save_model
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.sources import dependence_of, opened, opened_for, target_of, watched
+from bayesnb.cli.sources import opened, opened_for, target_of, watched, with_dependence
 from bayesnb.cli.terminal import say, warn
 
 if TYPE_CHECKING:
     from bayesnb.data.format import Format
+    from bayesnb.inference.classifier import Classifier
 
 
 @options.command("target", "to_model", "settings", "estimate", "file format", "force")
@@ -25,8 +26,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    Whether columns depend on each other is decided by rows that are drawn at random while the table is read, and so are
-    the exponents of a --dependence.
+    The exponents of a --dependence are learned from rows that are drawn at random while the table is read.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -47,7 +47,7 @@ def fit(
     if settings.dependence == "none":
         summary, drawn = engines.summary(asked, passing, target, settings.weight), None
     else:
-        spec = named("weighted" if settings.dependence == "auto" else settings.dependence)
+        spec = named(settings.dependence)
         summary, drawn = engines.summary_and_sample(
             asked, passing, target, settings.weight, spec.rows, spec.random_seed
         )
@@ -72,11 +72,15 @@ def fit(
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]
-        if dependence := dependence_of(asked, drawn.table, labels, settings)[0]:
+        weight, naive = None if (drawn.weight == 1).all() else drawn.weight, clf
+
+        def learn(asked: learning.Parameters) -> Classifier:
+            if asked.dependence is None:
+                return naive
             say(f"learning exponents from {len(drawn.weight):,} rows")
-            asked = replace(asked, dependence=dependence)
-            weight = None if (drawn.weight == 1).all() else drawn.weight
-            clf = learning.with_exponents(asked, clf, drawn.table, labels, weight)
+            return learning.with_exponents(asked, naive, drawn.table, labels, weight)
+
+        asked, clf, _ = with_dependence(asked, settings, learn)
     save_model(asked, clf, output)
     return 0
 

@@ -127,12 +127,12 @@ OPTIONS = {
     "dependence": option(
         MODEL, "--dependence", **_one_of("auto", "none", "tempered", "weighted", "pairwise"),
         help="How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for "
-        "all of them; one for each; or also terms of pairs. auto takes none, weighted or pairwise, by what they say of "
-        "rows that were left out.",
+        "all of them; one for each; or also terms of pairs. auto averages over none, weighted, and pairwise with terms "
+        "of near rows and random partitions, by what they say of rows that were left out.",
     ),
     "dependences": option(
         MODEL, "--dependence", "dependences", multiple=True,
-        type=click.Choice(["none", "tempered", "weighted", "pairwise"]), default=("weighted", "pairwise"),
+        type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "pairwise"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "estimate": option(MODEL, "--estimate", **_one_of("predictive", *(e for e in ESTIMATES if e != "predictive"))),

@@ -236,30 +236,37 @@ def fitted(
         parameters["features"] = settings.smoothed(schema)[1]
     parameters["class_prior"] = by_label(parameters["class_prior"], read_target(y).classes.tolist())
     asked = learning.Parameters(random_state=seed, **parameters)
-    dependence, said = dependence_of(asked, X, y, settings)
-    asked = replace(asked, dependence=dependence)
-    return Learned(table.name, X, y, asked, learning.fitted(asked, X, y, weight), tuple(remarks), said)
+    asked, clf, said = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
+    return Learned(table.name, X, y, asked, clf, tuple(remarks), said)
 
 
-def dependence_of(asked: Parameters, X: Any, y: Any, settings: Settings) -> tuple[str | None, str]:
-    """The dependence of a model, and why it has one where that was not asked for; says so on stderr.
+def with_dependence(
+    asked: Parameters, settings: Settings, learn: Callable[[Parameters], Classifier]
+) -> tuple[Parameters, Classifier, str]:
+    """What is learned with the dependence of the settings: with which parameters, the model, and a sentence about it.
 
-    A plug-in estimate is that of the textbooks, and columns that are yet to come have no exponents: both have none.
+    Where none was asked for, there is none if the estimate plugs in a point, as textbooks do, if columns are yet to
+    come, which have no exponents, or if no exponents can be learned; the last is said on stderr.
     """
-    from bayesnb.evaluation import choose_dependence
+    from bayesnb.dependence.exponents import NoExponentsError
+    from bayesnb.priors import ImproperError
 
     if settings.dependence != "auto":
-        return None if settings.dependence == "none" else settings.dependence, ""
-    if asked.estimate != "predictive" or asked.columns == "grow":
-        return None, ""
-    found = choose_dependence(asked, X, y)
-    if found.refused:
-        say(in_options(f"no dependence was added: {found.refused}"))
-    if found.dependence is None:
-        return None, ""
-    said = f'dependence="{found.dependence}" was added: {found} (dependence="none" leaves it out)'
-    say(in_options(said))
-    return found.dependence, said
+        asked = replace(asked, dependence=None if settings.dependence == "none" else settings.dependence)
+    elif asked.estimate == "predictive" and asked.columns != "grow":
+        asked = replace(asked, dependence="auto")
+    try:
+        clf = learn(asked)
+    except (NoExponentsError, ImproperError) as error:
+        if settings.dependence != "auto":
+            raise
+        say(in_options(f"no dependence was added: {error}"))
+        asked = replace(asked, dependence=None)
+        clf = learn(asked)
+    said = "" if clf.dependence is None else clf.dependence.exponents.said
+    if said:
+        say(said)
+    return asked, clf, said
 
 
 def _times(weight: pd.Series) -> pd.Series:

@@ -19,7 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
+from bayesnb.dependence.near import MOST_ROWS, NearCounts
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
+from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
@@ -251,12 +253,18 @@ class Cells:
         The columns of the grid that are counted two at a time.
     joint : int
         How many Gaussian columns have their covariances summed; 0 if none have.
+    kernel : bool
+        Whether the combinations of cells are counted in which rows lie.
+    partitions : Partitions or None
+        The random partitions whose nodes are counted.
     """
 
     grid: Grid
     shapes: bool
     pairs: tuple[tuple[int, int], ...]
     joint: int
+    kernel: bool = False
+    partitions: Partitions | None = None
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels) -> Cells:
@@ -271,17 +279,22 @@ class Cells:
             return cls(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
         some = spec.drawn(len(labels), spec.rows)
         grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
-        if not spec.pairs:
+        if not (spec.pairs or spec.kernel or spec.partitions):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
             return cls(grid.only(read), spec.shapes, (), 0)
         if isinstance(spec.pairs, int):
-            every = searched(grid)
+            # An average takes what is there to be learned.
+            few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
+            every = searched(grid) if few else []
             factors = log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH))
             pairs = [every[k] for k in selected(factors, spec.pairs)]
         else:
             pairs = _named(spec.pairs, grid.names(names(posterior)))
-        joint = len(gaussians(posterior))
-        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0)
+        joint, cut, n = len(gaussians(posterior)) if spec.pairs else 0, len(grid) > 0, len(labels.weight[some])
+        codes = grid.codes(part_of(data, some), n) if cut and spec.partitions else None
+        drawn = None if codes is None else Partitions.drawn(grid.real, codes, spec.partitions, spec.random_seed)
+        near = spec.kernel and cut and len(labels) <= MOST_ROWS
+        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0, near, drawn)
 
     @property
     def shaped(self) -> Array:
@@ -291,7 +304,7 @@ class Cells:
     @property
     def empty(self) -> bool:
         """Whether nothing is counted."""
-        return not (len(self.shaped) or self.pairs or self.joint)
+        return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions)
 
     def statistics(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
         """What the rows say.
@@ -307,12 +320,26 @@ class Cells:
         shapes = counted(self.grid, data, labels, alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
         x = gaussian_columns(posterior, data) if self.joint else np.zeros((len(labels), 0))
-        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels))
+        codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
+        near = NearCounts.of(codes, labels if self.kernel else labels[:0])
+        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels), near, self._leaves(data, labels))
+
+    def _leaves(self, data: Data, labels: Labels) -> PairCounts:
+        """Counts of the nodes of partitions, each as a pair with a column that has one cell."""
+        n = 0 if self.partitions is None else len(self.partitions)
+        which, sizes = [(k, n) for k in range(n)], [*[self.partitions.nodes] * n, 1] if n else [1]
+        parts = [PairCounts.of(np.zeros((n + 1, 0), np.int32), sizes, which, labels[:0])]
+        for cut in slices(len(labels)) if n else ():
+            own = labels[cut]
+            places = self.partitions.places(self.grid.real, self.grid.codes(part_of(data, cut), len(own)))
+            parts.append(PairCounts.of(np.append(places, np.zeros_like(places[:1]), 0), sizes, which, own))
+        return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
         """Whether rows are counted in the same way."""
-        mine, theirs = (self.shapes, self.pairs, self.joint), (other.shapes, other.pairs, other.joint)
-        return mine == theirs and self.grid.same(other.grid)
+        mine, theirs = ((c.shapes, c.pairs, c.joint, c.kernel, c.partitions is None) for c in (self, other))
+        alike = mine == theirs and self.grid.same(other.grid)
+        return alike and (self.partitions is None or self.partitions.same(other.partitions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,20 +353,26 @@ class DependenceStatistics:
     shapes, pairs : PairCounts
         The shape of a column is counted as a pair with a column that has one cell.
     joint : Scatter
-        Each with nothing in it where nothing is asked for.
+    near : NearCounts
+        The rows of the kernel.
+    leaves : PairCounts
+        The node of a partition is counted as a pair with a column that has one cell.
+        Each has nothing in it where nothing is asked for.
     """
 
     cells: Cells
     shapes: PairCounts
     pairs: PairCounts
     joint: Scatter
+    near: NearCounts
+    leaves: PairCounts
 
     def parts(self) -> tuple[Statistic, ...]:
-        """The three statistics."""
-        return self.shapes, self.pairs, self.joint
+        """The statistics."""
+        return self.shapes, self.pairs, self.joint, self.near, self.leaves
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
-        """The statistics that a function makes of each of the three, and of those of others."""
+        """The statistics that a function makes of each of them, and of those of others."""
         if not all(self.cells.same(other.cells) for other in others):
             raise ValueError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "

@@ -6,7 +6,7 @@ Start with :class:`Exponents`, the specification. What is learned by it stands i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ class NoExponentsError(ValueError):
     """No exponents can be learned of a table: the message names what stands against it, and what to do."""
 
 
-type DependenceName = Literal["tempered", "weighted", "pairwise"]
+type DependenceName = Literal["auto", "tempered", "weighted", "pairwise"]
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,15 @@ class Exponents:
     pairs : int, or tuple of (column, column)
         How many pairs of columns may have a term, the most dependent ones first, or which. Where there are any, all
         Gaussian columns together have a term too, a Gaussian with a full covariance.
+    kernel : bool
+        Whether there is a term of the shares of the classes among near rows. It keeps the cells of all learned rows, so
+        it is left out where these are more than 4,096.
+    partitions : int
+        How many random partitions of the rows have a term together, which says what many columns say at once.
     sd : float or tuple of float
         Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
-    pair_sd, joint_sd : float or tuple of float
-        The same of a pair's, and of the joint Gaussian's, around 0.
+    pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
+        The same of a pair's, of the joint Gaussian's, of the kernel's and of the partitions', around 0.
     class_sd : float or tuple of float
         The same of a class's deviation from the exponent of the feature, around 0.
     offsets : {"cell", "class"}
@@ -134,6 +139,10 @@ class Exponents:
         Prior standard deviation of the classes' offsets, in nats, around 0.
     cell_sd : float or tuple of float
         The same of the offsets of cells. Of several, the one of the largest evidence.
+    average : bool
+        Whether class probabilities are averaged over members of different freedom: the shares of the classes (as if the
+        label were wrong), naive Bayes, exponents of columns and shapes alone, and those of all terms. Their weights
+        follow from what each says of rows that were left out of everything.
     rows : int
         From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
         into cells. The cells are counted over all rows; of a table that is read in parts, over the drawn ones.
@@ -178,13 +187,18 @@ class Exponents:
     by: Literal["feature", "model", "class"] = "feature"
     shapes: bool = True
     pairs: int | tuple[tuple[Any, Any], ...] = 0
+    kernel: bool = False
+    partitions: int = 0
     sd: float | tuple[float, ...] = (0.3, 1.0)
     pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
+    kernel_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    partition_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     class_sd: float | tuple[float, ...] = (0.03, 0.1, 0.3)
     offsets: Literal["cell", "class"] = "cell"
     offset_sd: float = 1.0
     cell_sd: float | tuple[float, ...] = (0.01, 0.3, 1.0)
+    average: bool = False
     rows: int = 32_768
     draws: int = 64
     random_seed: int = 0
@@ -200,7 +214,7 @@ class Exponents:
             raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
         if self.offsets not in ("cell", "class"):
             raise ValueError(f"Expected offsets to be 'cell' or 'class'; got {self.offsets!r}")
-        for name in ("sd", "pair_sd", "joint_sd", "class_sd", "offset_sd", "cell_sd"):
+        for name in (f.name for f in fields(self) if f.name == "sd" or f.name.endswith("_sd")):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")

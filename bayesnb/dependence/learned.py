@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.dependence import terms
+from bayesnb.dependence import average, terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, NoExponentsError, require_few
 from bayesnb.dependence.posterior import HELD, LearnedExponents, Rows, indicators, learn_exponents
@@ -28,8 +28,15 @@ NAMED = {
     "tempered": Exponents(by="model", shapes=False, offsets="class"),
     "weighted": Exponents(),
     "pairwise": Exponents(pairs=150),
+    "auto": Exponents(pairs=150, kernel=True, partitions=100, average=True),
 }
 """The specifications that have a name."""
+
+COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "offsets")
+"""The settings that say what is counted."""
+
+FOLDS, FEW, STACKED = 5, 600, 2_048
+"""Folds that weigh the members of an average where there are few rows, else 2; and of how many rows at most."""
 
 SAMPLE = 4096
 """Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
@@ -85,7 +92,7 @@ class Dependence:
 
         Where the specification asks for other terms than were counted, the rows are counted for them.
         """
-        same = all(getattr(spec, what) == getattr(self.spec, what) for what in ("by", "shapes", "pairs", "offsets"))
+        same = all(getattr(spec, what) == getattr(self.spec, what) for what in COUNTED)
         return _learned(self.terms, posterior, data, labels, spec) if same else learn(posterior, data, labels, spec)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
@@ -312,16 +319,61 @@ def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
 
 def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
     """The exponents of terms, learned from the labels of rows."""
-    columns, some = names(posterior), spec.drawn(len(labels), spec.rows)
-    called, data, labels = found.names(spec, columns), part_of(data, some), labels[some]
+    some = spec.drawn(len(labels), spec.rows)
+    data, labels = part_of(data, some), labels[some]
+    each = _members(found, posterior, data, labels, spec)
+    exponents = each[average.ALL]
+    if spec.average:
+        weights = average.weights(*_left_out_of_all(posterior, data, labels, spec))
+        exponents = average.averaged(each, weights)
+    return Dependence(found, exponents, float(labels.weight.sum()))
+
+
+def _members(
+    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
+) -> dict[str, LearnedExponents]:
+    """What rows say of the exponents of terms, in each member of an average or, without one, in all terms alone."""
+    columns = names(posterior)
+    called = found.names(spec, columns)
     n, n_classes, cells = len(labels), len(posterior.labels), _offset_cells(found, spec, labels)
     rows = _rows(found, spec, posterior, data, labels, cells)
     blocks = terms.in_blocks(n, n_classes, len(called))
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
     sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
     groups = found.groups(spec, len(columns))
-    exponents = learn_exponents(spec, lambda: held or map(rows, blocks), groups, called, sample, cells)
-    return Dependence(found, exponents, float(labels.weight.sum()))
+    asked = spec, lambda: held or map(rows, blocks), groups, called, sample, cells
+    return average.members(*asked) if spec.average else {average.ALL: learn_exponents(*asked)}
+
+
+def _left_out_of_all(
+    posterior: Posterior, data: Data, labels: Labels, spec: Exponents
+) -> tuple[dict[str, Array], Array]:
+    """What each member of an average says of the labels of rows that it has not seen, and the weights of these rows.
+
+    Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
+    to folds class by class.
+    """
+    some = spec.drawn(len(labels), STACKED)
+    data, labels = part_of(data, some), labels[some]
+    folds = FOLDS if len(labels) <= FEW else 2
+    order = np.random.default_rng(spec.random_seed).permutation(len(labels))
+    order = order[np.argsort(labels.codes[order], kind="stable")]
+    within = np.arange(len(order)) - np.searchsorted(labels.codes[order], labels.codes[order])
+    fold = np.empty(len(order), int)
+    fold[order] = within % folds
+    parts: list[dict[str, Array]] = []
+    for k in range(folds):
+        rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        model, seen = posterior.model, (part_of(data, rest), labels[rest])
+        believed = model.posterior(model.statistics(*seen, posterior.labels))
+        found = TermSet(Cells.chosen(spec, believed, *seen).statistics(believed, *seen))
+        parts.append({})
+        asked, own = part_of(data, out), labels.codes[out]
+        for name, member in _members(found, believed, *seen, spec).items():
+            log_p = Dependence(found, member, 0.0).log_proba(believed, asked, len(out))
+            parts[-1][name] = log_p[np.arange(len(out)), own]
+    weight = np.concatenate([labels.weight[fold == k] for k in range(folds)])
+    return {name: np.concatenate([part[name] for part in parts]) for name in average.PRIOR}, weight
 
 
 def _rows(

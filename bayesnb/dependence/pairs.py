@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -241,7 +242,8 @@ class PairTerm(CellTerm):
     Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (an m-estimate: hierarchical smoothing, MacKay and
     Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements: it is 0 where nothing is known, and
     needs only the counts of the cells that the row itself lies in. So a row is left out exactly, of the margins too,
-    by taking its weight off each of these counts. The shares q are held, as the scale of a prior is.
+    by taking its weight off each of these counts. The shares q are held, as the scale of a prior is. Which column is
+    refined first makes a difference, so p(a, b | c) is the mean of both orders.
 
     Parameters
     ----------
@@ -266,12 +268,23 @@ class PairTerm(CellTerm):
         return max(several, key=lambda term: term.gain())
 
     def table(self, less: float = 0.0) -> Array:
-        nodes = self._nodes()
-        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares())  # noqa: E741
-        return np.broadcast_to(found, self.counts.shape)
+        return _mean_of(self._table(less), self._turned._table(less).swapaxes(1, 2))
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        nodes, (share_a, share_b) = self._nodes(), self._shares()
+        return _mean_of(self._left_out(codes, weight, a, b), self._turned._left_out(codes, weight, b, a))
+
+    @cached_property
+    def _turned(self) -> PairTerm:
+        """The same with the second column first."""
+        return PairTerm(self.counts.swapaxes(1, 2), self.second, self.first, self.strength, self.base.T)
+
+    def _table(self, less: float) -> Array:
+        nodes = self._nodes
+        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares)  # noqa: E741
+        return np.broadcast_to(found, self.counts.shape)
+
+    def _left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
+        nodes, (share_a, share_b) = self._nodes, self._shares
 
         def of_rows(k: int, l: int) -> Array:  # noqa: E741
             return np.broadcast_to(nodes[k, l], self.counts.shape)[codes, a, b] - weight
@@ -284,6 +297,7 @@ class PairTerm(CellTerm):
         some = self.counts >= 1
         return float((self.counts[some] * self.table(1.0)[some]).sum())
 
+    @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
         """n(A_k, B_l) of each cell, (class, cell, cell) or what spreads to it."""
         found = {}
@@ -310,6 +324,7 @@ class PairTerm(CellTerm):
                     total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
         return total
 
+    @cached_property
     def _shares(self) -> tuple[list[Array], list[Array]]:
         """q at each refinement, as (cell, 1) and as (1, cell)."""
         each = []
@@ -318,6 +333,12 @@ class PairTerm(CellTerm):
             levels = [by.coarse(margin, k, axis) for k in range(by.steps + 1)]
             each.append([np.where(a > 0, own / np.where(a > 0, a, 1.0), 1.0) for a, own in pairwise(levels)])
         return each[0], each[1]
+
+
+def _mean_of(one: Array, other: Array) -> Array:
+    """The logarithm of the mean of two shares, given by their logarithms."""
+    with np.errstate(invalid="ignore"):
+        return np.logaddexp(one, other) - np.log(2)
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:

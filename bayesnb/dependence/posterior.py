@@ -232,6 +232,9 @@ def _information_by_pairs(
 MODE, NEAR = 1e-12, 1e-2
 """When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
 
+SEARCHES = 4
+"""How often scales are chosen anew around the mode that the last ones have."""
+
 STEPS = 100
 """More Newton steps than a concave function needs; reaching it is an error."""
 
@@ -259,7 +262,20 @@ class Laplace:
 
     def at(self, z: Array) -> Array:
         """The points (draw, parameter) whose standardized coordinates are z."""
-        return self.mode + solve_triangular(self.factor, z.T, lower=True, trans="T").T
+        order, factor = self._ordered
+        found = np.empty_like(z)
+        found[:, order] = solve_triangular(factor, z.T, lower=True, trans="T").T
+        return self.mode + found
+
+    @cached_property
+    def _ordered(self) -> tuple[Array, Array]:
+        """The parameters ordered by their modes, and the factor of their precision in this order.
+
+        So the same random number goes to the same parameter, whatever the order of columns and classes is.
+        """
+        order = np.argsort(self.mode, kind="stable")
+        own = self.factor[order]
+        return order, cholesky(own @ own.T, lower=True)
 
 
 class NoModeError(RuntimeError):
@@ -287,14 +303,10 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
     precision, place = 1 / sd**2, np.array(start, float)
     here = derivatives(source, layout, place)
     for _ in range(STEPS):
-        value, slope, information = here
-        below = -0.5 * precision @ (place - mean) ** 2
-        factor = cholesky(information + np.diag(precision), lower=True)
-        step = cho_solve((factor, True), slope - precision * (place - mean))
-        gain = float(step @ (slope - precision * (place - mean)))
+        (step, factor, gain), log_evidence = _newton(here, mean, sd, place)
         if gain < enough:
-            log_prior = below + gain / 2 - np.log(sd).sum()
-            return Laplace(place + step, factor, value + log_prior - np.log(np.diag(factor)).sum())
+            return Laplace(place + step, factor, log_evidence)
+        value, below = here[0], -0.5 * precision @ (place - mean) ** 2
 
         def falls(found: float, size: float) -> bool:
             """Whether a step of this size does not raise the log posterior enough."""
@@ -312,6 +324,22 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
             here = derivatives(source, layout, place + size * step)
         place = place + size * step
     raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
+
+
+def _newton(
+    here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
+) -> tuple[tuple[Array, Array, float], float]:
+    """Newton's step from a place: the step, the factor of the precision, twice the gain; and the log evidence.
+
+    The evidence is that of a log-likelihood which is quadratic, with these derivatives at the place.
+    """
+    value, slope, information = here
+    precision, away = 1 / sd**2, place - mean
+    factor = cholesky(information + np.diag(precision), lower=True)
+    step = cho_solve((factor, True), slope - precision * away)
+    gain = float(step @ (slope - precision * away))
+    log_prior = -0.5 * precision @ away**2 + gain / 2 - np.log(sd).sum()
+    return (step, factor, gain), float(value + log_prior - np.log(np.diag(factor)).sum())
 
 
 def draws(
@@ -443,6 +471,10 @@ class LearnedExponents:
         Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
     off : float
         How far the Normal around the mode is off, in nats (see :func:`draws`).
+    weights : array (draw,)
+        How much each draw counts; they sum to 1.
+    average : {member: weight}
+        Where the draws are those of several members, how much each of these counts.
     """
 
     spec: Exponents
@@ -453,6 +485,8 @@ class LearnedExponents:
     posterior: Laplace
     points: Array
     off: float
+    weights: Array
+    average: dict[str, float]
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
@@ -465,24 +499,40 @@ class LearnedExponents:
 
         Their mean and standard deviation then have a Monte Carlo error.
         """
-        return self.off > EXACT and len(self.points) > 1
+        return (self.off > EXACT or bool(self.average)) and len(self.points) > 1
 
     def moments(self) -> tuple[Array, Array]:
         """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
         if not self.by_draws:
             return self.posterior.mode, self.posterior.covariance()
-        return self.points.mean(0), np.cov(self.points.T, bias=True).reshape(2 * (self.layout.size,))
+        covariance = np.cov(self.points.T, bias=True, aweights=self.weights)
+        return self.weights @ self.points, covariance.reshape(2 * (self.layout.size,))
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them."""
         if point is None:
             return self
-        return replace(self, points=(self.posterior.mode if point == "mode" else self.moments()[0])[None])
+        points = (self.posterior.mode if point == "mode" else self.moments()[0])[None]
+        return replace(self, points=points, weights=np.ones(1))
+
+    @property
+    def said(self) -> str:
+        """What is averaged, as a sentence; "" where nothing is."""
+        each = [f"{name} {weight:.2f}" for name, weight in self.average.items()]
+        return f"the weights of the average are {', '.join(each)}" if each else ""
+
+    @property
+    def largest(self) -> LearnedExponents:
+        """The same, of an average only the member that learns all terms, whose draws stand last."""
+        if not self.average:
+            return self
+        n = self.spec.draws
+        return replace(self, points=self.points[-n:], weights=np.full(n, 1 / n), average={})
 
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order."""
         if self.by_draws:
-            return self.points[rng.integers(len(self.points), size=n)]
+            return self.points[rng.choice(len(self.points), n, p=self.weights)]
         return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
@@ -528,7 +578,7 @@ class LearnedExponents:
             top = log_p.max(-1, keepdims=True)
             # A class whose prior is 0 has -inf in every draw.
             top = np.where(np.isneginf(top), 0.0, top)
-            found[:] = (top[..., 0] + log(np.exp(log_p - top).mean(-1))).T
+            found[:] = (top[..., 0] + log(np.exp(log_p - top) @ self.weights)).T
 
         return written(found, part, slices(len(offset), step))
 
@@ -598,19 +648,25 @@ def learn_exponents(
     def at(scales: dict[str, float], start: Array, over: Source = few, enough: float = NEAR) -> Laplace:
         return laplace(over, layout, *spec.prior(layout, groups, scales), start, enough)
 
-    best, changed, turn = at(scales, spec.prior(layout, groups, scales)[0]), True, 0
-    while changed and turn < 3:
-        changed, turn = False, turn + 1
+    # The evidence under other scales is that of a likelihood which is quadratic around the mode: it takes no pass over
+    # the rows. The mode under the best of these is the place of the next search.
+    best = at(scales, spec.prior(layout, groups, scales)[0])
+    for _ in range(SEARCHES):
+        here, other = derivatives(few, layout, best.mode), dict(scales)
         for name, several in choices.items():
-            for sd in several:
-                if sd != scales[name]:
-                    other = at(scales | {name: sd}, best.mode)
-                    if other.log_evidence > best.log_evidence:
-                        best, scales, changed = other, scales | {name: sd}, True
+            options = {sd: spec.prior(layout, groups, other | {name: sd}) for sd in several}
+            other[name] = max(options, key=lambda sd: _newton(here, *options[sd], best.mode)[1])
+        if other == scales:
+            break
+        found = at(other, best.mode)
+        if found.log_evidence < best.log_evidence:
+            break
+        best, scales = found, other
     best = at(scales, best.mode, source, MODE)
     rng = np.random.default_rng(spec.random_seed)
     points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
-    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, best, points, off)
+    weights = np.full(len(points), 1 / len(points))
+    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, best, points, off, weights, {})
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:

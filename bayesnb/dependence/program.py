@@ -123,6 +123,7 @@ def verify(
     rows : Rows
         The rows that the exponents were learned from.
     learned : LearnedExponents
+        Of an average, the member with all terms is judged.
     classes, cells : sequence
         What the classes are called, and the cells that have offsets.
     **sampler
@@ -130,11 +131,12 @@ def verify(
     """
     from arviz_stats.base import array_stats
 
+    learned = learned.largest
     model, judge = pymc_model(rows, learned), Sampler(**sampler)
     names = [variable.name for variable in model.free_RVs]
     drawn, convergence = judge.run(model, names, "the exponents")
     points = parameters_of(drawn)
-    sampled = replace(learned, points=points)
+    sampled = replace(learned, points=points, weights=np.full(len(points), 1 / len(points)))
     ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
     own_mean, covariance = learned.moments()

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.dependence.columns import (
+    DEPTH,
     PAIR_DEPTH,
     DependenceStatistics,
     Piece,
@@ -25,7 +26,9 @@ from bayesnb.dependence.columns import (
     pieces,
 )
 from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm
+from bayesnb.dependence.partitions import PartitionTerm
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
@@ -168,6 +171,18 @@ class TermSet:
         return JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s)
 
     @cached_property
+    def near(self) -> NearTerm:
+        """The term of the kernel."""
+        return NearTerm(self.statistics.near, tuple(self.statistics.cells.grid.axes(DEPTH)))
+
+    @cached_property
+    def partitions(self) -> PartitionTerm:
+        """The term of the partitions."""
+        partitions, leaves = self.statistics.cells.partitions, self.statistics.leaves.counts
+        counts = leaves.reshape(len(leaves), len(partitions), partitions.nodes)
+        return PartitionTerm(partitions, counts, counts.sum(0))
+
+    @cached_property
     def _tables(self) -> list[Array]:
         """The term of each pair of cells under each class."""
         return [term.table() for term in self.of_cells]
@@ -192,6 +207,10 @@ class TermSet:
             found.append(Group("pairs", len(cells.pairs), 0.0, spec.pair_sd))
         if cells.joint:
             found.append(Group("joint", 1, 0.0, spec.joint_sd, by))
+        if cells.kernel:
+            found.append(Group("kernel", 1, 0.0, spec.kernel_sd))
+        if cells.partitions:
+            found.append(Group("partitions", 1, 0.0, spec.partition_sd))
         return found
 
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
@@ -203,7 +222,24 @@ class TermSet:
         cells = self.statistics.cells
         called = cells.grid.names(columns)
         shapes = [f"shape of {called[k]}" for k in cells.shaped]
-        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in cells.pairs), *["joint"][: cells.joint]]
+        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in cells.pairs), *self.names_of_all]
+
+    @property
+    def names_of_all(self) -> list[str]:
+        """What the terms of all columns together are called."""
+        cells = self.statistics.cells
+        there = {"joint": cells.joint, "kernel": cells.kernel, "partitions": cells.partitions}
+        return [name for name, is_there in there.items() if is_there]
+
+    def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
+        """What each column of the grid adds to the terms of all columns together, (row, class, column); new rows."""
+        cells = self.statistics.cells
+        codes, found = cells.grid.codes(data, n_rows), {}
+        if cells.kernel:
+            found["kernel"] = self.near.shares(codes)
+        if cells.partitions:
+            found["partitions"] = self.partitions.shares(cells.partitions.places(cells.grid.real, codes), len(codes))
+        return found
 
     def beside(self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None) -> Array:
         """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
@@ -239,6 +275,10 @@ class TermSet:
                 found[np.arange(len(left)), left.codes] = JOINT.log_left_out(self.joint, x, left)
             alone = own[:, :, [*gaussians(posterior)]].sum(-1)
             parts.append(np.where(np.isnan(x[:, :1]), 0.0, found - alone)[:, :, None])
+        if cells.kernel:
+            parts.append(self.near.term(codes, left)[:, :, None])
+        if cells.partitions:
+            parts.append(self.partitions.term(cells.partitions.places(cells.grid.real, codes), left)[:, :, None])
         return np.concatenate(parts, axis=-1)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.tables import Table
-from bayesnb.evaluation.dependence_choice import DependenceChoice, choose_dependence
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
 from bayesnb.inference.scorecard import Scorecard, scorecard_of
@@ -23,7 +22,7 @@ from bayesnb.model import about
 from bayesnb.priors import Array
 
 __all__ = [
-    "Comparison", "DependenceChoice", "Scorecard", "choose_dependence", "compare", "compare_estimates", "comparison",
+    "Comparison", "Scorecard", "compare", "compare_estimates", "comparison",
     "evaluate", "few_folds", "held_out", "rows_at", "scorecard",
 ]  # fmt: skip
 

@@ -231,7 +231,8 @@ class NaiveTerms(Terms):
 class WeighedTerms(Terms):
     """The terms where each counts to a power: a column contributes what it does in naive Bayes times its exponent.
 
-    If cells have offsets, the offset of the cell is added. Shapes, pairs and joint columns have entries of their own.
+    If cells have offsets, the offset of the cell is added, and so is the column's share of the terms of the kernel and
+    of the partitions. Shapes, pairs and joint columns have entries of their own.
     """
 
     def lines(self) -> Iterator[Line]:
@@ -241,7 +242,14 @@ class WeighedTerms(Terms):
         yield PRIOR, self._against(self.believed.log_pi + self.offset), DrawnLogOdds(log_pi)
         biases = np.repeat(self._against(vs[..., -1])[:, None], n, axis=1)
         yield OFFSET, np.full(n, self._against(v[:, -1])), DrawnLogOdds(biases)
-        offsets = self._of_cells(v, vs)
+        offsets, shares = self._of_cells(v, vs), dependence.terms.shares(self.data, n)
+        names = dependence.exponents.names
+        for name, share in shares.items():
+            k = names.index(name)
+            for term, of_column in zip(dependence.statistics.cells.grid.terms, np.moveaxis(share, -1, 0), strict=True):
+                before, own = offsets.get(int(term), (0.0, 0.0)), (v[:, k], vs[:, None, :, k])
+                added = (old + self._odds(weight, of_column) for old, weight in zip(before, own, strict=True))
+                offsets[int(term)] = tuple(added)
         for entry in entries(self.classifier.schema, self.believed, self.data):
             log_odds, among_draws = self._of_column(entry, v, vs, rng)
             if entry.term in offsets:
@@ -250,8 +258,8 @@ class WeighedTerms(Terms):
         if dependence.spec.by == "model":
             return
         beside = dependence.beside(self.believed.posterior, self.data, n)
-        beside, names = relative(beside) if dependence.spec.by == "class" else beside, dependence.exponents.names
-        for k in range(len(names) - beside.shape[-1], len(names)):
+        beside = relative(beside) if dependence.spec.by == "class" else beside
+        for k in range(len(names) - beside.shape[-1], len(names) - len(shares)):
             term, every = beside[..., k - len(names)], np.arange(n)
             entry = Entry([names[k]] * n, every, term, (), [None] * n, (term == 0).all(1), k)
             yield entry, self._odds(v[:, k], term), DrawnLogOdds(self._odds(vs[:, None, :, k], term))
@@ -460,8 +468,10 @@ def explain(
 
     Notes
     -----
-    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell, and the
-    interval is of 1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
+    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell and its share of
+    what the kernel and the partitions say of all columns together (of the partitions, the steps that ask for the
+    column; of the kernel, the value of Aumann and Shapley 1974, as all distances grow together). The interval is of
+    1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
     shapes, pairs and joint columns, and, by the "predictive" estimate, "(averaging)": what it adds to average class
     probabilities over the exponents instead of taking their mean.
 

@@ -19,6 +19,7 @@ from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
 from bayesnb.dependence.exponents import CELLS, OWN, Layout
 from bayesnb.dependence.learned import Dependence
+from bayesnb.dependence.partitions import MOST_STEPS
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
@@ -149,6 +150,19 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
         sizes = (*(axis.size for axis in cells.grid.axes(depth)), 1)
         fits = fits and (counts.pairs, counts.sizes) == (pairs, sizes)
         fits = fits and counts.counts.shape[1:] == (sum(sizes[i] * sizes[j] for i, j in pairs),)
+    cut, near, n = cells.partitions, statistics.near, 0
+    if cut is not None:
+        sound = cut.columns.ndim == 2 and cut.columns.shape == cut.cells.shape and 1 <= cut.steps <= MOST_STEPS
+        sound = sound and all(each.dtype.kind == "i" and (each >= 0).all() for each in (cut.columns, cut.cells))
+        require(sound and (cut.columns < len(cells.grid)).all(), "its dependence has partitions that none can be")
+        n = len(cut)
+    nodes = n * (0 if cut is None else cut.nodes)
+    fits = fits and statistics.leaves.counts.shape[1:] == (nodes,)
+    fits = fits and statistics.leaves.pairs == tuple((k, n) for k in range(n))
+    fits = fits and statistics.leaves.sizes == (*[nodes // max(n, 1)] * n, 1)
+    sizes = np.array([axis.size for axis in cells.grid.axes(DEPTH)]) if cells.kernel else np.zeros(0, int)
+    fits = fits and near.cells.dtype.kind == "i" and near.cells.shape == (near.counts.shape[-1], len(sizes))
+    fits = fits and bool((near.cells >= -1).all() and (near.cells < sizes).all())
     require(fits, "its dependence has counts of other cells")
     for s in statistics.parts():
         _require_possible(s, rows, "its dependence")
@@ -160,11 +174,15 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     fits = fits and {*(group.name for group in groups), OWN, CELLS} <= set(learned.scales)
     require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
     n = layout.size
+    draws = len(learned.weights) if spec.average else spec.draws
     arrays = {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
-    for name, (array, shape) in (arrays | {"points": (learned.points, (spec.draws, n))}).items():
+    arrays |= {"points": (learned.points, (draws, n)), "weights": (learned.weights, (draws,))}
+    for name, (array, shape) in arrays.items():
         require(array.shape == shape, f"its dependence has no array {name} of shape {shape}")
         require(np.isfinite(array).all(), f"its dependence: {name} is not finite somewhere")
     require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
+    sound = (learned.weights >= 0).all() and np.isclose(learned.weights.sum(), 1.0) and draws >= spec.draws
+    require(sound, "its dependence: the draws of the exponents have no weights")
 
 
 def _columns(schema: Schema) -> int:

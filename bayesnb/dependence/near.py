@@ -1,0 +1,224 @@
+"""A kernel: how often each class occurs among the learned rows that are near a row.
+
+Start with :class:`NearCounts`, the additive statistic: the learned rows themselves, as the cells that they lie in.
+:class:`NearTerm` is the term that follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from bayesnb.dependence.pairs import Axis
+from bayesnb.kernels.blocks import slices
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import Statistic
+
+MOST_ROWS = 4_096
+"""Learned rows up to which a kernel is used: it keeps them, and compares each new row with all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearCounts(Statistic):
+    """Weight by class of each combination of cells that learned rows lie in.
+
+    Parameters
+    ----------
+    counts : array (class, place)
+    cells : int array (place, column)
+        The combinations, each of them once; -1 is a missing cell.
+    """
+
+    counts: Array
+    cells: Array
+
+    @classmethod
+    def of(cls, codes: Array, labels: Labels) -> NearCounts:
+        """Counts of rows; ``codes`` is (column, row), -1 where missing."""
+        cells, place = np.unique(codes.T, axis=0, return_inverse=True)
+        counts = np.zeros((labels.n, len(cells)))
+        np.add.at(counts, (labels.codes, place.reshape(-1)), labels.weight)
+        return cls(counts, cells)
+
+    def arrays(self) -> dict[str, Array]:
+        return {"counts": self.counts}
+
+    def names(self) -> dict[str, Any]:
+        return {"cells": self.cells}
+
+    def seen(self) -> Array:
+        return self.counts.sum(1, keepdims=True)
+
+    def __add__(self, other: Self) -> NearCounts:
+        """Both data sets together: their places are united."""
+        cells, place = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
+        counts, place = np.zeros((len(self.counts), len(cells))), place.reshape(-1)
+        counts[:, place[: len(self.cells)]] += self.counts
+        counts[:, place[len(self.cells) :]] += other.counts
+        return NearCounts(counts, cells)
+
+    def settled(self, before: Self) -> NearCounts:
+        """The same without rounding errors, and without places that no row is left in."""
+        found = super().settled(before)
+        some = (found.counts > 0).any(0)
+        return NearCounts(found.counts[:, some], found.cells[some])
+
+
+HALVINGS = 10
+"""Widths that are tried: the square of each is half of the one before; the first is the mean distance of two rows."""
+
+STRENGTHS = (0.03, 0.3)
+"""Rows at distance 0 that the shares of the classes may count for."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearTerm:
+    """ln p(c | near rows) - ln p(c): how much more of the near rows are of class c than of all rows.
+
+    The share of class c among the near rows is the kernel estimate of Nadaraya (1964) and Watson (1964),
+
+        p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
+
+    The distance d² adds up columns: for a real column the squared difference of the ranks of the two cells, scaled to
+    have the variance 1; for a column of levels 2, where the levels differ. Where a cell is missing, the column adds
+    what it adds for two rows on average. So it does not depend on units, on the order of columns or on names. A learned
+    row leaves itself out: its kernel with itself (1, where no cell is missing) is taken off its class. The width h and
+    the strength a are those under which the learned rows, each left out, have the smallest log loss.
+
+    Parameters
+    ----------
+    counts : NearCounts
+    axes : tuple of Axis
+        The cells of each column.
+    """
+
+    counts: NearCounts
+    axes: tuple[Axis, ...]
+
+    def term(self, codes: Array, left: Labels | None = None) -> Array:
+        """The term of rows, (row, class); 0 where all cells are missing.
+
+        Parameters
+        ----------
+        codes : int array (column, row)
+        left : Labels, optional
+            Of rows that were learned: each is left out of its own class with the weight that it has here.
+        """
+        halvings, strength = self.chosen
+        found = np.zeros((codes.shape[1], len(self.counts.counts)))
+        for cut in self._blocks(codes.shape[1]):
+            mass = np.exp(-(2.0**halvings) * self._distances(codes[:, cut])) @ self.counts.counts.T
+            less = None if left is None else self._weighed(left[cut], codes[:, cut], halvings)
+            found[cut] = self._log_ratio(mass, strength, less)
+        return np.where((codes >= 0).any(0)[:, None], found, 0.0)
+
+    @cached_property
+    def chosen(self) -> tuple[int, float]:
+        """How often the square of the first width is halved, and the strength, by the log loss of rows left out."""
+        counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
+        for cut in self._blocks(counts.shape[1]):
+            kernel = np.exp(-self._distances(self.counts.cells[cut].T))
+            for k in range(HALVINGS):
+                mass = kernel @ counts.T
+                for c, weight in enumerate(counts[:, cut]):
+                    some = np.flatnonzero(weight > 0)
+                    less = Labels(np.full(len(some), c), np.minimum(weight[some], 1.0), len(counts))
+                    less = self._weighed(less, self.counts.cells[cut][some].T, k)
+                    for s, strength in enumerate(STRENGTHS):
+                        log_ratio = self._log_ratio(mass[some], strength, less)[:, c]
+                        losses[k, s] -= weight[some] @ log_ratio
+                kernel *= kernel
+        best = np.unravel_index(np.argmin(losses), losses.shape)
+        return int(best[0]), STRENGTHS[best[1]]
+
+    def shares(self, codes: Array) -> Array:
+        """What each column adds to the term of new rows, (row, class, column); their sum is the term.
+
+        Along the path on which all distances grow together from 0 to what they are, the slope of ln p(c | x) is a sum
+        over columns. Its integral is the value of Aumann and Shapley (1974), which treats columns alike.
+        """
+        halvings, strength = self.chosen
+        whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
+        at, of = np.polynomial.legendre.leggauss(12)
+        for cut in self._blocks(codes.shape[1]):
+            by_column = np.stack([self._distances(codes[:, cut], [k]) for k in range(len(codes))]) * 2.0**halvings
+            total = by_column.sum(0)
+            for t, w in zip((at + 1) / 2, of / 2, strict=True):
+                kernel = np.exp(-t * total)
+                mass = kernel @ self.counts.counts.T
+                slope = -np.einsum("kij,ij,cj->ick", by_column, kernel, self.counts.counts, optimize=True)
+                share = self._shares[None, :] * strength
+                every = slope.sum(1, keepdims=True) / (mass.sum(1) + strength)[:, None, None]
+                found[cut] += w * (slope / (mass + share)[:, :, None] - every)
+        # What the quadrature lacks, and what no column adds, is divided equally.
+        known = (codes >= 0).T[:, None, :]
+        return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
+
+    def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
+        """The kernels of rows with themselves, times their weights, in their classes, (2, row, class); and weights."""
+        itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
+        less = np.zeros((2, len(left), left.n))
+        less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])
+        return less
+
+    @property
+    def _shares(self) -> Array:
+        """p(c), (class,): the shares of the classes, with one row more of each."""
+        n = self.counts.counts.sum(1) + 1
+        return n / n.sum()
+
+    def _log_ratio(self, mass: Array, strength: float, less: Array | None) -> Array:
+        """ln p(c | x) - ln p(c) from what is near, (row, class); without what :meth:`_weighed` says."""
+        n = np.broadcast_to(self.counts.counts.sum(1) + 1.0, mass.shape)
+        if less is not None:
+            mass, n = np.maximum(mass - less[0], 0.0), n - less[1]
+        share = n / n.sum(1, keepdims=True)
+        near = mass + strength * share
+        return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
+
+    def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
+        """½ d² of rows to all places, relative to the mean of d² over pairs of rows, (row, place).
+
+        With z where a cell lies, 0 where it is missing, and k whether it is known, a column adds
+        k k' (z - z')² + (1 - k k') e, where e is what it adds on average: all in one product of matrices.
+        """
+        here, there, constant = [], [], 0.0
+        for k in range(len(self.axes)) if only is None else only:
+            z, expected = self.scales[k]
+            (x, known), (own, theirs) = (_at(z, cell) for cell in (codes[k], self.counts.cells[:, k]))
+            here += [(x**2).sum(1) - expected * known, *(-2 * x.T), known]
+            there += [theirs, *own.T, (own**2).sum(1)]
+            constant += expected
+        return np.maximum(np.column_stack(here) @ np.column_stack(there).T + constant, 0.0) / (2 * self._mean)
+
+    @property
+    def _mean(self) -> float:
+        """The mean of d² of two rows."""
+        return sum(expected for _, expected in self.scales) or 1.0
+
+    @cached_property
+    def scales(self) -> list[tuple[Array, float]]:
+        """Where each cell of a column lies, (cell, dimension), and the mean of d² of two rows; of each column."""
+        found, weight = [], self.counts.counts.sum(0)
+        for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
+            rank = np.arange(axis.size)[:, None] / axis.size - 0.5
+            z = np.sqrt(12.0) * rank if axis.steps > 1 else np.eye(axis.size)
+            own, known = _at(z, cell)
+            share = weight * known / (float(weight @ known) or 1.0)
+            found.append((z, float(2 * (share @ own**2 - (share @ own) ** 2).sum())))
+        return found
+
+    def _blocks(self, rows: int) -> Iterator[slice]:
+        """Blocks of rows whose kernels with all places take little memory."""
+        yield from slices(rows, max(64, 2**22 // max(1, self.counts.counts.shape[1])))
+
+
+def _at(z: Array, cell: Array) -> tuple[Array, Array]:
+    """Where cells lie, (cell, dimension), 0 where missing; and 1 where they are known."""
+    known = (cell >= 0).astype(float)
+    return z[cell] * known[:, None], known

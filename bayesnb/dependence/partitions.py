@@ -1,0 +1,206 @@
+"""Random partitions of the rows: what the cells of many columns say together, without a list of interactions.
+
+Start with :class:`Partitions`, which are drawn without a look at any label; :class:`PartitionTerm` is the term that
+follows from the counts of their nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+
+MOST_STEPS = 10
+"""How often a partition splits the rows at most: into 1,024 leaves."""
+
+STRENGTH = 1.0
+"""Rows that the shares of all classes together count for in each split of a class."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Binary trees in which all nodes of one depth ask the same question: is the cell of this column there?
+
+    A row goes to the right where its cell of a real column is at or above a cell, or where its level is one level. It
+    stops where its cell is missing. Nodes are numbered as in a heap: 1 is the root, and 2k and 2k + 1 are below k.
+    (With such trees, Özuysal, Calonder, Lepetit and Fua (2010) recognize pieces of images; they call them random
+    ferns, and multiply what they say.)
+
+    Parameters
+    ----------
+    columns, cells : int array (partition, step)
+        The column of each question, and the cell.
+    """
+
+    columns: Array
+    cells: Array
+
+    @classmethod
+    def drawn(cls, real: Array, codes: Array, n: int, seed: int) -> Partitions:
+        """So many partitions for rows with these cells.
+
+        Each column has a generator of random numbers of its own, whose seed is what the rows say in it: levels are
+        numbered as they come. A question goes to the column with the largest number. So partitions depend neither on
+        the order of columns nor on the names of levels.
+
+        Parameters
+        ----------
+        real : bool array (column,)
+        codes : int array (column, row)
+        n, seed : int
+        """
+        steps = int(np.clip(np.ceil(np.log2(max(2, codes.shape[1]))), 1, MOST_STEPS))
+        best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
+        for k, (is_real, own) in enumerate(zip(real, codes, strict=True)):
+            # A real column is not split at its lowest cell: all rows would go to the right.
+            some = own[own > (own[own >= 0].min(initial=0) if is_real else -1)]
+            if not len(some):
+                continue
+            told = own if is_real else pd.factorize(own)[0]
+            key = int.from_bytes(sha256(np.ascontiguousarray(told, np.int32).tobytes()).digest()[:16])
+            rng = np.random.default_rng([seed, key])
+            number, cell = rng.random((n, steps)), some[rng.integers(len(some), size=(n, steps))]
+            better = number > best
+            best, columns, cells = (
+                np.where(better, number, best),
+                np.where(better, k, columns),
+                np.where(better, cell, cells),
+            )
+        return cls(columns, cells)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def steps(self) -> int:
+        """How many questions each partition asks."""
+        return self.columns.shape[1]
+
+    @property
+    def nodes(self) -> int:
+        """How many numbers of nodes there are."""
+        return 2 ** (self.steps + 1)
+
+    def same(self, other: Partitions) -> bool:
+        """Whether both ask the same questions."""
+        return np.array_equal(self.columns, other.columns) and np.array_equal(self.cells, other.cells)
+
+    def places(self, real: Array, codes: Array) -> Array:
+        """The node in which each row stops, (partition, row)."""
+        node = np.ones((len(self), codes.shape[1]), np.int32)
+        going = np.ones(node.shape, bool)
+        for step in range(self.steps):
+            column, cell = self.columns[:, step], self.cells[:, step, None]
+            own = codes[column]
+            right = np.where(real[column, None], own >= cell, own == cell)
+            going &= own >= 0
+            node = np.where(going, 2 * node + right, node)
+        return node
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionTerm:
+    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more often a class is in the row's leaves.
+
+    At each node, the share of a class that goes right has a Beta prior around the share of all classes together, which
+    counts for ``STRENGTH`` rows and is held when a row is left out, as the scale of a prior is. So the term of a leaf
+    is a sum over the steps of its path, and a learned row is left out exactly, by taking its weight off the counts of
+    its class on the path. Each step belongs to a column.
+
+    Parameters
+    ----------
+    partitions : Partitions
+    counts : array (class, partition, node)
+        Weight of the rows that stop in each node.
+    base : array (partition, node)
+        The same of all classes together, from which shares are taken.
+    """
+
+    partitions: Partitions
+    counts: Array
+    base: Array
+
+    @cached_property
+    def _table(self) -> Array:
+        """The term of each node, (class, partition, node)."""
+        found = np.zeros_like(self.counts)
+        for first in self._depths():
+            below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
+            found[..., below] = np.repeat(found[..., above], 2, -1) + self._steps[..., below]
+        return found
+
+    @cached_property
+    def _steps(self) -> Array:
+        """What each node adds to the one above it, (class, partition, node)."""
+        return self._step(*self._counted, 0.0)
+
+    def _depths(self) -> list[int]:
+        return [2**k for k in range(self.partitions.steps)]
+
+    @cached_property
+    def _counted(self) -> tuple[Array, Array, Array]:
+        """Of each node: the rows in it or below, those of it and its neighbour, and the share among all classes'."""
+        mine, whole = self._inside(self.base)
+        share = np.where(mine > 0, mine / np.where(whole > 0, whole, 1.0), 1.0)
+        return *self._inside(self.counts), share
+
+    def _inside(self, counts: Array) -> tuple[Array, Array]:
+        """The weight in each node or below, and the same of it and its neighbour, (..., node)."""
+        inside = counts.copy()
+        for first in reversed(self._depths()):
+            both = inside[..., 2 * first : 4 * first]
+            inside[..., first : 2 * first] += both[..., ::2] + both[..., 1::2]
+        return inside, np.repeat(inside[..., ::2] + inside[..., 1::2], 2, -1)
+
+    @staticmethod
+    def _step(inside: Array, pairs: Array, share: Array, less: Array | float) -> Array:
+        """ln p(node | node above, c) - ln p(node | node above), where this weight is left out of class c."""
+        return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
+
+    def term(self, places: Array, left: Labels | None = None) -> Array:
+        """The term of rows, (row, class).
+
+        Parameters
+        ----------
+        places : int array (partition, row)
+            The nodes in which they stop.
+        left : Labels, optional
+            Of rows that were learned: each is left out of its own class with the weight that it has here.
+        """
+        found = np.zeros((places.shape[1], len(self.counts)))
+        for k, place in enumerate(places):
+            found += self._table[:, k, place].T
+        if left is not None:
+            found[np.arange(len(found)), left.codes] = self._left_out(places, left)
+        return found / len(self.partitions)
+
+    def _left_out(self, places: Array, left: Labels) -> Array:
+        """The sum over partitions of the term in the own class without the row, (row,)."""
+        inside, pairs, share = self._counted
+        found = np.zeros(len(left))
+        for k, place in enumerate(places):
+            node = place
+            while (node > 1).any():
+                some = np.flatnonzero(node > 1)
+                at = left.codes[some], k, node[some]
+                found[some] += self._step(inside[at], pairs[at], share[k, node[some]], left.weight[some])
+                node = np.maximum(node >> 1, 1)
+        return found
+
+    def shares(self, places: Array, columns: int) -> Array:
+        """What each column adds to the term of new rows, (row, class, column); their sum is the term."""
+        found, rows = np.zeros((places.shape[1], len(self.counts), columns)), np.arange(places.shape[1])
+        for k, node in enumerate(places):
+            while (node > 1).any():
+                some = rows[node > 1]
+                depth = np.frexp(node[some])[1] - 2
+                at = self.partitions.columns[k, depth]
+                found[some, :, at] += self._steps[:, k, node[some]].T
+                node = np.maximum(node >> 1, 1)
+        return found / len(self.partitions)

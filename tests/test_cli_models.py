@@ -395,7 +395,9 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
 )
 def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature(done, tennis, asked, ask):
     X, y = datasets.play_tennis()
-    found = pd.read_csv(io.StringIO(done("ask", asked[0], tennis, "play-tennis", *asked[1:])), index_col=0)
+    found = pd.read_csv(
+        io.StringIO(done("ask", asked[0], tennis, "play-tennis", *asked[1:], "--format", "csv")), index_col=0
+    )
     expected = pd.DataFrame(ask(load(tennis), X, y))
     assert found.shape == expected.shape
     numbers = [k for k in range(expected.shape[1]) if expected.dtypes.iloc[k] in (bool, float)]

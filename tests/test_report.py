@@ -20,10 +20,10 @@ from matplotlib import image
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, cli, datasets
+from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, checks, cli, datasets
 from bayesnb.cli import printing
-from bayesnb.data.tables import Table
-from bayesnb.report import columns, report, rows, write, writer
+from bayesnb.inference import questions
+from bayesnb.report import report, rows, write, writer
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -141,6 +141,7 @@ def test_the_page_has_every_section_and_links_only_to_them(tennis_page):
         "Dependence between columns",
         "Does the model fit",
         "How much the priors matter",
+        "Rows that a prior decides",
         "What each column was taken for",
         "Parameters",
         "Evidence",
@@ -156,7 +157,7 @@ def test_what_a_column_tells_is_the_gain_in_exact_leave_one_out_log_loss():
     y = np.arange(60) % 2
     X = pd.DataFrame({"noise": rng.normal(size=60), "signal": rng.normal(size=60) + 2 * y})
     clf = BayesianNB().fit(X, y)
-    frame = columns.matter(clf, Table.of(X), y).parts[0].frame
+    frame = checks.column_gains(clf, X, y)
 
     def loss(names):
         proba = BayesianNB().fit(X[names], y).loo(X[names], y)["probability"].to_numpy()
@@ -166,8 +167,8 @@ def test_what_a_column_tells_is_the_gain_in_exact_leave_one_out_log_loss():
     both, shares = loss(["noise", "signal"]), -np.log((29 + 1) / (59 + 2))
     assert frame.index.tolist() == ["signal", "noise"]
     for name, other in (("signal", "noise"), ("noise", "signal")):
-        assert frame.loc[name, "alone"].startswith(f"{shares - loss([name]):.3f} ±")
-        assert frame.loc[name, "without"].startswith(f"{loss([other]) - both:.3f} ±")
+        assert frame.loc[name, "alone"] == pytest.approx(shares - loss([name]))
+        assert frame.loc[name, "without"] == pytest.approx(loss([other]) - both)
 
 
 def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
@@ -271,7 +272,7 @@ def test_long_tables_are_shortened_with_a_note():
     y = np.arange(100) % 2
     clf = BayesianNB({"id": Categorical()}, random_state=0).fit(X, y)
     page = report(clf, X, y, format="md", explain=0, draws=20)
-    assert "id: the first 40 of 100 rows." in page
+    assert "id: the first 40 of 100 rows" in page
     assert "level 38" in page
     assert "| level 99 |" not in page
 
@@ -285,6 +286,37 @@ def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
     assert page.count("log-odds +") + page.count("log-odds -") == 3
 
 
+def test_a_further_question_is_one_function_and_can_stand_in_the_report(tennis):
+    @questions.question(
+        "the rows of rare classes", "why", "checks", questions.Shown("Rare rows", says=lambda _: "Some.")
+    )
+    def rare_rows(classifier, X, y):
+        """The rows of rare classes.
+
+        Parameters
+        ----------
+        X, y
+            The rows.
+
+        Returns
+        -------
+        DataFrame (row, ...)
+            ``how_rare``, the share of other classes.
+        """
+        shares = pd.Series(y).value_counts(normalize=True)
+        return pd.DataFrame({"how_rare": 1 - np.array([shares[label] for label in y])})
+
+    try:
+        page = report(*tennis, format="md", draws=20, explain=0)
+    finally:
+        questions._TABLE.pop("rare_rows")
+    section = page.partition("\n## Rare rows\n")[2].partition("\n## ")[0]
+    assert "**Some.**" in section
+    assert "| row | how rare |" in section
+    assert "how rare: the share of other classes." in section
+    assert "\n- Some.\n" in page
+
+
 # What a model does not have
 
 
@@ -292,7 +324,8 @@ def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
     ("clf", "words"),
     [
         (BayesianNB(Gaussian(NormalGamma.reference())), "an improper prior has no evidence"),
-        (BayesianNB(class_prior="frequencies", estimate="map"), None),
+        (BayesianNB(class_prior="frequencies", estimate="map"), "Not shown: Rows that a prior decides, because"),
+        (BayesianNB(class_prior="frequencies"), None),
     ],
 )
 def test_what_cannot_be_computed_is_replaced_by_the_reason(clf, words):
@@ -306,7 +339,7 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
     X = pd.DataFrame({"a": list("uuvvww"), "b": list("xyxyxy")})
     y = list("ppqqrr")
     page = report(BayesianNB(estimate="mle").fit(X, y), X, y, format="md", explain=0, draws=50)
-    assert page.count("Not shown") == 3
+    assert page.count("Not shown") == 4
     assert 'because estimate="mle" has no prior' in page
     assert "Not shown: Labels to doubt, because row" in page
     assert "has probability 0 under every class" in page
@@ -529,7 +562,7 @@ def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, 
     code, out, err = run(capsys, "report", "play-tennis", "-o", str(path), *QUICK)
     assert (code, out) == (0, "")
     assert path.read_text(encoding="utf-8").startswith(start)
-    assert "scoring" in err
+    assert "What the model is worth (0 s so far)" in err
     assert err.replace("\n", "").endswith(f"wrote {path}")
     assert list(tmp_path.iterdir()) == [path]
 

@@ -58,8 +58,10 @@ def compare(
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison
-    from bayesnb.report import columns, scores
+    from bayesnb.inference.questions import QUESTIONS
+    from bayesnb.report import scores
     from bayesnb.report.parts import Section
+    from bayesnb.report.questions import section_of
 
     learned = fitted(data, target, format, replace(settings, dependence="none"), seed)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
@@ -91,7 +93,7 @@ def compare(
     else:
         worth = [scores.worth(compared.card())] if "predictive" in compared.answers else []
         sections = [replace(section, parts=section.parts[:2]) for section in worth]
-        sections += [columns.taken_for(clf), scores.estimates(compared)]
+        sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared)]
         sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         sections += [_row_section(*both, prob, how) for both in zip(asked, answers, strict=True)]
@@ -266,36 +268,36 @@ def audit(
     There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
     `compare` and `report` show what it gains.
     """
-    from bayesnb import checks
-    from bayesnb.report import audit as sections
+    from bayesnb.data.tables import Table
+    from bayesnb.report.questions import Asking
 
     require_output(output, "picture", [data], is_picture, force)
     learned = fitted(data, target, format, replace(settings, dependence="none"))
-    X, y, clf = learned.X, learned.y, learned.clf
+    asking = Asking(learned.clf, Table.of(learned.X), learned.y, prob)
     say("weighing each pair of columns against independence")
-    found = checks.independence(clf, X, y, prob=prob)
+    found = asking.answer("independence")
     say("comparing the rows with tables that the model makes")
-    fit = checks.predictive_checks(clf, X, y, prob=prob)
-    if left := [name for name in clf.schema.names if name not in found.columns]:
+    fit = asking.answer("predictive_checks")
+    if left := [name for name in learned.clf.schema.names if name not in found.columns]:
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
-    doubts, judged_with = sections.doubts(clf, X, y, found.advice) if len(clf.classes_) > 1 else (None, None)
+    doubts = asking.answer("suspicious_labels") if len(learned.clf.classes_) > 1 else None
     if layout == "json":
         document = {
-            "data": learned.name, "target": str(y.name), "says": in_options(str(found)), "advice": found.advice,
+            "data": learned.name, "target": str(learned.y.name), "says": in_options(str(found)), "advice": found.advice,
             "prob": prob, "exponent": plain(found.exponent), "pairs": records_of(found.pairs, index=False),
             "fits": fit.fits, "fit": str(fit), "checks": records_of(fit.table, index=False),
         }  # fmt: skip
         if doubts is not None:
             number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
             rows = records_of(doubts.head(top).rename_axis("row"))
-            document["labels"] = plain(number) | {"dependence": judged_with, "rows": rows}
+            document["labels"] = plain(number) | {"dependence": asking.advice, "rows": rows}
         print_document(document)
     elif layout == "csv":
         print_csv(found.pairs, index=False)
     else:
-        shown = [sections.dependence(found, prob, top), sections.fit(fit, prob, top)]
-        print_sections(shown if doubts is None else [*shown, sections.labels(doubts, top, judged_with)])
+        names = ["independence", "predictive_checks", *([] if doubts is None else ["suspicious_labels"])]
+        print_sections(asking.section(name, top) for name in names)
     if output is not None:
         _draw(found, output)
     return 0

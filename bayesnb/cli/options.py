@@ -195,7 +195,6 @@ OPTIONS = {
     "format": option(
         OUTPUT, "--format", "layout", **_one_of("table", "json", "csv"), help="json holds everything, csv one table."
     ),
-    "answer": option(OUTPUT, "--format", "layout", **_one_of("csv", "json"), help="How to answer."),
     "page": option(
         OUTPUT, "--format", "layout", type=click.Choice(["html", "md"]),
         help="[default: md for a FILE that ends in .md or .markdown, else html]",

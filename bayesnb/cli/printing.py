@@ -45,6 +45,13 @@ def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:
     return [plain(record) for record in (frame.reset_index() if index else frame).to_dict("records")]
 
 
+def flat(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table whose columns have one name each: "no: lower" for ("no", "lower")."""
+    if frame.columns.nlevels == 1:
+        return frame
+    return frame.set_axis([": ".join(map(str, name)) for name in frame.columns], axis=1)
+
+
 def print_sections(sections: Iterable[Section]) -> None:
     """Sections for people: the answer or the title of each in bold, its tables, and what their words mean."""
     from bayesnb.report.parts import Grid, Ledger, cells_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import print_csv, print_document, records_of
+from bayesnb.cli.printing import flat, print_csv, print_document, print_sections, records_of
 from bayesnb.cli.rows import load_model
 from bayesnb.cli.sources import load, opened_for
 
@@ -54,10 +54,10 @@ def _questions() -> Mapping[str, Question]:
 
 
 def _command(question: Question) -> click.Command:
-    """A question as a command, which answers as CSV or JSON."""
+    """A question as a command, which answers as a section of the report, as CSV or as JSON."""
 
     def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
-        import pandas as pd
+        from bayesnb.report.questions import section_of, table_of
 
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
@@ -65,20 +65,19 @@ def _command(question: Question) -> click.Command:
         X = X[[name for name in X.columns if name in clf.schema.names]]
         given |= {} if y is None else {"y": y}
         found = question.function(clf, X, **given)
-        if not isinstance(found, pd.DataFrame | pd.Series):
-            found = pd.DataFrame(found, columns=[question.name])
-        frame = pd.DataFrame(found)
-        if frame.columns.nlevels > 1:
-            frame.columns = [": ".join(map(str, name)) for name in frame.columns]
-        if layout == "csv":
-            print_csv(frame)
+        frame = table_of(question, found)
+        if layout == "table":
+            print_sections([section_of(question, found)])
+        elif layout == "csv":
+            print_csv(flat(frame))
         else:
-            print_document({"question": question.name, "model": model, "data": new, "answer": records_of(frame)})
+            records = records_of(flat(frame))
+            print_document({"question": question.name, "model": model, "data": new, "answer": records})
         return 0
 
     ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
     made = options.command(
-        "target", "answer", "file format", arguments="MODEL NEW", epilog=options.SOURCES.replace("DATA", "NEW")
+        "target", "format", "file format", arguments="MODEL NEW", epilog=options.SOURCES.replace("DATA", "NEW")
     )(ask)
     for name, option in question.options.items():
         if name == "prob":

@@ -19,7 +19,7 @@ from bayesnb.families.columns import dense_cells
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.discrepancies import Check, Checked, checked, statistics
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -252,11 +252,18 @@ def _table(
     return table.iloc[order].reset_index(drop=True), threshold
 
 
-@question("to know whether the model makes tables like yours", "is the model right", "checks")
+@question(
+    "to know whether the model makes tables like yours", "is the model right", "checks",
+    Shown(
+        "Does the model fit",
+        lines=lambda found: found.table.set_index(["statistic", "first", "second"]).drop(columns=["distance", "p"]),
+        plot="predictive_checks",
+    ),
+)  # fmt: skip
 def predictive_checks(
     classifier: Classifier, X: Any, y: Any, draws: int = 200, prob: float | None = None
 ) -> PredictiveChecks:
-    """Check whether tables that the model makes look like this one: each column, and each pair of columns.
+    """Whether tables that the model makes look like this one: each column, and each pair of columns.
 
     Parameters
     ----------

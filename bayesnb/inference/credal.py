@@ -37,7 +37,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.prior_intervals import best_share
 from bayesnb.inference.prior_intervals import bounds as interval_bounds
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array, log
@@ -275,7 +275,25 @@ MOST_COMPLETIONS = 1024
 """Ways to complete a row whose missing cells may be anything."""
 
 
-@question("bounds of class probabilities under a set of priors", "how sure", "sets")
+def _one_class(found: pd.DataFrame) -> pd.Series:
+    """Which rows have one class that is more probable than any other under all priors."""
+    return found.xs("undominated", axis=1, level=1).sum(axis=1) == 1
+
+
+def _undecided(found: pd.DataFrame) -> str:
+    """How many rows have an answer that no prior of the set would change, as a sentence."""
+    sure = _one_class(found)
+    return (
+        "Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
+        f"{int(sure.sum())} of {len(sure)} rows have one class that is more probable than any other."
+        + ("" if sure.all() else " The choice of the prior can decide the others.")
+    )
+
+
+@question(
+    "bounds of class probabilities under a set of priors", "how sure", "sets",
+    Shown("Rows that a prior decides", lines=lambda found: found[~_one_class(found)], says=_undecided),
+)  # fmt: skip
 def predict_credal(
     classifier: Classifier,
     X: Any,

@@ -7,10 +7,25 @@ from typing import Any
 from bayesnb.dependence import audit
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 
 
-@question("to know which columns depend on each other", "is the model right", "checks")
+def _notes(found: audit.Independence) -> str:
+    """The exponent of all columns together, and what chance gives, for those who read the table of pairs."""
+    one = found.exponent
+    return (
+        f"One exponent for all columns: {one['mean']:.2f} ({one['lower']:.2f} to {one['upper']:.2f}), where 1 is naive "
+        f"Bayes. Chance hardly gives a log Bayes factor above {found.threshold:.1f}."
+    )
+
+
+@question(
+    "to know which columns depend on each other", "is the model right", "checks",
+    Shown(
+        "Dependence between columns", lines=lambda found: found.pairs.set_index(["first", "second"]),
+        notes=_notes, plot="independence",
+    ),
+)  # fmt: skip
 def independence(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, prob: float | None = None
 ) -> audit.Independence:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, normalize, part_of
 from bayesnb.priors import Array, ImproperError
 from bayesnb.sampling import gibbs
@@ -234,7 +234,7 @@ HELD = (
 """What is to be said where the model cannot be drawn."""
 
 
-@question("the labels that are doubtful", "is the model right", "checks")
+@question("the labels that are doubtful", "is the model right", "checks", Shown("Labels to doubt", advised=True))
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).
 
@@ -246,11 +246,14 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        With the index of ``X``, the smallest probability first: ``label``; ``probability``, p(y_i | x_i, D without row
-        i), by the chosen estimate; ``suggested``, the most probable class of the row, and ``suggested_probability``;
-        ``wrong``, the probability that the label is wrong. ``attrs["expected"]`` is the expected number of wrong labels
-        and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two. Where there is ``attrs["note"]``,
-        the number is a rough lower bound, ``sd`` is NaN, and the note says why.
+        With the index of ``X``, the smallest probability first. ``label`` is that of the row; ``probability`` is that
+        of the label by the model of all other rows, p(y_i | x_i, D without row i), by the chosen estimate;
+        ``suggested`` is the most probable class of the row; ``suggested_probability`` is that of the suggested class;
+        ``wrong`` is the probability that the label is wrong, if a share of all labels was replaced by another class:
+        where classes overlap, right labels are improbable at times. The number of wrong labels is expected to be
+        ``attrs["expected"]``, with the standard deviation ``attrs["sd"]``; a row of weight 2 counts as two. Where there
+        is ``attrs["note"]``, the number is a rough lower bound, ``sd`` is NaN, and the note says why.
+        ``attrs["says"]`` is all that as a sentence.
 
     Raises
     ------
@@ -303,6 +306,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     }
     frame = pd.DataFrame(columns, index=index_of(X)).iloc[np.argsort(log_own, kind="stable")]
     frame.attrs |= {"expected": found.expected, "sd": np.nan if note else found.sd} | ({"note": note} if note else {})
+    frame.attrs["says"] = sentence(found.expected, found.sd, len(frame), note)
     return frame
 
 

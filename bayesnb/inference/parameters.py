@@ -13,7 +13,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.dependence.learned import weighed
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Estimate, Parameters, about, estimate_rule
 from bayesnb.priors import Array, Theta
 
@@ -162,7 +162,15 @@ def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
     }
 
 
-@question("the parameters as tables", "why")
+def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
+    """The tables of parameters; those of many levels have a row for each level."""
+    return {
+        name: frame.T.rename_axis("level") if frame.shape[1] > 8 and frame.index.nlevels == 1 else frame
+        for name, frame in found.items()
+    }
+
+
+@question("the parameters as tables", "why", shown=Shown("Parameters", lines=_upright, top=40, finding=False))
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
@@ -247,7 +255,16 @@ def _point(classifier: Classifier) -> Parameters:
     return classifier.posterior.mean() if classifier.plug_in is None else classifier.plug_in
 
 
-@question("to know which family reads which column", "why")
+def _telling(found: pd.DataFrame) -> pd.DataFrame:
+    """The description of features, without what is plain: one column each, and a family by type."""
+    telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
+    return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
+
+
+@question(
+    "to know which family reads which column", "why",
+    shown=Shown("What each column was taken for", lines=_telling, top=40, finding=False),
+)  # fmt: skip
 def describe(classifier: Classifier) -> pd.DataFrame:
     """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 

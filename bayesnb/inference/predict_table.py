@@ -128,4 +128,5 @@ def write_predictions(
 
 def index_of(X: Any) -> pd.Index | None:
     """The index of a pandas table."""
-    return X.index if isinstance(X, pd.DataFrame) else None
+    frame = X.source if isinstance(X, Table) else X
+    return frame.index if isinstance(frame, pd.DataFrame) else None

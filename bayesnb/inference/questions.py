@@ -4,14 +4,16 @@ A question is a function ``f(classifier, X, ...)`` in a file of this room, with 
 where users find it: as a method of :class:`bayesnb.BayesianNB` and of
 :class:`bayesnb.inference.classifier.Classifier`, or as a function of a public module such as :mod:`bayesnb.sets`. From
 its signature and its docstring are made its type in ``methods.pyi`` or its line in the module, its line in the
-docstring of the estimator and in the API page, and the options of a command. :data:`QUESTIONS` is the table.
+docstring of the estimator and in the API page, the options and the screen of a command, and with :class:`Shown` a
+section of the report. :data:`QUESTIONS` is the table.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast
@@ -47,6 +49,48 @@ class Asked[**P, R](Protocol):
     def __get__(self, model: Any, kind: Any = None) -> Callable[P, R]: ...
 
 
+def _sentence(found: Any) -> str:
+    """What an answer says of itself in words: its text, or the sentence of a table."""
+    return found.attrs.get("says", "") if hasattr(found, "attrs") else "" if isinstance(found, Mapping) else str(found)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How the answer of a question is shown to people: as a section of the report, and on a screen.
+
+    Parameters
+    ----------
+    title : str
+        The heading of the section.
+    lines : callable
+        The table of the answer, or several by their names; by default the answer itself.
+    says : callable
+        The answer as a sentence; by default its text, or ``attrs["says"]`` of a table.
+    notes : callable
+        A text that stands under the table; by default there is none.
+    plot : str, optional
+        The function of :mod:`bayesnb.plots` that draws the answer.
+    asks : mapping
+        The options that the report gives to the question, where they are not its defaults.
+    top : int
+        How many lines of the table are shown.
+    advised : bool
+        Whether the report asks the model with the dependence that the audit of the columns advises.
+    finding : bool
+        Whether the sentence stands among what to look at.
+    """
+
+    title: str
+    lines: Callable[[Any], Any] = lambda found: found
+    says: Callable[[Any], str] = _sentence
+    notes: Callable[[Any], str] = lambda _: ""
+    plot: str | None = None
+    asks: Mapping[str, Any] = field(default_factory=dict)
+    top: int = 10
+    advised: bool = False
+    finding: bool = True
+
+
 @dataclass(frozen=True)
 class Question:
     """One line of the table.
@@ -63,6 +107,8 @@ class Question:
         The public module that holds it; ``None`` for a method of fitted models.
     function : callable
         Its first argument is a fitted model.
+    shown : Shown, optional
+        How the report shows its answer; ``None`` if it does not.
     """
 
     name: str
@@ -70,6 +116,7 @@ class Question:
     group: Group
     module: Module | None
     function: Callable[..., Any]
+    shown: Shown | None = None
 
     @property
     def file(self) -> str:
@@ -98,6 +145,24 @@ class Question:
         said = described(self.function.__doc__ or "")
         return {name: text for name, text in said.items() if name != "model"}
 
+    def legend(self, found: Any) -> Mapping[str, str]:
+        """What the docstrings of the question and of the class of its answer say of each column of the answer.
+
+        They name columns as numpydoc does, "``top``, the share of ...; ``total`` is ...": the words of a clause are
+        those of the columns that it begins with.
+        """
+        returns = inspect.cleandoc(self.function.__doc__ or "").partition("Returns\n-------\n")[2].partition("\n")[2]
+        docs = [re.split(r"\n.*\n---", returns)[0]]
+        docs += [] if type(found).__module__.startswith("pandas") else described(type(found).__doc__ or "").values()
+        legend: dict[str, str] = {}
+        for clause in (clause for text in docs for clause in re.split(r"[;.:]\s+(?:and )?(?=``)", text)):
+            clause = " ".join(clause.split())
+            named = re.match(r"((?:``\w+``(?:,| and|) ?)+)(?:is |are )?(.*?)(?:[;.] [A-Z].*|[;.])?$", clause)
+            words = re.sub(r":\w+:`[~.\w]*?(\w+)`|``(.*?)``", r"\1\2", named[2]) if named else ""
+            if named and words:
+                legend |= dict.fromkeys(re.findall(r"``(\w+)``", named[1]), words)
+        return legend
+
 
 _TABLE: dict[str, Question] = {}
 
@@ -106,7 +171,7 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
 
 
 def question[**P, R](
-    want: str, group: Group, module: Module | None = None
+    want: str, group: Group, module: Module | None = None, shown: Shown | None = None
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
     """Register a function ``f(classifier, ...)`` as a question, which may be asked of every fitted model.
 
@@ -118,6 +183,8 @@ def question[**P, R](
         The heading it stands under.
     module : str, optional
         The public module that holds it. By default it is a method of fitted models.
+    shown : Shown, optional
+        How the report shows its answer. By default it does not.
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
@@ -129,7 +196,7 @@ def question[**P, R](
         first, *others = inspect.signature(function).parameters.values()
         told = first.replace(name="self" if module is None else "model")
         ask.__signature__ = inspect.signature(function).replace(parameters=[told, *others])
-        _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask)
+        _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask, shown)
         if module is None:
             setattr(FittedModel, function.__name__, ask)
         elif ask.__doc__:

@@ -18,7 +18,7 @@ import pandas as pd
 from bayesnb.estimates import EstimateRule, estimate_rule
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.inference.sampling import rows_to_ask
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log
@@ -282,7 +282,22 @@ ROWS = 200
 """Rows that are drawn from the model where none are given."""
 
 
-@question("to know how much the priors matter", "is the model right", "checks")
+def _largest(found: pd.DataFrame) -> str:
+    """Which prior matters most, as a sentence."""
+    worst = found["prior", "largest"].iloc[:-1]
+    return (
+        "To count the imaginary rows of a prior twice changes a class probability by at most about "
+        f"{worst.max():.3g}: most by the prior of {worst.idxmax()!r}."
+    )
+
+
+@question(
+    "to know how much the priors matter", "is the model right", "checks",
+    Shown(
+        "How much the priors matter", lines=lambda found: found["prior"].drop(columns="flat"), says=_largest,
+        plot="sensitivity", asks={"scaling": "rows"}, finding=False,
+    ),
+)  # fmt: skip
 def sensitivity(
     classifier: Classifier, X: Any = None, scaling: Scaling = "density", by: str = "factor"
 ) -> pd.DataFrame:

@@ -14,12 +14,16 @@ from bayesnb.inference.draws import probability_of_interval, quantile_errors, qu
 from bayesnb.inference.far_rows import of_near_rows
 from bayesnb.inference.intervals import Saddlepoint, _noted, answering
 from bayesnb.inference.predict_table import index_of
-from bayesnb.inference.questions import question
+from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 
 
-@question("to know what is uncertain about a row, and why", "how sure")
+@question(
+    "to know what is uncertain about a row, and why",
+    "how sure",
+    shown=Shown("Uncertain rows", plot="uncertainty_scatter"),
+)
 @of_near_rows
 def uncertainty(
     classifier: Classifier,
@@ -47,8 +51,8 @@ def uncertainty(
     Returns
     -------
     DataFrame (row, ...)
-        ``prediction``; ``probability``, its probability by the chosen estimate; ``lower`` and ``upper``, the
-        interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
+        ``prediction``; ``probability``, that of the predicted class by the chosen estimate; ``lower`` and ``upper``,
+        the interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
         ``total``, the entropy of the mean of p(c | x, θ), in nats, which given the row is the predictive probability,
         so that the total is exact; ``aleatoric``, the expected entropy of p(c | x, θ), which may rise or fall as rows
         are learned (Wimmer et al. 2023); ``epistemic``, their difference, the mutual information of the row's class

@@ -1,20 +1,19 @@
-"""The content of the page of a fitted model: one section for each question, the same in every format."""
+"""The content of the page of a fitted model, the same in every format: scores, rows, and questions of the table."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
-from bayesnb import checks
 from bayesnb.__about__ import __version__
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -24,10 +23,13 @@ from bayesnb.evaluation import comparison
 from bayesnb.evaluation.estimates import MOST_SCORED
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.explain import UNITS
+from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
-from bayesnb.report import audit, columns, scores
 from bayesnb.report import rows as of_rows
+from bayesnb.report import scores
+from bayesnb.report.evidence import EVIDENCE, evidence
 from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
+from bayesnb.report.questions import Asking
 from bayesnb.report.writer import MARK, page_as
 
 if TYPE_CHECKING:
@@ -35,6 +37,17 @@ if TYPE_CHECKING:
 
 LOOK = "What to look at"
 MADE = "How this page was made"
+TELLS, READ = "What each column tells", "What each column was taken for"
+
+OPEN = {scores.WORTH, TELLS, of_rows.UNCERTAIN}
+"""The sections that are not folded."""
+
+ORDER = (
+    scores.WORTH, TELLS, of_rows.UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
+    "Dependence between columns", "Does the model fit", "How much the priors matter", "Rows that a prior decides",
+    READ, "Parameters", EVIDENCE,
+)  # fmt: skip
+"""The sections from the most to the least important; those of further questions come after them."""
 
 MOST_REMARKS = 4
 """Remarks about the table that stand first; the others stand beside the families of the columns."""
@@ -109,7 +122,6 @@ def report(
 
     check_is_fitted(clf)
     table = Table.of(X)
-    index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(table.n_rows)
     codes = _learned_codes(clf, table, y)
     share = probability_of_interval(prob)
     remarks = [
@@ -125,58 +137,33 @@ def report(
             raise ValueError(found.table.loc[key, "note"])
         return found
 
-    @cache
-    def audited() -> Any:
-        return checks.independence(clf, table, y, prob=share)
-
-    def labels() -> Section:
-        try:
-            advice = audited().advice
-        except ValueError:
-            # The last section says why there is no audit.
-            advice = None
-        found, judged_with = audit.doubts(clf, table, y, advice)
-        named = found.set_axis(index[found.index])
-        named.attrs = found.attrs
-        return audit.labels(named, judged_with=judged_with)
-
-    steps: dict[str, tuple[str, Callable[[], Section]]] = {
-        scores.WORTH: (
-            "scoring each estimate on rows that it has not learned",
-            lambda: scores.worth(compared().card(key), compared().sentence_of(key)),
-        ),
-        columns.MATTER: ("asking what each column tells", lambda: columns.matter(clf, table, codes)),
-        of_rows.UNCERTAIN: (
-            f"splitting the uncertainty of the rows over {draws} posterior draws",
-            lambda: of_rows.uncertain(clf, table, index, codes, explain, by, unit, share, draws),
-        ),
-        audit.LABELS: ("doubting each label by the model of all the other rows", labels),
-        scores.CALIBRATION: ("", lambda: scores.calibration(compared(), key)),
-        scores.ESTIMATES: ("", lambda: scores.estimates(compared(), key)),
-        audit.DEPENDENCE: (
-            "weighing each pair of columns against independence",
-            lambda: audit.dependence(audited(), share, of=clf.dependence),
-        ),
-        audit.FIT: (
-            "comparing the rows with tables that the model makes",
-            lambda: audit.fit(checks.predictive_checks(clf, table, y, prob=share), share),
-        ),
-        audit.PRIORS: ("raising each prior to a power", lambda: audit.priors(clf, table)),
-        columns.READ: ("", lambda: columns.taken_for(clf, remarks)),
-        columns.PARAMETERS: ("", lambda: columns.parameters(clf)),
-        columns.EVIDENCE: ("evidence by column", lambda: columns.evidence(clf, table)),
+    asking = Asking(clf.classifier_, table, y, share)
+    steps: dict[str, Callable[[], Section]] = {
+        scores.WORTH: lambda: scores.worth(compared().card(key), compared().sentence_of(key)),
+        of_rows.UNCERTAIN: lambda: of_rows.uncertain(clf, table, codes, explain, by, unit, share, draws),
+        scores.CALIBRATION: lambda: scores.calibration(compared(), key),
+        scores.ESTIMATES: lambda: scores.estimates(compared(), key),
+        EVIDENCE: lambda: evidence(clf, table),
     }
+    named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown}
+    steps = {title: partial(asking.section, name) for title, name in named.items()} | steps
     sections, missing, begin = [], [], perf_counter()
-    for heading, (doing, build) in steps.items():
-        if doing and progress is not None:
-            progress(f"{doing} ({perf_counter() - begin:.0f} s so far)")
+    for title_of in sorted(steps, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
+        if progress is not None:
+            progress(f"{title_of} ({perf_counter() - begin:.0f} s so far)")
         try:
-            sections.append(build())
+            sections.append(steps[title_of]())
         except ValueError as error:
-            missing.append(f"Not shown: {heading}, because {error}.")
+            missing.append(f"Not shown: {title_of}, because {error}.")
+    places = {section.title: k for k, section in enumerate(sections)}
+    for name in OPEN & places.keys():
+        sections[places[name]] = replace(sections[places[name]], folded=False)
+    if remarks and (k := places.get(READ)) is not None:
+        said = Findings([(remark, None) for remark in remarks])
+        sections[k] = replace(sections[k], parts=[*sections[k].parts, said])
     items: list[tuple[str, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
     if (more := len(remarks) - MOST_REMARKS) > 0:
-        items.append((f"{more} more remark{'s' * (more > 1)} about columns.", columns.READ))
+        items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
     sections.insert(1, Section(LOOK, [Findings(items)]))
     return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format)

@@ -136,9 +136,14 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
     return f"{value:.1g}" if 1e-9 < abs(value) < 0.5 * 10.0**-digits else f"{value:.{digits}f}"
 
 
-def with_interval(value: float, lower: float, upper: float, digits: int = 2) -> str:
-    """A number with its interval, as text."""
-    return "—" if np.isnan(value) else f"{value:.{digits}f} ({lower:.{digits}f}–{upper:.{digits}f})"
+def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
+    """A number with its interval, as text; by default with the digits that the largest of them needs."""
+    numbers = [number for number in (value, lower, upper) if number is not None]
+    if any(np.isnan(numbers)):
+        return "—" if value is None or np.isnan(value) else str(written(value))
+    digits = _digits(pd.Series(numbers)) if digits is None else digits
+    *first, low, high = (written(float(number), digits) for number in numbers)
+    return f"{first[0]} ({low}–{high})" if first else f"{low}–{high}"
 
 
 def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "") -> str:
@@ -152,6 +157,8 @@ def _digits(column: pd.Series) -> int | None:
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
     values = values[np.isfinite(values)]
+    if not len(values):
+        return DIGITS
     if (values == np.rint(values)).all():
         return 0
     return int(np.clip(4 - np.floor(np.log10(np.abs(values).max())), 1, DIGITS))
@@ -191,6 +198,41 @@ def cells_of(frame: pd.DataFrame) -> Cells:
     numbers = [all(map(NUMBER.fullmatch, filter(None, columns[k]))) for k in kept]
     rows = [list(texts) for texts in zip(*(columns[k] for k in kept), strict=True)]
     return Cells([str(names[k]) for k in kept], rows, numbers, heads)
+
+
+def spoken(name: Any) -> str:
+    """The name of a column of an answer as people write it."""
+    return str(name).replace("_", " ").replace("bayes", "Bayes")
+
+
+def readable(frame: pd.DataFrame) -> pd.DataFrame:
+    """The answer of a question as a person reads it: intervals and standard errors stand beside their numbers.
+
+    ``lower`` and ``upper`` belong to the column before them and before ``sd``, or to the ``median`` between them;
+    ``se`` and ``x_se`` belong to the column before them.
+    """
+    names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
+    cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
+    shown: dict[str, list[Any]] = {}
+    for name in names:
+        *group, what = map(str, name)
+        title = ": ".join([*group, spoken(what)])
+        ends = [cells.get((*name[:-1], end)) for end in ("lower", "upper")]
+        if what == "lower" and all(ends):
+            between = cells.get((*name[:-1], "median"))
+            earlier = [each for each in names[: names.index(name)] if each[-1] != "sd"]
+            before = earlier[-1] if earlier and between is None and not group else None
+            numbers = between or (cells[before] if before else [None] * len(frame))
+            title = spoken(before[-1]) if before else ": ".join([*group, *(["median"] if between else [])])
+            shown[title] = [with_interval(*line) for line in zip(numbers, *ends, strict=True)]
+        elif what == "se" or what.endswith("_se"):
+            before = next(reversed(shown))
+            pairs = zip(cells[names[names.index(name) - 1]], cells[name], strict=True)
+            shown[before] = [with_error(*pair, sign="+") for pair in pairs]
+        elif not (what in ("upper", "median") and all(ends)):
+            shown[title] = cells[name]
+    heads = ["row" if name is None else spoken(name) for name in frame.index.names]
+    return pd.DataFrame(shown, index=frame.index.set_names(heads))
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from scipy.special import entr
 from bayesnb import plots
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import oddities
-from bayesnb.report.parts import Grid, Ledger, Part, Picture, Section, one_line, with_interval
+from bayesnb.inference.questions import QUESTIONS
+from bayesnb.report.parts import Ledger, Part, Section, one_line, with_interval
+from bayesnb.report.questions import section_of
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -29,45 +32,41 @@ MOST_ENTRIES = 12
 
 
 def uncertain(
-    clf: BayesianNB, table: Table, labels: pd.Index, codes: Array, explain: int, by: str, unit: str, share: float,
-    draws: int,
-) -> Section:  # fmt: skip
+    clf: BayesianNB, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
+) -> Section:
     """How the uncertainty of rows splits, and where the most uncertain predictions come from."""
     log_proba = clf.predict_log_proba(table)
     order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
     chosen = np.sort(order[:CANDIDATES])
     split = clf.uncertainty(rows_at(table, chosen), prob=share, draws=draws)
     split.insert(0, "true", clf.classes_[codes[chosen]])
-    split.index = labels[chosen].rename("row")
+    top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
+    first = split.iloc[top[0]]
+    sure = with_interval(first["probability"], first["lower"], first["upper"])
+    finding = (
+        f"The most uncertain row is {one_line(split.index[top[0]], 40)}: {one_line(first['prediction'], 60)!r} with "
+        f"probability {sure}."
+    )
+    made = section_of(QUESTIONS["uncertainty"], split.iloc[top], len(split))
+    picture, grid, legend = made.parts
+    learned = "The rows were learned, so that they look a little surer than new ones."
+    if table.n_rows > len(chosen):
+        learned += f" Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
     says = (
         f"Aleatoric against epistemic entropy of {len(chosen)} rows. Largest: aleatoric {split['aleatoric'].max():.3g} "
         f"nats, epistemic {split['epistemic'].max():.3g} nats."
     )
-    top = np.argsort(-split[by].to_numpy(), kind="stable")[: max(explain, 1)]
-    first = split.iloc[top[0]]
-    finding = (
-        f"The most uncertain row is {one_line(split.index[top[0]], 40)}: {one_line(first['prediction'], 60)!r} with "
-        f"probability {first['probability']:.2f} ({share:.0%} interval: {first['lower']:.2f} to {first['upper']:.2f})."
-    )
-    some = f" Of {table.n_rows} rows, the {len(chosen)} with the highest predictive entropy are shown."
     parts: list[Part] = [
-        Picture(lambda: plots.uncertainty_scatter(split), "Uncertainty of each row", says),
-        "The entropy of a row's class (total, in nats) is the sum of what is expected to remain if the parameters were "
-        "known (aleatoric) and of what knowing them would remove (epistemic). top: the probability that the predicted "
-        f"class is the most probable one. With {share:.0%} intervals under the posterior of the parameters. The rows "
-        "were learned, so that they look a little surer than new ones."
-        + (some if table.n_rows > len(chosen) else ""),
-    ]  # fmt: skip
+        replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
+        f"{legend} {learned}",
+    ]
     if explain:
-        shown = split.iloc[top]
-        ends = zip(shown["probability"], shown["lower"], shown["upper"], strict=True)
-        shown = shown.assign(probability=[with_interval(*line) for line in ends]).drop(columns=["lower", "upper"])
-        parts.append(Grid(shown, f"The rows of the highest {by} entropy"))
+        parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
         for k in top:
             row = rows_at(table, np.array([chosen[k]]))
             contributions = clf.explain(row, unit=unit, prob=share).droplevel("row")
-            parts += ledger(by_size(contributions), unit, f"Row {one_line(labels[chosen[k]])}, ", folded=True)
-    return Section(UNCERTAIN, parts, finding=finding)
+            parts += ledger(by_size(contributions), unit, f"Row {one_line(split.index[k])}, ", folded=True)
+    return replace(made, parts=parts, finding=finding, folded=False)
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:

@@ -64,8 +64,10 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
-) -> tuple[Array, float]:
-    """p(class, value | the rest of the row) of a missing cell, (value, class), and the probability that is left out.
+) -> tuple[Array, Array, float]:
+    """The values that a missing cell may have, and p(class, value | the rest of the row), (value, class).
+
+    Last comes the probability that is left out. Levels are given by their codes.
 
     Levels, zeros and ones are enumerated. Counts are summed until at most ``TAIL`` is left. Of a real column the
     probability is a density, integrated by Gauss-Legendre quadrature in panels that follow the quantiles of each class,
@@ -95,21 +97,25 @@ def joint_of(
         return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
 
     if family.support is LEVELS:
-        joint = found(np.arange(len(x.levels[column])))
+        values = np.arange(len(x.levels[column]))
+        joint = found(values)
     elif family.support is ZEROS_AND_ONES:
-        joint = found(np.array([0.0, 1.0]))
+        values = np.array([0.0, 1.0])
+        joint = found(values)
     elif family.support is COUNTS:
         joint, size = found(np.arange(64.0)), 64
         while joint.sum() < 1 - TAIL:
             if size >= MOST_COUNTS:
                 raise ValueError(f"the counts below {size:,} hold a probability of only {joint.sum():.3g}")
             joint, size = np.concatenate([joint, found(np.arange(size, 2.0 * size))]), 2 * size
+        values = np.arange(float(size))
     else:
         nodes, log_weight = _nodes(_drawn(family, believed, x, column), family.support in (POSITIVE, NONNEGATIVE))
         atoms = np.array(family.atoms)
-        joint = found(np.append(nodes, atoms), np.append(log_weight, 0.0 * atoms))
+        values = np.append(nodes, atoms)
+        joint = found(values, np.append(log_weight, 0.0 * atoms))
     total = joint.sum()
-    return joint / total, float(abs(1 - total))
+    return values, joint / total, float(abs(1 - total))
 
 
 def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
@@ -256,7 +262,7 @@ def ask_next(
                 continue
             with classifier.statistics.about(name):
                 if flag is None:
-                    joint, rest = _joint_of(classifier, data, name, j, before)
+                    _, joint, rest = joint_of_cell(classifier, data, name, j, before)
                 else:
                     joint, rest = _joint_with_missing(classifier, data, name, j, flag, log_row)
             left_out = max(left_out, rest)
@@ -274,8 +280,10 @@ def ask_next(
     return found
 
 
-def _joint_of(classifier: Classifier, data: Data, name: Any, column: int, before: Array) -> tuple[Array, float]:
-    """p(class, value | the rest of the row) of a missing cell, (value, class), and the probability that is left out."""
+def joint_of_cell(
+    classifier: Classifier, data: Data, name: Any, column: int, before: Array
+) -> tuple[Array, Array, float]:
+    """As :func:`joint_of`, of a missing cell of one row, whose log p(class, row) is ``before``."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -284,13 +292,13 @@ def _joint_of(classifier: Classifier, data: Data, name: Any, column: int, before
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`_joint_of`, where the cell may also turn out to be missing: the last of the values.
+    """As :func:`joint_of_cell`, where the cell may also turn out to be missing: the last of the values.
 
     ``flag`` is the feature, and the column of it, that says whether the cell is missing.
     """
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
-    joint, left_out = _joint_of(classifier, there, name, column, before)
+    _, joint, left_out = joint_of_cell(classifier, there, name, column, before)
     present = np.exp(logsumexp(before) - log_row)
     return np.vstack([present * joint, np.exp(missing - log_row)]), float(present * left_out)
 

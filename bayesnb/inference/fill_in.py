@@ -1,0 +1,194 @@
+"""Any column as the question: what a missing cell may hold given the rest of its row, and how odd a known cell is.
+
+Both follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D): the class is summed out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp
+
+from bayesnb.data.rows import table_of
+from bayesnb.dependence import columns, terms
+from bayesnb.families.columns import BAG, COUNTS, LEVELS, ZEROS_AND_ONES, columns_in, dense_cells, known_cells
+from bayesnb.families.family import Family
+from bayesnb.inference.ask import joint_of_cell
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.draws import probability_of_interval
+from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.questions import question
+from bayesnb.model import part_of
+from bayesnb.numerics import Array
+
+
+@question("to fill in missing cells, with their distributions", "predict", "deploy")
+def fill_in(
+    classifier: Classifier, X: Any, prob: float = 0.89, answer: Literal["summary", "distribution"] = "summary"
+) -> pd.DataFrame:
+    """What each missing cell may hold, given the rest of its row: p(value | rest, D), the class summed out.
+
+    Parameters
+    ----------
+    X : table
+        Rows with gaps. Every fitted column that the table does not have is filled in too.
+    prob : float
+        Probability of the intervals.
+    answer : {"summary", "distribution"}
+        One line for each missing cell, or one for each value that it may have.
+
+    Returns
+    -------
+    DataFrame (row and column, ...)
+        ``value``: the most probable level, or 0 or 1; the median of counts and of real numbers. ``probability`` of that
+        value; NaN for real numbers. ``lower`` and ``upper``: the equal-tailed interval of counts and real numbers.
+        The distribution is (row, column and value, ``probability``); of a real column it has the nodes of a quadrature
+        with their masses, so that Σ value · mass is the mean. ``attrs["not_filled"]`` lists missing columns that have
+        no one value: bags of words, and counts whose exposure is missing.
+
+    Raises
+    ------
+    ValueError
+        If the table has other columns than were fitted and no names, ``prob`` is not between 0 and 1, or ``answer`` is
+        another word.
+
+    Notes
+    -----
+    Cells of one row are filled in one by one, each given the known cells and not given the others that were filled in.
+    Sums are exact for levels, and for counts up to a tail of 1e-10; a real column is integrated by quadrature, as by
+    :func:`bayesnb.design.ask_next`. With a ``dependence``, values are as naive Bayes expects them.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> clf, row = nb.BayesianNB().fit(X, y), {"outlook": ["overcast"], "wind": ["weak"]}
+    >>> nb.deploy.fill_in(clf, row)[["value", "probability"]].round(2)
+                    value  probability
+    row column
+    0   temperature    mild         0.41
+        humidity     normal         0.60
+    >>> nb.deploy.fill_in(clf, row, answer="distribution").round(2)
+                            probability
+    row column      value
+    0   temperature cool           0.32
+                    hot            0.26
+                    mild           0.41
+        humidity    high           0.40
+                    normal         0.60
+    """
+    classifier.require_one_class_prior("what a missing cell may hold")
+    if answer not in ("summary", "distribution"):
+        raise ValueError(f"Expected answer to be 'summary' or 'distribution'; got {answer!r}")
+    tail = (1 - probability_of_interval(prob)) / 2
+    table = table_of(X, classifier.schema)
+    classifier.posterior.warn_of_chains()
+    _, data = classifier.schema.read(table, absent="missing")
+    joint, index = classifier.log_joint(data, table.n_rows), index_of(X)
+    found, places, not_filled = [], [], []
+    for name, feature in classifier.schema.features.items():
+        if feature.indicates:
+            continue
+        if feature.family.support is BAG:
+            not_filled += [name] * bool(data[name].missing().any())
+            continue
+        without_exposure = np.isnan(getattr(data[name], "exposure", np.zeros(table.n_rows)))
+        for row, j in np.argwhere(np.isnan(dense_cells(data[name]))):
+            if without_exposure[row]:
+                not_filled.append(feature.columns[j])
+                continue
+            with classifier.statistics.about(name):
+                values, p, _ = joint_of_cell(classifier, part_of(data, np.array([row])), name, j, joint[row])
+            of_levels = feature.family.support is LEVELS
+            index_of_values = pd.Index(feature.levels[j], dtype=object) if of_levels else pd.Index(values)
+            p_of_value = pd.Series(p.sum(1), index_of_values, name="probability")
+            found.append((feature.family, p_of_value if of_levels else p_of_value.sort_index()))
+            places.append((row, row if index is None else index[row], feature.columns[j]))
+    order = sorted(range(len(found)), key=lambda k: places[k][0])
+    keys = [places[k][1:] for k in order]
+    if answer == "summary":
+        said = [_summary(*found[k], tail) for k in order]
+        frame = pd.DataFrame(said, columns=["value", "probability", "lower", "upper"])
+        frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
+    else:
+        each = {key: found[k][1].astype(float).rename_axis("value") for key, k in zip(keys, order, strict=True)}
+        frame = pd.concat(each, names=["row", "column"]).to_frame() if each else pd.DataFrame(columns=["probability"])
+    frame.attrs["not_filled"] = [*dict.fromkeys(not_filled)]
+    return frame
+
+
+def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
+    """The value, its probability, and the ends of an interval."""
+    values, p = distribution.index.to_numpy(), distribution.to_numpy()
+    if family.support in (LEVELS, ZEROS_AND_ONES):
+        return values[p.argmax()], p.max(), np.nan, np.nan
+    if family.support is COUNTS:
+        # The first whose probability, with all below, reaches the share.
+        lower, median, upper = values[np.searchsorted(p.cumsum(), [tail, 0.5, 1 - tail]).clip(0, len(p) - 1)]
+        return median, distribution[median], lower, upper
+    # Half of the mass of a node lies on each side of it.
+    lower, median, upper = np.interp([tail, 0.5, 1 - tail], p.cumsum() - p / 2, values)
+    return median, np.nan, lower, upper
+
+
+@question("to know which cells are odd, given the rest of their rows", "is the model right", "checks")
+def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
+    """How surprising each known cell is given the rest of its row: -ln p(cell | rest, D) in nats.
+
+    Parameters
+    ----------
+    X : table
+        Rows that were not learned; those that were look a little less odd than they are.
+
+    Returns
+    -------
+    DataFrame (row, column)
+        NaN where a cell is missing. The columns of a bag of words, or of a vector, are one column under the name of
+        their feature. A real column has a density: compare its cells with each other, and not with those of a column in
+        another unit.
+
+    Raises
+    ------
+    ValueError
+        If the table is not as the one that was fitted.
+
+    Notes
+    -----
+    It is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence`` it is that of naive Bayes, since exponents make no
+    density of the columns.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.penguins()
+    >>> clf = nb.BayesianNB().fit(X[1:], y[1:])
+    >>> heavy = X[:1].assign(body_mass_g=6500.0)  # the rest of the row is that of an Adelie
+    >>> [nb.checks.surprise(clf, rows)["body_mass_g"].round(1).item() for rows in (X[:1], heavy)]
+    [7.1, 23.4]
+    """
+    classifier.require_one_class_prior("the surprise of a cell")
+    data, n_rows = classifier.read(X)
+    believed, posterior = classifier.believed, classifier.posterior
+    if believed.plug_in is None:
+        said = terms.predictive(posterior, data, n_rows)
+    else:
+        said = np.stack([*terms.likelihood(posterior, believed.plug_in, data, n_rows)], axis=-1)
+    impossible = np.isneginf(said)
+    finite, ruled_out = np.where(impossible, 0.0, said), impossible.sum(-1, keepdims=True)
+    rest = believed.log_pi[:, None] + finite.sum(-1, keepdims=True) - finite
+    rest = np.where(ruled_out > impossible, -np.inf, rest)
+    with np.errstate(invalid="ignore"):
+        found = logsumexp(rest, axis=1) - logsumexp(rest + said, axis=1)
+    missing = np.column_stack([_missing(piece, data[piece.feature], n_rows) for piece in columns.pieces(posterior)])
+    names, index = columns.names(posterior), index_of(X)
+    return pd.DataFrame(np.where(missing, np.nan, found), columns=names, index=index)
+
+
+def _missing(piece: Any, x: Any, n_rows: int) -> Array:
+    """Which rows hold nothing of a piece, (row,)."""
+    if piece.family.support is BAG:
+        return x.missing()
+    known = np.broadcast_to(known_cells(x), (n_rows, 1, columns_in(x)))[:, 0]
+    return ~(known.any(1) if piece.column is None else known[:, piece.column])

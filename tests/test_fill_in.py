@@ -1,0 +1,85 @@
+"""Any column as the question: missing cells and odd cells, beside enumeration and integration of completed rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import FEATURES, mixed
+from numpy.testing import assert_allclose
+from scipy.integrate import cumulative_trapezoid
+from scipy.special import logsumexp
+
+import bayesnb as nb
+from bayesnb import BayesianNB, Missing, Poisson
+
+
+def density(clf, row: pd.DataFrame, column: str, values) -> np.ndarray:
+    """p(row with each value of a column, D), the class summed out."""
+    rows = row.iloc[np.zeros(len(values), int)].reset_index(drop=True).assign(**{column: values})
+    return np.exp(logsumexp(clf.predict_joint_log_proba(rows), axis=1))
+
+
+@pytest.fixture(scope="module")
+def few():
+    X, y = mixed(60, "uvw", {"c": "levels", "b": "flag", "g": "spread", "visits": "count", "area": "positive"})
+    return X.assign(b=X["b"].astype(int)), y
+
+
+@pytest.mark.parametrize("how", [{}, {"estimate": "mean"}, {"dependence": "tempered"}])
+def test_a_gap_has_the_distribution_of_completed_rows(few, how):
+    X, y = few
+    clf = BayesianNB({"visits": Poisson(), "area": nb.families.LogNormal()}, **how).fit(X, y)
+    row = X.dropna()[4:5]
+    for column, values in {"c": list("abc"), "b": [0, 1], "visits": list(range(60))}.items():
+        found = nb.deploy.fill_in(clf, row.drop(columns=column)).loc[(row.index[0], column)]
+        expected = density(clf, row, column, values)
+        gaps = nb.deploy.fill_in(clf, row.drop(columns=column), answer="distribution")["probability"]
+        assert_allclose(
+            gaps.loc[(row.index[0], column)].reindex(values), expected / expected.sum(), rtol=1e-8, atol=1e-14
+        )
+        if column != "visits":
+            assert found["value"] == values[expected.argmax()]
+            assert found["probability"] == pytest.approx(expected.max() / expected.sum(), rel=1e-9)
+    for column, grid in {"g": np.linspace(-60, 60, 40_001), "area": np.geomspace(1e-6, 1e4, 20_001)}.items():
+        found = nb.deploy.fill_in(clf, row.drop(columns=column), prob=0.8).loc[(row.index[0], column)]
+        below = cumulative_trapezoid(density(clf, row, column, grid), grid, initial=0.0)
+        expected = np.interp([0.1, 0.5, 0.9], below / below[-1], grid)
+        assert_allclose(found[["lower", "value", "upper"]].to_numpy(float), expected, rtol=0.01)
+
+
+def test_all_gaps_of_a_table_are_filled_in_and_others_are_named():
+    X, y = mixed(50, "uv")
+    clf = BayesianNB(FEATURES).fit(X, y)
+    rows = X[:12].assign(hours=[np.nan, *X["hours"][1:12]], events=[np.nan, *X["events"][1:12]], cat=np.nan, dog=np.nan,
+                         emu=np.nan)  # fmt: skip
+    found = nb.deploy.fill_in(clf, rows)
+    gaps = rows[["c", "g", "h", "known", "events"]].isna()
+    assert set(found.index) == {(r, c) for r, c in zip(*np.nonzero(gaps), strict=True) for c in [gaps.columns[c]]} - {
+        (0, "events")
+    }
+    assert found.attrs["not_filled"] == ["events", "words"]
+    assert [row for row, _ in found.index] == sorted(row for row, _ in found.index)
+    assert nb.deploy.fill_in(clf, X[:0]).empty
+    assert nb.deploy.fill_in(clf, X[:0], answer="distribution").empty
+    with pytest.raises(ValueError, match="Expected answer to be 'summary' or 'distribution'; got 'all'"):
+        nb.deploy.fill_in(clf, X, answer="all")
+
+
+@pytest.mark.parametrize("how", [{}, {"estimate": "map"}, {"dependence": "tempered"}])
+def test_the_surprise_of_a_cell_is_what_the_row_loses_without_it(how):
+    X, y = mixed(50, "uv")
+    clf = BayesianNB(FEATURES | {"b": Missing()}, **how).fit(X, y)
+    found = nb.checks.surprise(clf, X)
+    whole = logsumexp(clf.predict_joint_log_proba(X), axis=1)
+    for column in ("c", "g", "h", "known"):
+        rest = logsumexp(clf.predict_joint_log_proba(X.assign(**{column: None if column == "c" else np.nan})), axis=1)
+        assert_allclose(found[column], np.where(X[column].isna(), np.nan, rest - whole), rtol=1e-9)
+    rest = logsumexp(clf.predict_joint_log_proba(X.assign(cat=np.nan, dog=np.nan, emu=np.nan)), axis=1)
+    known = found["words"].notna().to_numpy()
+    assert_allclose(found["words"][known], (rest - whole)[known], rtol=1e-9)
+
+
+def test_a_value_that_no_class_has_is_infinitely_surprising_and_others_are_not():
+    X = pd.DataFrame({"x": list("aabb"), "z": list("cdcd")})
+    clf = BayesianNB(estimate="mle").fit(X[:3], ["u", "u", "v"])
+    found = nb.checks.surprise(clf, pd.DataFrame({"x": ["b", "a"], "z": ["d", "d"]}))
+    assert_allclose(found, [[np.inf, np.inf], [-np.log(1.0), -np.log(0.5)]], atol=1e-12)

@@ -279,6 +279,6 @@ def written() -> dict[str, str]:
             "",
             *(f"from bayesnb.inference.{file} import {', '.join(sorted(held[file]))}" for file in sorted(held)),
             "",
-            f"__all__ = [{names}]",
+            f"__all__ = [{names}]" if len(names) < 108 else f"__all__ = [\n    {names.replace(', ', ',\n    ')},\n]",
         ]
     return {path: "\n".join(lines) + "\n" for path, lines in files.items()}

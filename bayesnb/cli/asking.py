@@ -73,9 +73,8 @@ def explain(
         ends = clf.predict_interval(frame, prob)
         lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
-        few = contributions if len(contributions) <= 1 + rows.MOST_ENTRIES else rows.by_size(contributions)
-        parts = [*rows.ledger(few, unit), *_questions(questions), *([] if turns is None else [str(turns)])]
-        legend = f"The entries sum to the total. lower and upper: {prob:.0%} interval under the posterior."
+        parts = [*rows.ledger(contributions, unit), *_questions(questions), *([] if turns is None else [str(turns)])]
+        legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         print_sections([Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")])
     return 0
 

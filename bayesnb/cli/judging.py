@@ -341,7 +341,7 @@ def report(
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
         clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv or "loo", most,
-        [learned.said, *remarks] if learned.said else remarks,
+        [learned.said, *remarks] if learned.said else remarks, in_options,
     )  # fmt: skip
     if output == "-":
         stdout().write(page)

@@ -11,7 +11,7 @@ from bayesnb.cli.wording import in_options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.report.parts import Cells, Ledger, Section
+    from bayesnb.report.parts import Grid, Section
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -54,19 +54,16 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 def print_sections(sections: Iterable[Section]) -> None:
     """Sections for people: the answer or the title of each in bold, its tables, and what their words mean."""
-    from bayesnb.report.parts import Grid, Ledger, cells_of
+    from bayesnb.report.parts import Grid
 
     console = console_of()
     for k, section in enumerate(sections):
         console.print(*([] if k == 0 else [""]), _text(section.lead or section.title), style="bold", sep="\n")
         for n, part in enumerate(section.parts):
             if isinstance(part, Grid):
-                if n and part.caption:
-                    console.print(_text(f"\n{part.caption}"), style="bold")
-                console.print(grid_of(cells_of(part.frame), console))
-            elif isinstance(part, Ledger):
-                console.print(_text(part.caption))
-                console.print(_bars(part, console))
+                if part.caption and (n or part.bars):
+                    console.print(_text(f"\n{part.caption}" if n else part.caption), style="bold" if n else None)
+                console.print(table_of(part, console))
             elif isinstance(part, str):
                 console.print(_text(part), style="dim")
 
@@ -77,18 +74,25 @@ def _text(text: Any) -> Any:
     return Text(visible(in_options(str(text)), keep="\n"))
 
 
-def grid_of(cells: Cells, console: Any) -> Any:
-    """A table for people. Lines are folded between words; where words do not fit, rows become lists."""
+def table_of(shown: Grid, console: Any) -> Any:
+    """A table for people. Lines are folded between words; where words do not fit, rows become lists.
+
+    A bar has two halves; on narrow terminals they are short, or there are none.
+    """
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
+    from bayesnb.report.parts import cells_of
+
+    cells, bars = cells_of(shown.frame), shown.bars
+    half = 0 if bars is None or console.width < 84 else 12 if console.width >= 100 else 5
     rows = [[Text(visible(cell)) for cell in row] for row in (cells.names, *cells.rows)]
     sizes = [[console.measure(cell) for cell in column] for column in zip(*rows, strict=True)]
     least = [max(size.minimum for size in column) for column in sizes]
     wanted = [max(size.maximum for size in column) for column in sizes]
-    spare = console.width - 3 * len(sizes) - 1 - sum(least)
+    spare = console.width - 3 * len(sizes) - 1 - sum(least) - (2 * half + 4 if half else 0)
     if spare < 0:
         lines: list[Any] = []
         for first, *others in cells.rows:
@@ -104,34 +108,14 @@ def grid_of(cells: Cells, console: Any) -> Any:
         widths[k], spare = least[k] + more, spare - more
     for k, (name, number) in enumerate(zip(rows[0], cells.numbers, strict=True)):
         grid.add_column(name, justify="right" if number else "left", overflow="fold", width=widths[k])
-    for row in rows[1:]:
-        grid.add_row(*row)
-    return grid
-
-
-def _bars(ledger: Ledger, console: Any) -> Any:
-    """The contributions of a row. A bar has two halves; on narrow terminals they are short, or there are none."""
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    from bayesnb.report.parts import cells_of
-
-    frame = ledger.frame[["value", "log_odds", "lower", "upper"]].rename(columns={"log_odds": "log-odds"})
-    frame["value"] = frame["value"].fillna("")
-    frame[frame.columns[1:]] = frame[frame.columns[1:]].astype(float).map("{:.3f}".format).replace("nan", "—")
-    cells = cells_of(frame)
-    half = 12 if console.width >= 100 else 5 if console.width >= 84 else 0
-    if not half:
-        return grid_of(cells, console)
-    sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in (ledger.against, ledger.label)]
-    bars = Text(visible(f"{sides[0] + ' ←':>{half}}│{'→ ' + sides[1]:<{half}}"))
-    heads = [Column(Text(visible(name)), justify="right" if k > 1 else "left") for k, name in enumerate(cells.names)]
-    grid = Table(*heads, Column(bars, no_wrap=True))
-    sizes = ledger.frame["log_odds"]
-    widest = max((abs(v) for v in sizes if abs(v) < float("inf")), default=0.0) or 1.0
-    for k, (row, size) in enumerate(zip(cells.rows, sizes, strict=True)):
-        texts = (Text(visible(cell)) for cell in row)
-        grid.add_row(*texts, bar_of(size / widest, half), end_section=k == len(cells.rows) - 2)
+    drawn: list[list[Any]] = [[] for _ in cells.rows]
+    if bars is not None and half:
+        sides = [f"{name[: half - 3]}…" if len(name) > half - 2 else name for name in (bars.against, bars.label)]
+        grid.add_column(Text(visible(f"{sides[0] + ' ←':>{half}}│{'→ ' + sides[1]:<{half}}")), no_wrap=True)
+        widest = max((abs(size) for size in bars.sizes if abs(size) < float("inf")), default=0.0) or 1.0
+        drawn = [[bar_of(size / widest, half)] for size in bars.sizes]
+    for k, (row, bar) in enumerate(zip(rows[1:], drawn, strict=True)):
+        grid.add_row(*row, *bar, end_section=bars is not None and k == len(drawn) - 2)
     return grid
 
 

@@ -68,6 +68,7 @@ def report(
     cv: int | Literal["loo"] = "loo",
     rows: int | None = MOST_SCORED,
     remarks: Sequence[str] = (),
+    said: Callable[[str], str] = str,
 ) -> str:
     """The page of a fitted classifier.
 
@@ -98,6 +99,9 @@ def report(
         Score at most so many rows, drawn at random; None scores all. All were learned.
     remarks : sequence of str
         Sentences about the table that stand first among what to look at, such as those of ``bayesnb inspect``.
+
+    said : callable
+        It puts a sentence in other words, such as those of the command line.
 
     Returns
     -------
@@ -159,14 +163,14 @@ def report(
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)
     if remarks and (k := places.get(READ)) is not None:
-        said = Findings([(remark, None) for remark in remarks])
-        sections[k] = replace(sections[k], parts=[*sections[k].parts, said])
+        remarked = Findings([(remark, None) for remark in remarks])
+        sections[k] = replace(sections[k], parts=[*sections[k].parts, remarked])
     items: list[tuple[str, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
     if (more := len(remarks) - MOST_REMARKS) > 0:
         items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
     sections.insert(1, Section(LOOK, [Findings(items)]))
-    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format)
+    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format, said)
 
 
 def write(page: str, path: str | Path) -> None:

@@ -16,11 +16,32 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bayesnb.numerics import Array
+
 DIGITS = 3
 """Digits after the point of a score or a probability."""
 
-NUMBER = re.compile(r"[-+−]?[\d∞—][-+−±–\d∞—.,:%() e]*")
+NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 """A cell that stands on the right: a number, or one with its interval or its error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """A last column of a table that holds a bar for each row.
+
+    Parameters
+    ----------
+    sizes, lower, upper : array (row,)
+        How long the bars are, to the right where positive, and their intervals; NaN where there is none.
+    label, against : str
+        What bars to the right are for, and what bars to the left are for.
+    """
+
+    sizes: Array
+    lower: Array
+    upper: Array
+    label: str
+    against: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +55,14 @@ class Grid:
     caption : str
     folded : bool
         True if HTML shows it only on demand, as for the numbers behind a picture.
+    bars : Bars, optional
+        The last row is then the total of the others.
     """
 
     frame: pd.DataFrame
     caption: str
     folded: bool = False
+    bars: Bars | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,34 +75,13 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
-    """The contributions to the log-odds of a row, as bars with their numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame (entry, ...)
-        ``value``, ``log_odds``, ``lower``, ``upper``; the last entry is the total.
-    label, against : str
-        The class that bars to the right are for, and that of the bars to the left.
-    caption : str
-    folded : bool
-    """
-
-    frame: pd.DataFrame
-    label: str
-    against: str
-    caption: str
-    folded: bool = False
-
-
-@dataclass(frozen=True, eq=False)
 class Findings:
     """A list of sentences, each with the title of the section that has more, or with ``None``."""
 
     items: Sequence[tuple[str, str | None]]
 
 
-type Part = str | Grid | Picture | Ledger | Findings
+type Part = str | Grid | Picture | Findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +146,8 @@ def with_interval(value: float | None, lower: float, upper: float, digits: int |
         return "—" if value is None or np.isnan(value) else str(written(value))
     digits = _digits(pd.Series(numbers)) if digits is None else digits
     *first, low, high = (written(float(number), digits) for number in numbers)
-    return f"{first[0]} ({low}–{high})" if first else f"{low}–{high}"
+    ends = f"{low} to {high}" if lower < 0 else f"{low}–{high}"
+    return f"{first[0]} ({ends})" if first else ends
 
 
 def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "") -> str:

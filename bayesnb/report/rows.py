@@ -14,7 +14,7 @@ from bayesnb import plots
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import oddities
 from bayesnb.inference.questions import QUESTIONS
-from bayesnb.report.parts import Ledger, Part, Section, one_line, with_interval
+from bayesnb.report.parts import Bars, Grid, Part, Section, one_line, readable, with_interval
 from bayesnb.report.questions import section_of
 
 if TYPE_CHECKING:
@@ -65,17 +65,19 @@ def uncertain(
         for k in top:
             row = rows_at(table, np.array([chosen[k]]))
             contributions = clf.explain(row, unit=unit, prob=share).droplevel("row")
-            parts += ledger(by_size(contributions), unit, f"Row {one_line(split.index[k])}, ", folded=True)
+            parts += ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
     return replace(made, parts=parts, finding=finding, folded=False)
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """The contributions to the log-odds of one row, and what is odd about them."""
-    label, against = contributions.iloc[-1][["label", "against"]]
-    total = contributions["log_odds"].iloc[-1]
-    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {total:+.3g} {unit} in all"
-    yield Ledger(contributions.assign(value=_values(contributions)), str(label), str(against), caption, folded)
-    yield from oddities(contributions)
+    """The contributions to the log-odds of one row, from the largest to the smallest, and what is odd about them."""
+    label, against = map(str, contributions.iloc[-1][["label", "against"]])
+    shown = by_size(contributions)
+    sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
+    caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {sizes[-1]:+.3g} {unit} in all"
+    frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
+    yield Grid(frame, caption, folded, Bars(sizes, lower, upper, label, against))
+    yield from oddities(shown)
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
@@ -88,14 +90,13 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
     return said if shown == best else f"{said} The most probable class is {one_line(best, 60)} ({proba.max():.3f})."
 
 
-def _values(frame: pd.DataFrame) -> list[str | None]:
-    """The value of each entry as text; None of an entry without one."""
-    texts: list[str | None] = []
-    for value, gone in zip(frame["value"], frame["missing"], strict=True):
+def _named(frame: pd.DataFrame) -> Iterator[str]:
+    """The name of each entry, with the value that it has in the row."""
+    for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
-        text = None if empty else f"{value:g}" if isinstance(value, float) else str(value)
-        texts.append(text if not gone else "missing" if empty else f"{text} (never seen)")
-    return texts
+        text = "" if empty else f"{value:g}" if isinstance(value, float) else str(value)
+        said = text if not gone else "missing" if empty else f"{text} (never seen)"
+        yield f"{one_line(entry)} = {one_line(said)}" if said else one_line(entry)
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:

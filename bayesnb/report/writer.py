@@ -11,11 +11,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bayesnb.report.parts import Findings, Grid, Ledger, Page, Part, Picture, cells_of, one_line, written
+from bayesnb.report.parts import Bars, Cells, Findings, Grid, Page, Part, Picture, cells_of, one_line
 from bayesnb.report.pictures import svg
 
 MARK = "bayesnb report"
@@ -24,9 +25,15 @@ MARK = "bayesnb report"
 LONGEST = 2000
 """The most characters of a paragraph."""
 
+PHONE = 46
+"""Letters of a table that stand side by side on a screen of 390 pixels."""
 
-def page_as(page: Page, format: str) -> str:
-    """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests."""
+
+def page_as(page: Page, format: str, said: Callable[[str], str] = str) -> str:
+    """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests.
+
+    ``said`` puts a sentence in other words: those of the command line, where options have another spelling.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -34,7 +41,9 @@ def page_as(page: Page, format: str) -> str:
         loader=PackageLoader("bayesnb.report"), undefined=StrictUndefined, keep_trailing_newline=True,
         autoescape=format == "html", trim_blocks=format == "md", lstrip_blocks=format == "md",
     )  # fmt: skip
-    environment.filters |= {"line": one_line, "paragraph": lambda text: one_line(text, LONGEST), "md": escaped}
+    environment.filters |= {
+        "line": one_line, "paragraph": lambda text: one_line(said(str(text)), LONGEST), "md": escaped
+    }  # fmt: skip
     # The style sheet is the package's own text, and its hash allows it: escaped it would be another.
     style = Markup(environment.loader.get_source(environment, "style.css")[0])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -49,11 +58,10 @@ def page_as(page: Page, format: str) -> str:
 
 
 def _in_words(part: Part) -> dict[str, Any]:
-    """What the template of Markdown needs of a part, and its kind: a table in place of bars."""
+    """What the template of Markdown needs of a part, and its kind: words in place of pictures."""
     match part:
-        case Grid() | Ledger():
-            frame = part.frame[["value", "log_odds", "lower", "upper"]] if isinstance(part, Ledger) else part.frame
-            return {"kind": "grid", "cells": cells_of(frame), "caption": part.caption}
+        case Grid():
+            return {"kind": "grid", "cells": cells_of(part.frame), "caption": part.caption}
         case Picture():
             return {"kind": "text", "text": part.says}
         case Findings():
@@ -71,32 +79,34 @@ def _filled(part: Part) -> dict[str, Any]:
                 "kind": "picture", "image": data, "width": width, "height": height, "says": part.says,
                 "caption": part.caption,
             }  # fmt: skip
-        case Ledger():
-            return {
-                "kind": "ledger", "label": part.label, "against": part.against, "caption": part.caption,
-                "folded": part.folded, "lines": _bars(part),
-            }  # fmt: skip
         case Grid():
-            return _in_words(part) | {"folded": part.folded}
+            found = _in_words(part) | {"folded": part.folded, "bars": part.bars and _places(part.bars)}
+            return found | {"wide": part.bars is None and _letters(found["cells"]) > PHONE}
     return _in_words(part)
 
 
-def _bars(ledger: Ledger) -> list[dict[str, Any]]:
-    """The lines of a ledger, with the places of bars and intervals from -100 to 100."""
-    numbers = ledger.frame[["log_odds", "lower", "upper"]].to_numpy(float)
+def _letters(cells: Cells) -> int:
+    """About how many letters wide a table is, at least: a heading is one line, and a cell is broken between words."""
+    columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
+    words = (
+        [name, *(word for cell in column for word in re.split(r" \(|(?<!to) (?!±|to)", cell))]
+        for name, column in columns
+    )
+    return sum(3 + max(map(len, each)) for each in words)
+
+
+def _places(bars: Bars) -> dict[str, Any]:
+    """What the bars are for, and where each begins and ends, and its interval, from -100 to 100."""
+    numbers = np.array([bars.sizes, bars.lower, bars.upper]).T
     far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
-    place = np.clip(100 * numbers / far, -100, 100).round(2)
     lines = []
-    for (entry, value), at, (size, low, high) in zip(ledger.frame["value"].items(), place, numbers, strict=True):
+    for at, (size, low, high) in zip(np.clip(100 * numbers / far, -100, 100).round(2), numbers, strict=True):
         known = bool(np.isfinite([low, high]).any())
         lines.append({
-            "entry": entry, "value": "" if value is None else written(value, None), "size": size,
-            "left": min(at[0], 0.0), "width": 0.0 if np.isnan(size) else abs(at[0]),
+            "size": size, "left": min(at[0], 0.0), "width": 0.0 if np.isnan(size) else abs(at[0]),
             "lower": at[1] if known else None, "upper": at[2] if known else None,
-            "number": "0/0" if np.isnan(size) else ("+" if size > 0 else "") + written(size, 2),
-            "interval": f"{written(low, 2)} to {written(high, 2)}" if known else "—",
         })  # fmt: skip
-    return lines
+    return {"label": bars.label, "against": bars.against, "lines": lines}
 
 
 def escaped(text: Any) -> str:

@@ -405,9 +405,6 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     def draw(self, posterior: AllOf, rng: Generator, size: Size = ()) -> Theta:
         return all_numbered(part.draw(own, rng, size) for part, own in self.each(posterior))
 
-    def completed(self, theta: Theta, believed: AllOf) -> Theta:
-        return all_numbered(part.completed(point, own) for part, point, own in self.each(theta, believed))
-
     def cumulants(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
         """``log_moment`` with its first and second derivative in t, (3, row, class)."""
         return self.joined_rows(lambda part, own, seen: part.cumulants(own, seen, t), posterior, x)
@@ -597,9 +594,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             here, there = (part.draw(own, rng, size) for own in both)
             found |= numbered(k, {name: _where(chosen[..., k], here[name], there[name]) for name in here})
         return found
-
-    def completed(self, theta: Theta, believed: OneOf) -> Theta:
-        return dict(theta) | {"log_choice": believed.log_choice(theta)}
 
     # Each column has a choice of its own, so the average over families is taken column by column.
 

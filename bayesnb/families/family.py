@@ -279,10 +279,6 @@ class Family[P: Belief, S: Statistic](ABC):
         each = zip(self.part_names(), self.parts, strict=True)
         return "; ".join(f"{name}: {part.prior_text()}" for name, part in each)
 
-    def completed(self, theta: Theta, believed: Belief) -> Theta:
-        """θ with what its PyMC variables leave open, because it is summed out there."""
-        return theta
-
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each PyMC variable, without those of draws: "class", "column", "level", or a name of its own."""

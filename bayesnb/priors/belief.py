@@ -233,9 +233,9 @@ class Prior(Belief):
         The new parameters are log-odds of probabilities, logarithms of rates, and (μ, √τ) of a Normal.
         """
 
+    @abstractmethod
     def log_normalizer(self) -> Array:
         """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
-        return np.zeros(self.proper().shape)
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
@@ -297,22 +297,22 @@ class Prior(Belief):
     # θ in the form that likelihoods read: by name, and as a logarithm if it may be too small for a float.
 
     @classmethod
+    @abstractmethod
     def theta(cls, *point: Array) -> Theta:
         """θ in the form that likelihoods read, from its parts in the order of ``parameters``."""
-        return dict(zip(cls.parameters, point, strict=True))
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
         """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
         return tuple(theta[name] for name in cls.parameters)
 
+    @abstractmethod
     def mean_theta(self) -> Theta:
         """The mean, in the form that likelihoods read, with all its digits."""
-        return self.theta(*parts_of(self.mean()))
 
+    @abstractmethod
     def mode_theta(self) -> Theta:
         """The mode, in the form that likelihoods read, with all its digits."""
-        return self.theta(*parts_of(self.mode()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:

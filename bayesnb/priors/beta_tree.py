@@ -380,6 +380,9 @@ class BetaTree(Stopping, Prior):
         with np.errstate(invalid="ignore"):  # The states of a node are not needed here.
             return climb(near, own, *self.states)[0]
 
+    def log_normalizer(self) -> Array:
+        return np.zeros(self.proper().shape)
+
     def log_jacobian(self, theta: Theta) -> Array:
         share = theta["share"]
         return np.where(self.open, log(share) + log(1 - share), 0.0).sum(-1)

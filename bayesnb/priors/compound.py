@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,16 @@ class OneOf(Compound):
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
+
+
+def completed(theta: Theta, believed: Belief) -> Theta:
+    """θ with the choice among parts, which PyMC's variables leave open, because it is summed out there."""
+    if isinstance(believed, OneOf):
+        return dict(theta) | {"log_choice": believed.log_choice(theta)}
+    if isinstance(believed, AllOf):
+        parts = enumerate(believed.parts)
+        return reduce(or_, (numbered(k, completed(of_part(k, theta), part)) for k, part in parts))
+    return theta
 
 
 def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:

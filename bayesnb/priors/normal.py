@@ -49,7 +49,7 @@ class Located(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        return {**super().theta(*point), "low": np.zeros_like(point[0])}
+        return dict(zip(cls.parameters, point, strict=True)) | {"low": np.zeros_like(point[0])}
 
     def mean_theta(self) -> Theta:
         return {**self.theta(*parts_of(self.mean())), "low": self.low}

@@ -20,6 +20,7 @@ from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.family import Family
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
+from bayesnb.priors.compound import completed
 from bayesnb.statistics.statistic import Statistic
 
 APART = 24
@@ -351,7 +352,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
                 cell = 1.0 if block is None else np.take(values[block.variable(key)], i, axis=column)
                 full[(..., *at)] = cell
             theta[key] = full
-        features[name] = family.completed(family.theta(theta), posterior.features[name])
+        features[name] = completed(family.theta(theta), posterior.features[name])
     with np.errstate(divide="ignore"):
         return Parameters(posterior.model, np.log(values["pi"]), features)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import REALS, Support, gathered_columns
+from bayesnb.kernels.blocks import each, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
@@ -240,7 +241,8 @@ class Family[P: Belief, S: Statistic](ABC):
         if not self.needs_rows:
             return self
         if not self.parts:
-            return replace(self, **{self.from_rows[1]: tuple(self.taken(column, weight) for column in columns)})
+            taken = each(lambda cut: self.taken(columns[cut.start], weight), slices(len(columns), 1))
+            return replace(self, **{self.from_rows[1]: tuple(taken)})
         read = zip(*(self.seen_by(column[:, None]) for column in columns), strict=True)
         own = ([column[:, 0] for column in each] for each in read)
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])

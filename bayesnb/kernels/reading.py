@@ -182,8 +182,11 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 
+    # No number is above NaN, so the edges may be filled up with it.
+    filled = np.append(edges, np.full(-len(edges) % 4, np.nan))
+
     def part(cut: slice, found: Array) -> None:
-        _intervals(np.asarray(x[cut], float), edges, paths, found)
+        _intervals(np.asarray(x[cut], float), filled, paths, found)
 
     return blocks.written(np.empty(len(x), paths.dtype), part, blocks.slices(len(x)))
 
@@ -193,15 +196,17 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
     """A search by halves takes five or six steps that wait for each other.
 
     To compare with each of some 60 edges takes more comparisons, but of four numbers and more at once, and so a fifth
-    of the time.
+    of the time. Four edges are taken at a time, so that the counts are read and written only as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
         n = min(PIECE, len(x) - start)
         for i in range(n):
             piece[i], below[i] = x[start + i], 0
-        for edge in edges:
+        for k in range(0, len(edges), 4):
+            a, b, c, d = edges[k], edges[k + 1], edges[k + 2], edges[k + 3]
             for i in range(n):
-                below[i] += np.int64(piece[i] >= edge)
+                v = piece[i]
+                below[i] += np.int64(v >= a) + np.int64(v >= b) + np.int64(v >= c) + np.int64(v >= d)
         for i in range(n):
             found[start + i] = -1 if np.isnan(piece[i]) else paths[below[i]]

@@ -139,9 +139,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def cells(self, posterior: P, x: Column) -> Cells:
         """The belief about each cell, its d and its ln h.
 
-        The parameters of the posterior are (class, column[, level]).
+        The parameters of the posterior are (class, column[, level]). A row whose columns share one θ is one cell.
         """
-        return posterior, *self.said(x)
+        return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
         """Columns as the other methods want them, and a part of ln h that no class changes, (row, column).

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from bayesnb.families import words
 from bayesnb.families.columns import BAG
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.families.words import LONG, Bag, WordCounts
 from bayesnb.kernels import sparse_rows
 from bayesnb.kernels.blocks import CELLS, slices
@@ -94,9 +94,6 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def added(self, s: WordCounts) -> Added:
         return (s.counts,), s.log_peak[:, 0]
-
-    def cells(self, posterior: Dirichlet, x: Bag) -> Cells:
-        return Dirichlet(posterior.alpha[:, None]), *self.said(x)
 
     def said(self, x: Bag) -> Added:
         counts = words.dense_counts(x)[:, None, None]

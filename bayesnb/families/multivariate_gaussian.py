@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import NEAR
-from bayesnb.families.conjugate import ROUNDED, Added, Cells, Conjugate
+from bayesnb.families.conjugate import ROUNDED, Added, Conjugate
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.numerics import LOG_2PI, Array, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
@@ -56,9 +56,6 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def added(self, s: Scatter) -> Added:
         n = s.n[:, 0]
         return (n, s.mean, s.low, s.scatter), -0.5 * LOG_2PI * n * s.mean.shape[1]
-
-    def cells(self, posterior: NormalWishart, x: Array) -> Cells:
-        return posterior.as_cells(), *self.said(x)
 
     def said(self, x: Array) -> Added:
         return (1.0, x[:, None, None], 0.0, None), -0.5 * LOG_2PI * x.shape[1]

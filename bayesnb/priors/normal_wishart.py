@@ -151,10 +151,6 @@ class NormalWishart(UnknownPrecision):
         """The lower root of Ψ, its inverse, and ln det Ψ; NaN where Ψ is singular."""
         return matrices.root(self.scale)
 
-    def as_cells(self) -> NormalWishart:
-        """The same with an axis of length 1 for the column: a vector is one cell."""
-        return self._picked((slice(None), None))
-
     def marginal(self, index: Array) -> NormalWishart:
         """The belief about some of the columns."""
         low = self.low[..., index]

@@ -120,8 +120,8 @@ class Agreement:
     def plot(self) -> Figure:
         """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse.
 
-        Dashed lines in the left panel mark the ``|z|`` beyond which the two roads disagree. Points between them may
-        leave the diagonal together, because all quantities are computed from the same draws.
+        The two roads agree if all points of the left panel lie in the grey band. Within it, points may leave the
+        diagonal together, because all quantities are computed from the same draws.
         """
         import matplotlib.pyplot as plt
 
@@ -129,10 +129,9 @@ class Agreement:
         z = np.sort(self.table["z"])
         expected = stats.norm.ppf((np.arange(len(z)) + 0.5) / len(z))
         left.axline((0, 0), slope=1, color="0.6", lw=1)
-        for limit in (-self.z_limit, self.z_limit):
-            left.axhline(limit, color="0.4", lw=1, ls="--")
+        left.axhspan(-self.z_limit, self.z_limit, color="0.93", lw=0, zorder=0)
         left.annotate(
-            "beyond: they disagree", (0, self.z_limit), (4, -12), xycoords=("axes fraction", "data"),
+            "grey: the two roads agree", (0, self.z_limit), (4, -12), xycoords=("axes fraction", "data"),
             textcoords="offset points", color="0.4", size=9,
         )  # fmt: skip
         left.plot(expected, z, "o", ms=3, color="#0072B2")

@@ -84,7 +84,7 @@ def row_at(table: Opened, position: int) -> pd.DataFrame:
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The asked rows, each value read as its column's type; ``values`` are those of one more row."""
+    """The rows to predict, each value read as its column's type; ``values`` are those of one more row."""
     said = [_typed(_items(row, X), X) for row in rows]
     if values:
         said.append(_typed([_named(value, X) for value in values], X, "--set"))

@@ -1,4 +1,4 @@
-"""The columns of a model as terms and as cells, and what is counted on the cells.
+"""The columns of a model as terms and as cells, and the counts of rows in the cells.
 
 Start with :func:`pieces`, the columns one by one; :class:`Grid`, which cuts them into cells; and :class:`Cells`, which
 says what is counted on the grid. It is chosen once and held from then on. Its :meth:`~Cells.statistics` of some rows
@@ -48,7 +48,7 @@ class Piece:
     column : int or None
         Its position there; ``None`` is the whole feature.
     family, believed : Family, Prior
-        The likelihood of the column, and what is believed of its parameters.
+        The likelihood of the column, and the posterior of its parameters.
     """
 
     feature: str
@@ -75,7 +75,7 @@ def pieces(posterior: Posterior) -> list[Piece]:
 
 
 def names(posterior: Posterior) -> list[Any]:
-    """What each piece is called: its column, where the model names columns, and else its feature and position."""
+    """The name of each piece: its column, if the model names columns, and else its feature and position."""
     called = []
     for piece in pieces(posterior):
         columns = posterior.model.columns.get(piece.feature)
@@ -202,7 +202,7 @@ class Grid:
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """What each cell that may have an offset is called, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        """The name of each cell that may have an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -241,7 +241,7 @@ def _cut(piece: Piece, x: Any, weight: Array) -> Cut | None:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """How columns are cut, and what is counted on them.
+    """How columns are cut into cells, and which cells are counted.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class Cells:
         return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions)
 
     def statistics(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
-        """What the rows say.
+        """The counts in some rows.
 
         Parameters
         ----------

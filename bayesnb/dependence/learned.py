@@ -44,14 +44,14 @@ SAMPLE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """What is believed of how features depend on each other, and of the exponents of all terms.
+    """The terms beside those of naive Bayes, and the posterior of the exponents of all terms.
 
-    What is believed of the columns themselves stands in the posterior of the model, which every method is given.
+    The posterior of the columns themselves is in the posterior of the model, which every method takes.
 
     Parameters
     ----------
     terms : TermSet
-        What is believed of shapes, pairs and joint columns.
+        The terms of shapes, pairs and joint columns.
     exponents : LearnedExponents
     weight : float
         The weight of the rows that the exponents were learned from.
@@ -71,13 +71,13 @@ class Dependence:
 
     @property
     def statistics(self) -> DependenceStatistics:
-        """What was counted of the rows, beside the statistics of the model."""
+        """The counts of cells, beside the statistics of the model."""
         return self.terms.statistics
 
     # Learning
 
     def after(self, statistics: DependenceStatistics) -> Dependence:
-        """What is believed after other statistics; the exponents are held, and older than the statistics."""
+        """The same exponents after other statistics, which they are now older than."""
         return replace(self, terms=TermSet(statistics), older=True)
 
     def over(self, index: Sequence[int]) -> Dependence:
@@ -101,7 +101,7 @@ class Dependence:
         Raises
         ------
         ValueError
-            If these are not those rows, as far as that can be seen.
+            If these are visibly not those rows.
         """
         if self.older:
             raise ValueError(
@@ -133,7 +133,7 @@ class Dependence:
         Parameters
         ----------
         posterior : Posterior
-            What is believed of the columns.
+            The posterior of the columns.
         data : {name: encoded column}
         n_rows : int
         log_prior : array that spreads to (row, class), optional

@@ -34,7 +34,7 @@ from bayesnb.numerics import Array, log
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A block of rows, as the exponents see it.
+    """A block of rows, with the terms that the exponents multiply.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def laplace(source: Source, layout: Layout, mean: Array, sd: Array, start: Array
         def falls(found: float, size: float) -> bool:
             """Whether a step of this size does not raise the log posterior enough."""
             found += -0.5 * precision @ (place + size * step - mean) ** 2  # noqa: B023
-            # What rounding leaves of two nearly equal sums over all rows is no fall.
+            # A difference of rounding errors between two nearly equal sums over all rows is no fall.
             return found < value + below + 1e-4 * size * gain - 1e-12 * (1 + abs(value))  # noqa: B023
 
         # Nearly always the full step will do, so its derivatives are taken at once: a pass over the rows is saved.
@@ -375,7 +375,7 @@ def draws(
     """
 
     def beside(z: Array) -> Array:
-        """What is added to the log likelihood: the log prior, less the log of the Normal around the mode."""
+        """The term beside the log likelihood: the log prior, less the log of the Normal around the mode."""
         return 0.5 * (z**2).sum(-1) - 0.5 * (((found.at(z) - mean) / sd) ** 2).sum(-1)
 
     def moved(here: Array, rows: Source) -> tuple[Array, Array]:
@@ -456,7 +456,7 @@ def _turn(ratio, here: Array, height: Array, rng: Generator) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class LearnedExponents:
-    """What is believed of the exponents after the labels.
+    """The posterior of the exponents given the labels.
 
     Parameters
     ----------
@@ -536,7 +536,7 @@ class LearnedExponents:
         return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The same for the classes at these positions; -1 is a new class, whose parameters have their prior.
+        """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior.
 
         The Normal around the mode, and the draws, are marginalized over the classes that are left out.
         """

@@ -79,7 +79,7 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """The same of rows that were learned, the row itself left out of its own class.
+    """As :func:`predictive` for learned rows, each left out of its own class.
 
     A row changes the posterior of its own class only. So the terms of the other classes are the predictive of the
     whole posterior, and those of its own class are the ratio of two normalizers, which each family has in closed form
@@ -118,7 +118,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, Column], Array]) -> Array:
-    """What ``ask`` says of each piece and its cells, (row, class), side by side; its errors name the feature."""
+    """Call ``ask`` for each column and its cells, and stack the results (row, class); its errors name the feature."""
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
@@ -146,12 +146,12 @@ missing cell says nothing.
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """What is believed of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
+    """The terms of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
 
     Parameters
     ----------
     statistics : DependenceStatistics
-        What all of it follows from.
+        The counts from which they are computed.
     """
 
     statistics: DependenceStatistics
@@ -166,7 +166,7 @@ class TermSet:
 
     @cached_property
     def joint(self) -> NormalWishart:
-        """What is believed of the Gaussian columns together."""
+        """The posterior of the Gaussian columns together."""
         s = self.statistics.joint
         return JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s)
 
@@ -214,11 +214,11 @@ class TermSet:
         return found
 
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
-        """What each term is called, where the columns of the model have these names."""
+        """The names of all terms, given the names of the columns."""
         return ["features"] if spec.by == "model" else [*columns, *self.names_beside(columns)]
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
-        """What the terms beside those of the columns are called."""
+        """The names of the terms beside those of the columns."""
         cells = self.statistics.cells
         called = cells.grid.names(columns)
         shapes = [f"shape of {called[k]}" for k in cells.shaped]

@@ -334,7 +334,7 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Both lists of names: mine in their order, then what is new."""
+    """Both lists of names: the first in its order, then the new names of the second."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 

@@ -1,4 +1,4 @@
-"""Families that are made of other families: what :class:`Mixture` and :class:`Hurdle` have in common.
+"""Families that are made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
 
 Each part reads the column in its own way, and has its own statistic and prior. A compound family says what each part
 reads, how the parts join, and how their densities do.
@@ -40,7 +40,7 @@ class Parts(Statistic):
     parts: tuple[Statistic, ...]
 
     def _of_each(self, change: Callable[..., Statistic], *others: Self) -> Self:
-        """The same with its parts changed, together with those of others."""
+        """Apply a function to each part, together with the same part of other statistics."""
         return type(self)(tuple(map(change, self.parts, *(other.parts for other in others))))
 
     def __add__(self, other: Self) -> Self:
@@ -84,7 +84,7 @@ def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
-    """A likelihood that is made of the likelihoods of other families; they hold the priors, and are asked."""
+    """A likelihood that is made of the likelihoods of other families, which hold the priors."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
@@ -120,7 +120,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
-        """Yield each part with what is its own of beliefs, statistics and θ."""
+        """Yield each part with its own priors, statistics and θ."""
         by_part = (
             v.parts if isinstance(v, Compound | Statistic) else [of_part(k, v) for k in range(len(self.parts))]
             for v in given
@@ -641,7 +641,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """Families are weighed by what they say of the row where it is of the class, and one of them is drawn."""
+        """Draw a family by its weight times its density of the row, if the row is of the class."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):

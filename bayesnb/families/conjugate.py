@@ -512,7 +512,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     yield rows, cut.start, codes, family.cells(believed, here), known_cells(here)
 
     def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
-        """Yield rows whose cells have one belief: which rows, the belief, and their cells. Others add nothing.
+        """Group rows by their missing cells; yield (row indices, posterior of the observed columns, their cells).
 
         The rows of a vector have the belief about those of its columns that are not missing.
         """

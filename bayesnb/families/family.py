@@ -1,4 +1,4 @@
-"""The contract of a family: what a kind of feature must define.
+"""The base class of all families: the methods that a kind of feature must define.
 
 Start with :class:`Family`. Nearly all families are pairs of a likelihood and its conjugate prior, for which
 :class:`bayesnb.families.conjugate.Conjugate` derives most of this contract; families without a closed form meet it by
@@ -149,7 +149,7 @@ class Family[P: Belief, S: Statistic](ABC):
         Parameters
         ----------
         posterior : Belief
-            What is believed given the data alone.
+            The posterior given the data alone.
         theta : Theta
             Draws given the data alone, (draw, class, ...). Parameters that the row says nothing about are taken of it.
         x : Column
@@ -217,12 +217,12 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
-        """What its prior has learned from the data, for people; "" if it learns nothing."""
+        """The strength that its prior has learned from the data, as text; "" if it learns nothing."""
         return ""
 
     @property
     def one_term(self) -> bool:
-        """True if its columns say one thing together, since they are dependent given the class."""
+        """True if its columns are dependent given the class, so that they are one term of the model."""
         return self.whole_rows or self.together
 
     @property
@@ -237,7 +237,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.learns_prior or self.together or self.shares_number
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """The same family with what it takes from its columns in the first table, (row,) each."""
+        """The family with the settings that it takes from its columns in the first table, (row,) each."""
         if not self.needs_rows:
             return self
         if not self.parts:
@@ -287,7 +287,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """What its variables are named after, as a class is: "StudentT" makes mu_student_t."""
+        """The ending of the names of its variables: "StudentT" makes mu_student_t."""
         return type(self).__name__ + "".join(part.kind for part in self.named_parts)
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:

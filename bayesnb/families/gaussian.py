@@ -146,7 +146,7 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood under which what ``read`` makes of a cell is Normal, for each class and column."""
+    """A likelihood under which a cell, as ``read`` transforms it, is Normal for each class and column."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:

@@ -1,4 +1,4 @@
-"""Families whose classes shrink towards what they have in common, as far as the data say.
+"""Families whose classes shrink towards common parameters, by an amount that is learned.
 
 Start with :class:`Hierarchical`, of which there is one with levels and one with real numbers.
 """
@@ -33,9 +33,9 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     NUTS samples only what the classes have in common (and what has no conjugate prior). The other parameters of each
     class are integrated out of the likelihood, and then drawn exactly, given all else and the statistic.
 
-    Columns of a kind may share what is believed of their prior: with ``together``, one scale (and perhaps a location)
-    is learned for all columns of the feature. The columns are dependent through it, so they are one term of the model,
-    as the columns of a vector are.
+    Columns of a kind may share a hyperprior: with ``together``, one scale (and perhaps a location) is learned for all
+    columns of the feature. The columns are dependent through it, so they are one term of the model, as the columns of a
+    vector are.
     """
 
     together: bool = False

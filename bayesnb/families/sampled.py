@@ -136,7 +136,7 @@ class Strata:
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """A stratum for each draw and row, with a probability proportional to what it says of the row, (draw, row).
+        """Draw a stratum for each draw and row, with probability proportional to its density of the row, (draw, row).
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What draws say of cells that were learned, each left out of them.
+    """Leave-one-out densities of learned cells, from weighted draws.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class LeftOut:
         The shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 for a cell that was sampled
         again without its row, NaN for a missing one.
     again : tuple of Convergence
-        How the chains of those that were sampled again went.
+        The diagnostics of the chains that were sampled again.
     """
 
     log_predictive: Array
@@ -352,7 +352,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
                 yield column, cut, value
 
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
-        """What was learned says of rows that were learned, each left out.
+        """Leave-one-out densities of learned rows.
 
         The draws are weighted (see ``bayesnb.chains.weights_without``), column by column, since the posterior of a
         column without a row depends on the row's cell in this column alone. If columns share parameters, this holds
@@ -377,7 +377,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
             log_p, k = (np.concatenate([getattr(part, f) for part in each], -1) for f in ("log_predictive", "k"))
             return LeftOut(log_p, k, sum((part.again for part in each), ()))
         strata, cells = self.strata(posterior), dense_cells(x)
-        # What each stratum says of each row, the row left out of it, and how the strata then weigh.
+        # The leave-one-out density of each row in each stratum, and the weights of the strata.
         says, weights = np.zeros((len(strata), len(x), n_classes)), np.zeros((len(strata), len(x), 1))
         k = np.full(cells.shape, np.nan)
         for j in range(n_columns):
@@ -406,7 +406,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return LeftOut(total[..., None], k, tuple(again))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its variables: what classes or columns share is repeated for each of them."""
+        """θ from its variables: parameters that classes or columns share are repeated for each of them."""
         axes, sizes, found = self.variable_axes(), {}, dict(variables)
         for key, own in axes.items():
             sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
@@ -417,7 +417,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return {key: found[key] for key in axes}
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ as its variables: what classes or columns share stands there once."""
+        """θ as its variables: parameters that classes or columns share appear once."""
         found = {}
         for key, own in self.variable_axes().items():
             further = [slice(None) for axis in own if axis not in CELL]

@@ -1,4 +1,4 @@
-"""The contract of every prior and posterior, and the errors that they raise.
+"""The methods that every prior and posterior has, and the errors that they raise.
 
 Start with :class:`Prior`. :class:`Belief` is a smaller contract, for beliefs that are not conjugate, such as the draws
 of a sampler.
@@ -26,7 +26,7 @@ ONE = np.ones(())
 
 
 ROUNDING = 1e-12
-"""A concentration that differs from 1 by no more than this is 1, as far as rounding can tell."""
+"""A concentration that differs from 1 by no more than this is 1, up to rounding."""
 
 
 class Unseen(Enum):
@@ -42,7 +42,7 @@ UNSEEN = Unseen.LEVEL
 
 
 class ImproperError(LocatedError):
-    """A distribution that cannot be normalized was asked for something only a proper one has.
+    """A distribution that cannot be normalized lacks what only a proper one has, such as an evidence.
 
     ``where`` is the position (class, column) of the first improper cell.
 
@@ -148,7 +148,7 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def fault(self, where: tuple[int, ...]) -> str:
-        """What is improper about a cell, in words, where its numbers do not show it."""
+        """Say in words what is improper about a cell, if its numbers do not show it."""
         return ""
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """The same belief with other parameters. They are not validated: without a row, they may be negative."""
+        """The same distribution with other parameters. They are not validated: without a row, they may be negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -251,7 +251,7 @@ class Prior(Belief):
     """What may be learned of a prior: by the name of a factor, the parameters that it multiplies."""
 
     def strengthened(self, factors: Sequence[float]) -> Self:
-        """The same belief with its parameters multiplied by the factors of ``strengths``."""
+        """The same distribution with its parameters multiplied by the factors of ``strengths``."""
         changed = {f.name: getattr(self, f.name) for f in fields(self)}
         for names, factor in zip(self.strengths.values(), factors, strict=True):
             changed |= {name: changed[name] * factor for name in names}

@@ -69,7 +69,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Beta:
-        """The belief that θ is between two numbers with a probability of ``share``, and beyond each with the same one.
+        """The prior under which θ lies between two numbers with probability ``share``; both tails are equal.
 
         >>> Beta.from_quantiles(0.2, 0.6)
         Beta(alpha=5.93521, beta=9.22091)
@@ -78,7 +78,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """The belief worth ``n`` rows like these zeros and ones."""
+        """The prior that is worth ``n`` rows like these zeros and ones."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
@@ -157,7 +157,7 @@ class Outcome(Beta):
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        """The belief about outcomes of these concentrations."""
+        """The distribution of outcomes with these concentrations."""
         return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:

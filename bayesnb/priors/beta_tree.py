@@ -1,7 +1,7 @@
 """The prior of a density without a shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`, the belief about all nodes of a dyadic tree, and :class:`Path`, that about the nodes above
-a cell, which are all that one further row changes. Nodes are numbered level by level, the root first.
+Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree, and :class:`Path`, that of the nodes above
+a cell, the only ones that one further row changes. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MIXED = (
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """The sums over both halves of each node, (..., node), of numbers of cells, (..., cell)."""
+    """Sum numbers of cells, (..., cell), over the left and over the right half of each node, (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -95,7 +95,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f; where each term is f with its first and second derivative, with these."""
+    """ln Σ w exp f; if each term is f with its two derivatives, so is the result."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -337,7 +337,7 @@ class BetaTree(Stopping, Prior):
         return self.beta(self.near[..., None])
 
     def before(self) -> BetaTree:
-        """The belief before the data."""
+        """The prior, without the data."""
         return self._with(left=0.0 * self.left, right=0.0 * self.right)
 
     def _states(self) -> tuple[Array, Array]:

@@ -61,7 +61,7 @@ class FixedProbabilities(Belief):
     # The methods of a prior of the class probabilities. Dirichlet has the same ones.
 
     def flat(self) -> FixedProbabilities:
-        """The same: fixed probabilities have no prior that could be made flat."""
+        """Itself: fixed probabilities have no prior that could be made flat."""
         return self
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
@@ -69,7 +69,7 @@ class FixedProbabilities(Belief):
         return FixedProbabilities(_probabilities(self.p, labels, rows))
 
     def update(self, rows: Array) -> FixedProbabilities:
-        """The same: rows change nothing."""
+        """Itself: rows change nothing."""
         return self
 
     def log_evidence(self, rows: Array) -> float:

@@ -1,4 +1,4 @@
-"""What is believed of the θ of several parts: ``AllOf`` of them hold, or ``OneOf`` them.
+"""Distributions of the θ of several parts: ``AllOf`` of them generate values, or ``OneOf`` them.
 
 The names of what belongs to the k-th part end with _k, counted from 1.
 """
@@ -20,19 +20,19 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """What belongs to the part at this position, under the names that it has in the whole."""
+    """Rename the parameters of the part at this position to their names in the whole."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of :func:`numbered`: what belongs to the part at this position, under the names that it has there."""
+    """The inverse of :func:`numbered`: select the parameters of the part at this position, under their own names."""
     end = f"_{k + 1}"
     return {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Belief):
-    """A belief about the θ of several parts, each with a belief of its own."""
+    """A distribution of the θ of several parts, each with a distribution of its own."""
 
     parts: tuple[Any, ...]
 
@@ -46,7 +46,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """Independent parts, all of which tell of a cell.
+    """Independent parts, which all generate a cell together.
 
     Parameters
     ----------
@@ -98,11 +98,11 @@ class OneOf(Compound):
     Parameters
     ----------
     parts : tuple of Belief
-        What is believed of the θ of each part if it is the one.
+        The distribution of the θ of each part, if it generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        What is believed of the θ of each part if it is not the one.
+        The distribution of the θ of each part, if it does not.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class OneOf(Compound):
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Refuse EM, which asks for it."""
+        """Refuse: only EM needs it."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )

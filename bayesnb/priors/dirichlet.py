@@ -1,4 +1,4 @@
-"""The prior of a table of probabilities, where smoothing lives, and what it has in common with a Beta."""
+"""The prior of a table of probabilities, whose mean is smoothing, and its base class, which a Beta shares."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """What users see of a number for each outcome, (..., outcome)."""
+        """The numbers of the outcomes that users see, (..., outcome)."""
 
     # The named priors of both.
 
@@ -315,7 +315,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The belief worth ``n`` rows like these, of which each is the name of a level."""
+        """The prior that is worth ``n`` rows like these, each the name of a level."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")

@@ -71,7 +71,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Gamma:
-        """The belief that λ is between two numbers with a probability of ``share``, and beyond each with the same one.
+        """The prior under which λ lies between two numbers with probability ``share``; both tails are equal.
 
         >>> Gamma.from_quantiles(2.0, 5.0)
         Gamma(alpha=13.3125, beta=3.96532)
@@ -80,7 +80,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Gamma:
-        """The belief worth ``n`` rows like these counts, each of exposure 1. (For n waits, write Gamma(n, n × mean)."""
+        """The prior that is worth ``n`` rows like these counts of exposure 1. (For n waits: Gamma(n, n × mean).)"""
         return cls(n * float(elicitation.rows_like("counts", rows, n).mean()), n)
 
     @classmethod

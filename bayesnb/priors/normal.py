@@ -1,4 +1,4 @@
-"""The priors of the mean of a Normal: that of a mean whose rows have a known variance, and what all have in common.
+"""The prior of the mean of a Normal whose variance is known, and the base class of all priors of a mean.
 
 A location is kept as two floats, so that no distance from 0 loses digits.
 """
@@ -106,7 +106,7 @@ class Normal(Located):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Normal:
-        """The belief that μ is between two numbers with a probability of ``share``, and beyond each with the same one.
+        """The prior under which μ lies between two numbers with probability ``share``; both tails are equal.
 
         >>> Normal.from_quantiles(160.0, 180.0)
         Normal(m=170, v=36.9612)

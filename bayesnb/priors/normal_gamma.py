@@ -1,4 +1,4 @@
-"""The prior of a Normal's mean and precision, and what it has in common with that of several columns."""
+"""The prior of a Normal's mean and precision, and its base class, which that of several columns shares."""
 
 from __future__ import annotations
 
@@ -222,8 +222,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """Unit information, of which the evidence says how many rows the mean and the variance count as, and how large
-        the variance is beside the pooled one.
+        """Unit information whose strengths, and whose variance beside the pooled one, the evidence chooses.
 
         The columns of a feature share these three factors, in units of their pooled variances; so many columns teach
         them. The logarithm of each is Normal(0, 1) beforehand.
@@ -232,7 +231,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """The belief, worth ``rows`` rows, that a share of all values is between two numbers, and as many beyond each.
+        """The prior, worth ``rows`` rows, under which a share of all values lies between two numbers.
 
         It is the share of the predictive before any row, a Student-t.
 
@@ -245,7 +244,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The belief worth ``n`` rows like these numbers."""
+        """The prior that is worth ``n`` rows like these numbers."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
@@ -341,7 +340,7 @@ class NormalGamma(UnknownPrecision):
         return self._curve(1)
 
     def marginal_without(self) -> tuple[Array, ...]:
-        """The same of a row that was learned, without it: log_height + exponent ln(1 - ((x - m - low) scale)²).
+        """As :meth:`marginal`, the row left out: log_height + exponent ln(1 - ((x - m - low) scale)²).
 
         It is NaN where nothing proper is left without the row.
         """

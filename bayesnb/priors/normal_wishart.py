@@ -110,7 +110,7 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalWishart:
-        """The belief worth ``n`` rows like these, an array (row, column)."""
+        """The prior that is worth ``n`` rows like these, an array (row, column)."""
         x = elicitation.rows_like("rows", rows, n)
         return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 
@@ -152,7 +152,7 @@ class NormalWishart(UnknownPrecision):
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
-        """The belief about some of the columns."""
+        """The marginal distribution of some of the columns."""
         low = self.low[..., index]
         return self._with(m=self.m[..., index], scale=self.scale[..., index[:, None], index], low=low)
 

@@ -21,7 +21,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
-from bayesnb.families import GaussianKnownVariance
+from bayesnb.families import GaussianKnownVariance, Mixture
 from bayesnb.families.multinomial import Bag
 from bayesnb.kernels import blocks, reading, sparse_rows
 from bayesnb.priors import Dirichlet, log_rising
@@ -61,7 +61,11 @@ def table(kind: str, classes: int = 3, n: int = N):
     X = 1e3 * np.arange(6) + rng.normal(size=(n, 6)) * (1 + y[:, None])
     if kind == "reals with holes":
         X[rng.random(X.shape) < 0.3] = np.nan
-    return (GaussianKnownVariance(variance=2.0) if kind == "reals of known variance" else Gaussian()), X, y, weight
+    families = {
+        "reals of known variance": GaussianKnownVariance(variance=2.0),
+        "reals of one of two families": Mixture(),
+    }
+    return families.get(kind, Gaussian()), X, y, weight
 
 
 KINDS = [
@@ -100,7 +104,7 @@ def test_compiled_moments_have_the_bits_of_numpy(kind, classes, columns, monkeyp
     assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "reals of one of two families"])
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
     family, X, y, weight = table(kind, 4)
     compiled()

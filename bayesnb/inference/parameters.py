@@ -268,6 +268,10 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
 def describe(classifier: Classifier) -> pd.DataFrame:
     """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
+    ``attrs["rows"]`` is the weight of all learned rows. ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965), how
+    many rows of equal weight would know a mean as well: if it is much smaller, and the weights are no counts, say so by
+    :func:`bayesnb.model.reliability_weights`.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
@@ -281,4 +285,6 @@ def describe(classifier: Classifier) -> pd.DataFrame:
     humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
     wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
     """
-    return classifier.schema.describe(classifier.statistics)
+    statistics, found = classifier.statistics, classifier.schema.describe(classifier.statistics)
+    found.attrs |= {"rows": float(statistics.rows.sum()), "effective_rows": statistics.effective_rows}
+    return found

@@ -23,9 +23,10 @@ from bayesnb.model.statistics import Statistics as Statistics
 from bayesnb.model.statistics import about as about
 from bayesnb.model.statistics import in_order as in_order
 from bayesnb.model.statistics import part_of as part_of
+from bayesnb.model.statistics import reliability_weights as reliability_weights
 from bayesnb.model.statistics import united_labels as united_labels
 
-__all__ = ["Evidence", "NaiveBayes", "Parameters", "Posterior", "Statistics", "normalize"]
+__all__ = ["Evidence", "NaiveBayes", "Parameters", "Posterior", "Statistics", "normalize", "reliability_weights"]
 
 
 def __dir__() -> list[str]:

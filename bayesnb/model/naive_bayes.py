@@ -122,7 +122,7 @@ class NaiveBayes:
 
         weights = require_countable(members.weights())
         each = stacks.each(self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data)
-        return Statistics(tuple(labels), weights, each)
+        return Statistics(tuple(labels), weights, each, members.squares())
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
         """The posterior of all factors. It may be improper; only methods that need a proper one raise an error.
@@ -213,7 +213,7 @@ class Posterior:
             return {name: part for name, part in parts.items() if name in names}
 
         model = replace(self.model, features=picked(self.model.features), columns=picked(self.model.columns))
-        seen = Statistics(self.labels, self.statistics.rows, picked(self.statistics.features))
+        seen = replace(self.statistics, features=picked(self.statistics.features))
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def conjugate_part(self) -> Posterior:

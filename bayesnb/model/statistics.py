@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,31 @@ def require_countable(weights: Array) -> Array:
             "divide the sample_weight of all rows by the same number, as a weight of 2 is a row seen twice"
         )
     return weights
+
+
+def reliability_weights(weight: Any) -> Array:
+    """Weights that say how reliable rows are, or how many people each stands for, as frequencies: (row,).
+
+    A frequency of 2 is a row seen twice, so posteriors grow narrower with the sum of weights. Weights of a survey only
+    say how much each row counts beside the others. Here they are multiplied by one number, so that their sum is the
+    effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): the mean of so many rows of equal weight is as
+    well known. Rescale the weights of all rows together, before any of them is learned.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or all are 0.
+
+    Examples
+    --------
+    >>> reliability_weights([1200.0, 300.0, 300.0, 600.0]).round(2)
+    array([1.45, 0.36, 0.36, 0.73])
+    """
+    weight = np.asarray(weight, float)
+    if weight.ndim != 1 or not (np.isfinite(weight) & (weight >= 0)).all() or not weight.any():
+        raise ValueError("Expected one finite weight of 0 or more for each row, and one above 0")
+    share = weight / weight.max()
+    return share * share.sum() / (share**2).sum()
 
 
 def part_of(data: Data, rows: Array | slice) -> Data:
@@ -84,6 +109,8 @@ class Statistics:
     rows : array (class,)
         Weight of the rows of each class.
     features : {name: Statistic}
+    squares : array (class,) or None
+        Σ w² of the rows of each class, from which the effective number of rows follows; ``None`` if it is not known.
 
     Examples
     --------
@@ -97,6 +124,13 @@ class Statistics:
     labels: tuple[Any, ...]
     rows: Array
     features: Mapping[str, Statistic]
+    squares: Array | None = field(default=None, repr=False)
+
+    @property
+    def effective_rows(self) -> float:
+        """(Σ w)² / Σ w²: how many rows of equal weight know a mean as well (Kish 1965); NaN if Σ w² is not known."""
+        squares = np.nan if self.squares is None else self.squares.sum()
+        return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def about(self, name: str) -> AbstractContextManager[None]:
         """The context in which an error says that it is about this feature."""
@@ -108,14 +142,14 @@ class Statistics:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
         index = np.array([place.get(label, -1) for label in labels], np.intp)
-        rows = np.append(self.rows, 0.0)[index]
-        return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()})
+        rows, squares = (None if v is None else np.append(v, 0.0)[index] for v in (self.rows, self.squares))
+        return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()}, squares)
 
     def widened(self, other: Statistics) -> Statistics:
         """The same statistics with the features that only ``other`` has, of which these rows have seen nothing."""
         nothing = [-1] * len(self.labels)
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
-        return Statistics(self.labels, self.rows, {**self.features, **new}) if new else self
+        return replace(self, features={**self.features, **new}) if new else self
 
     def arranged(self, names: Iterable[Any]) -> Statistics:
         """The same statistics with their features in this order."""
@@ -132,10 +166,13 @@ class Statistics:
         for name, s in a.features.items():
             with about(f"feature {name!r}"):
                 pooled[name] = s + b.features[name]
-        return Statistics(labels, a.rows + b.rows, pooled)
+        squares = None if a.squares is None or b.squares is None else a.squares + b.squares
+        return Statistics(labels, a.rows + b.rows, pooled, squares)
 
     def __mul__(self, factor: float) -> Statistics:
-        return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()})
+        # The factor is that of each weight; -1 takes rows away, and their squares with them.
+        squares = None if self.squares is None else self.squares * (factor * abs(factor))
+        return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()}, squares)
 
     def __sub__(self, other: Statistics) -> Statistics:
         return self + other * -1.0
@@ -165,4 +202,5 @@ class Statistics:
             with about(f"feature {name!r}", rest.labels, s):
                 settled[name] = s.settled(whole.features[name]).named_as(self.features[name])
         rows = cleared(rest.rows, whole.rows)
-        return Statistics(rest.labels, rows, settled)
+        squares = None if rest.squares is None else np.where(rows > 0, np.maximum(rest.squares, 0.0), 0.0)
+        return Statistics(rest.labels, rows, settled, squares)

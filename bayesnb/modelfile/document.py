@@ -252,8 +252,9 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     -------
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
-        ``configuration`` (the parameters of the estimator), and ``features``: one dictionary each of ``feature``,
-        ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (share) and ``chosen`` (why this family).
+        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: one
+        dictionary each of ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (share) and
+        ``chosen`` (why this family).
 
     Raises
     ------
@@ -277,6 +278,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         "content_hash": contents.hash,
         "target": contents.target,
         "rows": dict(zip(contents.statistics.labels, contents.statistics.rows.tolist(), strict=True)),
+        "effective_rows": contents.statistics.effective_rows,
         "configuration": dict(contents.configuration),
         "features": table.to_dict("records"),
     }

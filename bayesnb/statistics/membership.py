@@ -35,6 +35,10 @@ class Membership(ABC):
         """Σ_i w_ic as (class,)."""
 
     @abstractmethod
+    def squares(self) -> Array:
+        """Σ_i w_ic² as (class,)."""
+
+    @abstractmethod
     def totals(self, x: Column) -> Array:
         """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
 
@@ -101,6 +105,12 @@ class Labels(Membership):
     def weights(self) -> Array:
         return sums.weights(self.codes, self.weight, self.n)
 
+    def squares(self) -> Array:
+        # Where all rows have one weight, it lies in the memory of one number.
+        if self.weight.strides == (0,) and len(self):
+            return self.weights() * self.weight[0]
+        return sums.weights(self.codes, self.weight**2, self.n)
+
     def totals(self, x: Column) -> Array:
         return sums.totals(x, self.codes, self.weight, self.n)
 
@@ -146,6 +156,9 @@ class Responsibilities(Membership):
 
     def weights(self) -> Array:
         return np.concatenate([own.weights() for own in self._classes()])
+
+    def squares(self) -> Array:
+        return np.concatenate([own.squares() for own in self._classes()])
 
     def totals(self, x: Column) -> Array:
         return np.concatenate([own.totals(x) for own in self._classes()])

@@ -161,7 +161,7 @@ def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
     code, out, err = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y")
     assert code == 0
     assert "not compared (more than 64 levels, text to count, or exposure): 'id'" in " ".join(err.split())
-    assert "a × b" in out
+    assert "'a' and 'b'" in " ".join(out.split())
 
 
 @pytest.mark.nuts

@@ -158,7 +158,7 @@ def stdout() -> TextIO:
 def say(text: str) -> None:
     """Say something on stderr, if there is one."""
     if sys.stderr is not None:
-        _console(stderr=True).print(visible(text), style="dim", markup=False, soft_wrap=True)
+        click.echo(visible(text), err=True)
 
 
 def warn(said: object) -> None:
@@ -168,12 +168,6 @@ def warn(said: object) -> None:
 
 def console_of() -> Any:
     """Stdout for tables; where it is no terminal, as wide as the variable COLUMNS says, or 120 columns."""
-    stdout()
-    console = _console()
-    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else _console(width=120)
-
-
-def _console(**options: Any) -> Any:
     from rich.console import Console
 
     class Ours(Console):
@@ -181,4 +175,7 @@ def _console(**options: Any) -> Any:
             """Raise the error again, instead of ending the process with code 1 as rich does."""
             raise
 
-    return Ours(highlight=False, **options)
+    stdout()
+    console = Ours(highlight=False)
+    known = console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    return console if known else Ours(highlight=False, width=120)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -195,6 +194,8 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     names = [name for name in wanted.values() if isinstance(name, str)]
     if not names:
         return (*wanted.values(), X)
+    import narwhals.stable.v2 as nw
+
     frame = nw.from_native(pd.DataFrame(X) if isinstance(X, Mapping) else X, eager_only=True, pass_through=True)
     for parameter, name in wanted.items():
         if isinstance(name, str) and (not isinstance(frame, nw.DataFrame) or name not in frame.columns):

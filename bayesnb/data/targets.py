@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -135,13 +134,17 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
     ValueError
         If a weight is missing, infinite or negative.
     """
-    frame = nw.from_native(y, eager_only=True, pass_through=True) if hasattr(y, "columns") else y
     if isinstance(y, pd.DataFrame):
         classes, weights = y.columns.to_numpy(), y.to_numpy()
-    elif isinstance(frame, nw.DataFrame):
-        classes, weights = np.array(frame.columns, object), frame.to_numpy()
     elif isinstance(y, np.ndarray) and y.ndim == 2:
         classes, weights = np.arange(y.shape[1]), y
+    elif hasattr(y, "columns"):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(y, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        classes, weights = np.array(frame.columns, object), frame.to_numpy()
     else:
         return None
     if len(classes) < 2 or (weights.dtype.kind not in "biuf" and pd.api.types.infer_dtype(weights.ravel()) == "string"):
@@ -168,10 +171,15 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         y = np.array(y, object)
     if isinstance(y, pd.Categorical | pd.CategoricalIndex):
         y = pd.Series(y)
-    series, declares = nw.from_native(y, series_only=True, pass_through=True), True
-    if isinstance(series, nw.Series) and not isinstance(y, pd.Series):
-        # Only an Enum declares classes: Arrow's dictionaries and polars' Categorical encode the values.
-        y, declares = pd.Series(array_of_arrow(series.to_arrow())), isinstance(series.dtype, nw.Enum)
+    declares = True
+    if not isinstance(y, pd.Series | np.ndarray | list | tuple):
+        # Its import takes long, and what is known here does not need it.
+        import narwhals.stable.v2 as nw
+
+        series = nw.from_native(y, series_only=True, pass_through=True)
+        if isinstance(series, nw.Series):
+            # Only an Enum declares classes: Arrow's dictionaries and polars' Categorical encode the values.
+            y, declares = pd.Series(array_of_arrow(series.to_arrow())), isinstance(series.dtype, nw.Enum)
     if isinstance(y, pd.Series):
         y = pd.Series(array_of_arrow(y.array.__arrow_array__())) if isinstance(y.dtype, pd.ArrowDtype) else y
         column = Column("y", y, declares)

@@ -22,10 +22,10 @@ from bayesnb.evaluation.yardstick import bootstrap, laplace, members, ours, venn
 METHODS = {
     "BayesianNB": ours(),
     'BayesianNB, "weighted"': ours(dependence="weighted"),
-    "bootstrap of GaussianNB": bootstrap(GaussianNB()),
-    "bootstrap of logistic regression": bootstrap(make_pipeline(StandardScaler(), LogisticRegression())),
+    "bootstrap of GaussianNB": bootstrap(GaussianNB(), 50),
+    "bootstrap of logistic regression": bootstrap(make_pipeline(StandardScaler(), LogisticRegression()), 50),
     "Laplace logistic regression": laplace(),
-    "trees of a random forest": bootstrap(DecisionTreeClassifier(max_features="sqrt")),
+    "trees of a random forest": bootstrap(DecisionTreeClassifier(max_features="sqrt"), 50),
     "deep ensemble of 5": members(
         make_pipeline(StandardScaler(), MLPClassifier((16,), solver="lbfgs", max_iter=200)), times=5
     ),

@@ -228,3 +228,21 @@ def test_statistics_that_are_drawn_have_the_mean_and_the_spread_of_those_of_rows
     error = np.sqrt((a.var(0) + b.var(0)) / len(a))
     assert (np.abs(a.mean(0) - b.mean(0)) <= 4 * error + 1e-12).all()
     assert_allclose(a.std(0), b.std(0), rtol=0.25, atol=1e-6)
+
+
+def test_rows_are_left_out_of_the_exponents_as_a_refit_without_them_does() -> None:
+    X, y = nb.datasets.heights()
+    prior = nb.Gaussian(NormalGamma(120.0, 0.1, 1.0, 400.0))
+    spec = {"features": dict.fromkeys(X, prior), "dependence": "weighted", "class_prior": "uniform"}
+    clf = nb.BayesianNB(**spec).fit(X, y).classifier_
+    held, without, codes = clf.dependence.left_out_of_exponents(clf.posterior, *clf.learned(X, y, None))
+    refits = []
+    rows = np.arange(len(X))
+    for i in rows:
+        rest = np.arange(len(X)) != i
+        refits.append(nb.BayesianNB(**spec).fit(X[rest], y[rest]).predict_proba(X[i : i + 1])[0])
+    each = without[rows], held[rows], np.array(refits)
+    loss, optimistic, refit = (-np.log(p[np.arange(len(p)), codes[rows]]).mean() for p in each)
+    assert_allclose(without.sum(1), 1)
+    assert optimistic < refit
+    assert abs(loss - refit) < 0.3 * (refit - optimistic)

@@ -17,8 +17,16 @@ from numpy.random import Generator
 from bayesnb.dependence import average, terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, NoExponentsError, require_few
-from bayesnb.dependence.posterior import HELD, LearnedExponents, Rows, indicators, learn_exponents
+from bayesnb.dependence.posterior import (
+    HELD,
+    LearnedExponents,
+    Rows,
+    indicators,
+    learn_exponents,
+    log_posterior_of_classes,
+)
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
+from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -177,6 +185,30 @@ class Dependence:
             asked = terms_of(self.terms, self.spec, posterior, part, own)
             found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.cells(part, len(own)))
         return found
+
+    def left_out_of_exponents(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
+        """p(c | x_i, D without row i) of the rows that the exponents were learned from, also without it in them.
+
+        The draws of the exponents knew the label of the row. Weighed by 1 / p(y_i | x_i, w), they are draws of the
+        posterior without it (Gelfand, Dey and Chang 1992).
+
+        Returns
+        -------
+        held, without : arrays (row, class)
+            With the exponents held, and with the row left out of them.
+        codes : int array (row,)
+        """
+        held, without, codes = [], [], []
+        rows, v = self.rows(posterior, data, labels), self.exponents.layout.exponents(self.exponents.points)
+        for cut in slices(len(rows.codes), max(1, HELD // (len(v) * len(posterior.labels)))):
+            part = rows[cut]
+            log_p = log_posterior_of_classes(part.terms, part.offset, v, part.cells)
+            own = log_p[part.codes, np.arange(len(part.codes))]
+            weight = np.exp(own.min(1, keepdims=True) - own)
+            held.append(np.exp(log_p).mean(-1).T)
+            without.append((np.exp(log_p) * (weight / weight.sum(1, keepdims=True))).sum(-1).T)
+            codes.append(part.codes)
+        return np.concatenate(held), np.concatenate(without), np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
         """Draws of the parameters of the columns with as many draws of the exponents."""

@@ -23,6 +23,7 @@ from bayesnb.estimates import ESTIMATES
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Events, Exponential, Poisson
 from bayesnb.families.trials import BinaryCounts, CategoryCounts
+from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import Costs, expected_losses, prices, stated_by
@@ -184,6 +185,7 @@ def worth_of_rows(
     flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
     plug_ins = [name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)]
     known = None if X is None or y is None else classifier.learned(X, y, None)
+    excess = 0.0 if known is None else _optimism(full, *known, expected)
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN where a plug-in does not exist.
     price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
@@ -196,8 +198,9 @@ def worth_of_rows(
             believed = replace(full, posterior=full.posterior.given(statistics))
             predictive = stated_by(believed, data, rows)
             left = predictive if labels is None else probabilities(believed.left_out(data, labels)[0])
-            loss[k, step] = expected(left, true).mean()
-            realised[k, step] = expected(left, np.eye(true.shape[1])[codes]).mean()
+            more_loss = excess * (1 + learned / (learned + size)) / 2
+            loss[k, step] = expected(left, true).mean() + more_loss
+            realised[k, step] = expected(left, np.eye(true.shape[1])[codes]).mean() + more_loss
             for m, name in enumerate(plug_ins):
                 posterior = flat.given(statistics) if ESTIMATES[name].flat else believed.posterior
                 with suppress(BoundaryError, ImproperError):
@@ -227,6 +230,20 @@ def _asked(
     data, labels = known
     some = rng.choice(len(labels), rows, p=rng.dirichlet(np.ones(len(labels))))
     return part_of(data, some), labels[some], np.eye(len(theta.log_pi))[labels.codes[some]], labels.codes[some]
+
+
+def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> float:
+    """By how much less learned rows are expected to cost because the exponents have seen their labels.
+
+    With p exponents, n rows lose about p/2n less than by the best exponents where these were learned from them, and
+    others p/2n more: their difference is what this is. After m further rows, others lose p/2(n + m) more, so of the
+    difference δ, δ (1 + n/(n + m)) / 2 is left (the reasoning of Akaike 1974).
+    """
+    if believed.dependence is None:
+        return 0.0
+    held, without, codes = believed.dependence.left_out_of_exponents(believed.posterior, data, labels)
+    true = np.eye(held.shape[1])[codes]
+    return float((expected(without, true) - expected(held, true)).mean())
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:

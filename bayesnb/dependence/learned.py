@@ -204,8 +204,8 @@ class Dependence:
             part = rows[cut]
             log_p = log_posterior_of_classes(part.terms, part.offset, v, part.cells)
             own = log_p[part.codes, np.arange(len(part.codes))]
-            weight = np.exp(own.min(1, keepdims=True) - own)
-            held.append(np.exp(log_p).mean(-1).T)
+            weight = self.exponents.weights * np.exp(own.min(1, keepdims=True) - own)
+            held.append((np.exp(log_p) @ self.exponents.weights).T)
             without.append((np.exp(log_p) * (weight / weight.sum(1, keepdims=True))).sum(-1).T)
             codes.append(part.codes)
         return np.concatenate(held), np.concatenate(without), np.concatenate(codes)

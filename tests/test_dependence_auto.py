@@ -10,9 +10,12 @@ from numpy.testing import assert_allclose
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.average import ALL, NAIVE, SHARES, weights
+from bayesnb.dependence.learned import named
 from bayesnb.dependence.near import NearCounts, NearTerm
 from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm
+from bayesnb.model import NaiveBayes
+from bayesnb.statistics.membership import Labels
 
 X, Y = datasets.penguins()
 X, Y = X[::3].reset_index(drop=True), Y[::3].reset_index(drop=True)
@@ -78,7 +81,7 @@ def test_an_average_is_saved_loaded_updated_and_unlearned(auto, tmp_path):
 
 def test_a_kernel_is_the_share_of_near_rows():
     codes, y = np.array([[0, 3, 31], [0, 1, 1]]), np.array([0, 1, 1])
-    term = NearTerm(NearCounts.of(codes, nb.statistics.membership.Labels.of(y)), (Axis(5, 2), Axis(1, 2)))
+    term = NearTerm(NearCounts.of(codes, Labels.of(y)), (Axis(5, 2), Axis(1, 2)))
     vars(term)["chosen"] = 2, 0.3
     new = np.array([[2], [1]])
     spread = 2 * np.var(codes[0] / 32) * 12 + 2 * 2 * (2 / 3) * (1 / 3)
@@ -91,10 +94,10 @@ def test_a_partition_multiplies_the_shares_of_its_steps_and_stops_where_a_cell_i
     partitions = Partitions(np.array([[0, 1]]), np.array([[1, 2]]))
     codes = np.array([[0, 1, 1, 0, 1], [2, 2, 0, 1, -1]])
     places = partitions.places(np.array([True, False]), codes)
-    assert places.tolist() == [[5, 7, 6, 4, 3]]
+    assert places.tolist() == [[5], [7], [6], [4], [3]]
     counts = np.zeros((2, 1, 8))
-    np.add.at(counts, ([0, 0, 1, 1, 1], 0, places[0]), 1)
-    found = PartitionTerm(partitions, counts, counts.sum(0)).term(np.array([[7, 3]]))
+    np.add.at(counts, ([0, 0, 1, 1, 1], 0, places[:, 0]), 1)
+    found = PartitionTerm(partitions, counts, counts.sum(0)).term(np.array([[7], [3]]))
     first, second = (1 + 0.6) / ((2 + 1) * 0.6), (1 + 0.5) / ((1 + 1) * 0.5)
     assert_allclose(np.exp(found[:, 0]), [first * second, first])
 
@@ -109,8 +112,10 @@ def test_what_only_three_columns_say_together_is_found():
 def test_columns_that_are_too_many_for_all_pairs_are_averaged_without_pairs():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
-    clf = BayesianNB(dependence="auto").fit(rng.normal(y[:, None], 3.0, (40, 205)), y)
-    assert not clf.classifier_.dependence.statistics.cells.pairs
+    x, labels = {"x": rng.normal(y[:, None], 3.0, (40, 205))}, Labels.of(y)
+    model = NaiveBayes({"x": nb.Gaussian()})
+    posterior = model.posterior(model.statistics(x, labels, [0, 1]))
+    assert not Cells.chosen(named("auto"), posterior, x, labels).pairs
 
 
 def test_partitions_differ_and_ask_only_what_splits_rows():

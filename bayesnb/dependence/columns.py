@@ -332,7 +332,7 @@ class Cells:
         for cut in slices(len(labels)) if n else ():
             own = labels[cut]
             places = self.partitions.places(self.grid.real, self.grid.codes(part_of(data, cut), len(own)))
-            parts.append(PairCounts.of(np.append(places, np.zeros_like(places[:1]), 0), sizes, which, own))
+            parts.append(PairCounts.of(np.vstack([places.T, np.zeros((1, len(own)), np.int32)]), sizes, which, own))
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:

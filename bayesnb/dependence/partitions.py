@@ -13,6 +13,7 @@ from hashlib import sha256
 import numpy as np
 import pandas as pd
 
+from bayesnb.kernels import densities, reading
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 
@@ -92,16 +93,8 @@ class Partitions:
         return np.array_equal(self.columns, other.columns) and np.array_equal(self.cells, other.cells)
 
     def places(self, real: Array, codes: Array) -> Array:
-        """The node in which each row stops, (partition, row)."""
-        node = np.ones((len(self), codes.shape[1]), np.int32)
-        going = np.ones(node.shape, bool)
-        for step in range(self.steps):
-            column, cell = self.columns[:, step], self.cells[:, step, None]
-            own = codes[column]
-            right = np.where(real[column, None], own >= cell, own == cell)
-            going &= own >= 0
-            node = np.where(going, 2 * node + right, node)
-        return node
+        """The node in which each row stops, (row, partition)."""
+        return reading.nodes(codes, real, self.columns, self.cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +119,18 @@ class PartitionTerm:
     counts: Array
     base: Array
 
-    @cached_property
-    def _table(self) -> Array:
-        """The term of each node, (class, partition, node)."""
-        found = np.zeros_like(self.counts)
+    def _table(self, less: float = 0.0) -> Array:
+        """The term of each node, (node, class, partition), of use where the class has this weight there."""
+        steps, found = self._step(*self._counted, less), np.zeros_like(self.counts)
         for first in self._depths():
             below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
-            found[..., below] = np.repeat(found[..., above], 2, -1) + self._steps[..., below]
-        return found
+            found[..., below] = np.repeat(found[..., above], 2, -1) + steps[..., below]
+        return np.moveaxis(np.where(self._counted[0] >= less, found, 0.0), 2, 0)
 
     @cached_property
-    def _steps(self) -> Array:
-        """What each node adds to the one above it, (class, partition, node)."""
-        return self._step(*self._counted, 0.0)
+    def _tables(self) -> tuple[Array, Array]:
+        """The terms of nodes, and those where a row of weight 1 is left out of its class."""
+        return self._table(), self._table(1.0)
 
     def _depths(self) -> list[int]:
         return [2**k for k in range(self.partitions.steps)]
@@ -161,30 +153,33 @@ class PartitionTerm:
     @staticmethod
     def _step(inside: Array, pairs: Array, share: Array, less: Array | float) -> Array:
         """ln p(node | node above, c) - ln p(node | node above), where this weight is left out of class c."""
-        return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
         """The term of rows, (row, class).
 
         Parameters
         ----------
-        places : int array (partition, row)
+        places : int array (row, partition)
             The nodes in which they stop.
         left : Labels, optional
             Of rows that were learned: each is left out of its own class with the weight that it has here.
         """
-        found = np.zeros((places.shape[1], len(self.counts)))
-        for k, place in enumerate(places):
-            found += self._table[:, k, place].T
+        found = densities.gather(places, self._tables[0])
         if left is not None:
-            found[np.arange(len(found)), left.codes] = self._left_out(places, left)
+            rows = np.arange(len(left))
+            if (left.weight == 1).all():
+                found[rows, left.codes] = densities.gather_own(places, self._tables[1], left.codes)
+            else:
+                found[rows, left.codes] = self._left_out(places, left)
         return found / len(self.partitions)
 
     def _left_out(self, places: Array, left: Labels) -> Array:
         """The sum over partitions of the term in the own class without the row, (row,)."""
         inside, pairs, share = self._counted
         found = np.zeros(len(left))
-        for k, place in enumerate(places):
+        for k, place in enumerate(places.T):
             node = place
             while (node > 1).any():
                 some = np.flatnonzero(node > 1)
@@ -195,12 +190,11 @@ class PartitionTerm:
 
     def shares(self, places: Array, columns: int) -> Array:
         """What each column adds to the term of new rows, (row, class, column); their sum is the term."""
-        found, rows = np.zeros((places.shape[1], len(self.counts), columns)), np.arange(places.shape[1])
-        for k, node in enumerate(places):
+        found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
+        for k, node in enumerate(places.T):
             while (node > 1).any():
-                some = rows[node > 1]
-                depth = np.frexp(node[some])[1] - 2
-                at = self.partitions.columns[k, depth]
-                found[some, :, at] += self._steps[:, k, node[some]].T
+                some = np.flatnonzero(node > 1)
+                at = self.partitions.columns[k, np.frexp(node[some])[1] - 2]
+                found[some, :, at] += steps[:, k, node[some]].T
                 node = np.maximum(node >> 1, 1)
         return found / len(self.partitions)

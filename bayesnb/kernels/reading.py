@@ -210,3 +210,46 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
                 below[i] += np.int64(v >= a) + np.int64(v >= b) + np.int64(v >= c) + np.int64(v >= d)
         for i in range(n):
             found[start + i] = -1 if np.isnan(piece[i]) else paths[below[i]]
+
+
+def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
+    """The node in which each row stops in binary trees whose nodes of one depth ask the same question, (row, tree).
+
+    The root is 1, and 2k and 2k + 1 are below k: to the right goes a code at or above a cell, or, of a column that is
+    not real, the cell itself. A code below 0 stops the row.
+
+    Parameters
+    ----------
+    codes : int32 array (column, row)
+    real : bool array (column,)
+    columns, cells : int array (tree, step)
+    """
+    found = np.ones((codes.shape[1], len(columns)), np.int32)
+    if blocks.worthwhile(found.size * columns.shape[1]):
+        blocks.written(
+            found,
+            lambda cut, out: _descend(blocks.contiguous(codes[:, cut].T), real, columns, cells, out),
+            blocks.cuts(len(found), found.shape[1]),
+        )
+        return found
+    going = np.ones(found.shape, bool)
+    for step in range(columns.shape[1]):
+        own = codes[columns[:, step]].T
+        right = np.where(real[columns[:, step]], own >= cells[:, step], own == cells[:, step])
+        going &= own >= 0
+        found = np.where(going, 2 * found + right, found)
+    return found
+
+
+@loop
+def _descend(codes: Array, real: Array, columns: Array, cells: Array, found: Array) -> None:
+    for i in range(len(codes)):
+        for tree in range(len(columns)):
+            node = 1
+            for step in range(columns.shape[1]):
+                column, cell = columns[tree, step], cells[tree, step]
+                own = codes[i, column]
+                if own < 0:
+                    break
+                node = 2 * node + (own >= cell if real[column] else own == cell)
+            found[i, tree] = node

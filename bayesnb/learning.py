@@ -224,13 +224,17 @@ def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows 
     return _carried(settings, before, learned, less)
 
 
-def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
-    """The classifier of the rows of two classifiers."""
+def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
+    """The classifier of the rows of two classifiers.
+
+    Where both have a dependence, and have counted different cells, ``keep`` keeps the counts of the first, which are
+    then those of a sample of all rows, as of a table that is read in parts. Else this is an error.
+    """
     schema, expected = _schema(settings, before).merged(other.schema), before.expected or other.expected
     learned = _added(settings, before, schema, other.statistics, other.classes, other.named_classes, expected=expected)
 
     def pooled(held: Dependence) -> DependenceStatistics:
-        if held.statistics.cells.empty:
+        if held.statistics.cells.empty or (keep and not counts_alike(before, other)):
             return held.statistics
         if other.dependence is None:
             raise ValueError(
@@ -240,6 +244,13 @@ def merged(settings: Any, before: Classifier, other: Classifier) -> Classifier:
         return held.statistics + other.dependence.over(_places(other.classes, learned.classes)).statistics
 
     return _carried(settings, before, learned, pooled)
+
+
+def counts_alike(one: Classifier, other: Classifier) -> bool:
+    """Whether the second classifier has counted all cells whose counts belong to the first."""
+    if one.dependence is None or one.dependence.statistics.cells.empty:
+        return True
+    return other.dependence is not None and one.dependence.statistics.cells.same(other.dependence.statistics.cells)
 
 
 def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:

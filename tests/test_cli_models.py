@@ -383,6 +383,23 @@ def test_forget_undoes_update_of_a_model_whose_features_depend_on_each_other(don
     np.testing.assert_allclose(load(model).predict_proba(X), before, atol=1e-8)
 
 
+def test_models_that_count_dependence_in_other_cells_are_merged_with_the_counts_of_the_first(
+    capsys, penguins, tmp_path
+):
+    path, X, y = penguins
+    table, (first, second, both) = X.assign(species=y), (tmp_path / f"{name}.bayesnb" for name in "abc")
+    for part, model in ((table[::2], first), (table[1::2], second)):
+        part.to_csv(path, index=False)
+        assert run(capsys, "fit", path, "--target", "species", "--dependence", "weighted", "-o", model)[0] == 0
+    code, _, err = run(capsys, "merge", first, second, "-o", both)
+    assert code == 0
+    assert "counts dependence in other cells" in err
+    merged, alone = load(both), load(first)
+    assert merged.class_count_.sum() == len(X)
+    np.testing.assert_array_equal(merged.exponents_["mean"], alone.exponents_["mean"])
+    assert nb.evaluate(merged, X, y, cv=None)["log_loss"] < 0.1
+
+
 @pytest.mark.parametrize(
     ("asked", "ask"),
     [

@@ -130,7 +130,11 @@ def _changed(
 
 @options.command("to_model", "force", arguments="MODELS…", epilog="")
 def merge(models: Sequence[str], output: str, force: bool) -> int:
-    """Merge models of different rows into the one of all of them."""
+    """Merge models of different rows into the one of all of them.
+
+    With a --dependence, exponents are those of the first model. So are the cells in which shapes, pairs, near rows and
+    partitions are counted; where other models have counted other cells, the counts are those of the first alone.
+    """
     from bayesnb import learning
 
     if len(models) < 2:
@@ -139,7 +143,13 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     parameters, clf, _ = read_model(models[0])
     for other in models[1:]:
         try:
-            clf = learning.merged(parameters, clf, load_model(other)[0])
+            another, _ = load_model(other)
+            if not learning.counts_alike(clf, another):
+                warn(
+                    f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "
+                    "of a part of the rows, and only rows of this part can be forgotten"
+                )
+            clf = learning.merged(parameters, clf, another, keep=True)
         except ValueError as error:
             raise ValueError(f"{other}: {error}") from error
     save_model(parameters, clf, output)

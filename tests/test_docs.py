@@ -145,17 +145,19 @@ def test_the_commands_shown_on_the_first_pages_run(path, tmp_path, monkeypatch):
 
 def test_the_first_screen_of_the_readme_has_both_commands_and_no_word_that_a_newcomer_must_look_up():
     text = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:25])
-    assert "$ pip install uv && uv run bayesnb compare play-tennis\n" in text
+    assert "$ pip install uv && uv run bayesnb compare penguins\n" in text
     assert "$ pip install uv && uv run --group dev pytest\n" in text
     for word in ("posterior", "closed form", "generative", "conjugate", "plug-in", "MAP", "NUTS", "likelihood"):
         assert word not in text
 
 
-def test_the_first_command_prints_the_number_of_the_first_example(capsys):
+def test_comparing_play_tennis_prints_the_number_of_map_and_that_of_full_bayes(capsys):
     with pytest.raises(SystemExit):
         cli.main(["compare", "play-tennis"])
-    assert "array([[0.735, 0.265]])" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"predictive\s+│\s+0\.735", capsys.readouterr().out)
+    assert "array([[0.735, 0.265]])" in (DOCS / "index.md").read_text(encoding="utf-8")
+    shown = capsys.readouterr().out
+    assert re.search(r"map\s+│\s+0\.795", shown)
+    assert re.search(r"predictive\s+│\s+0\.735", shown)
 
 
 @pytest.mark.parametrize(

@@ -702,6 +702,6 @@ def test_the_figure_has_a_point_for_each_quantity_and_the_limits(drawn):
     plt.close(figure)
     (points,) = [line for line in left.lines if line.get_marker() == "o"]
     assert len(points.get_xdata()) == len(found.table)
-    limits = [line.get_ydata()[0] for line in left.lines if line.get_linestyle() == "--"]
-    assert_allclose(limits, [-found.z_limit, found.z_limit])
+    (band,) = left.patches
+    assert_allclose([band.get_y(), band.get_height()], [-found.z_limit, 2 * found.z_limit])
     assert right.get_xlabel() == "closed form"

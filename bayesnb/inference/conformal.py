@@ -393,7 +393,7 @@ def conformal(
     >>> found.predict_set(X[250:], coverage=0.9)[:3]
          Adelie  Chinstrap  Gentoo
     186   False      False    True
-    43    False       True   False
+    43    False      False   False
     114    True      False   False
     """
     if method not in GUARANTEES:

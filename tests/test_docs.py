@@ -21,7 +21,16 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts and "notebooks" not in path.parts)
 FILES = [
     *PAGES,
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "notebooks/README.md")),
+    *(
+        ROOT / name
+        for name in (
+            "README.md",
+            "CONTRIBUTING.md",
+            "benchmarks/README.md",
+            "benchmarks/benchmark-details.md",
+            "notebooks/README.md",
+        )
+    ),
 ]
 API = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
 API += "".join(runpy.run_path(str(DOCS / f"{page}.py"))["page"]() for page in ("families", "questions"))

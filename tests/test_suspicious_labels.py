@@ -191,7 +191,7 @@ def test_the_audit_and_the_report_judge_labels_by_the_dependence_that_they_advis
     X = table.drop(columns="label")
     page = report(BayesianNB().fit(X, z), X, z, format="md", draws=50)
     assert "At least about" in page
-    assert f'Labels are judged with dependence="{said["advice"]}"' in page
+    assert f'They are judged with dependence="{said["advice"]}"' in page
 
 
 def test_the_posterior_of_the_share_is_that_of_adaptive_quadrature():

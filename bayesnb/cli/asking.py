@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -166,13 +165,15 @@ def predict(
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
     """Write a model as one SELECT, which gives the class probabilities of the rows of a table inside a database."""
     from bayesnb import deploy
+    from bayesnb.data.writers import replacing
 
     require_output(output, "sql", [model], lambda _: False, force)
     query = deploy.to_sql(load_model(model)[0], dialect, table, keep) + "\n"
     if output == "-":
         click.echo(query, nl=False)
     else:
-        Path(output).write_text(query, encoding="utf-8")
+        with replacing(output) as part:
+            part.write_text(query, encoding="utf-8", newline="\n")
     return 0
 
 

@@ -304,7 +304,7 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     data : {name: encoded column}
     labels : Labels
         The classes and weights of the rows; there is no unlabelled row among them.
-    dependence : {"tempered", "weighted", "pairwise"} or Exponents
+    dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents
 
     Raises
     ------

@@ -87,7 +87,8 @@ class Comparison:
     def price(self, name: Any) -> str:
         """What an estimate costs beside full Bayes, if the model is right and by the rows that were left out."""
         full, its = (own(log_proba_of(self.answers[each]), self.codes) for each in ("predictive", name))
-        more, error = float(minus(full, its).mean()), standard_error(minus(full, its)) / len(full)
+        gap = minus(full, its)
+        more, error = float(gap.mean()), standard_error(gap) / len(gap)
         by_rows = f"{more:+.3f} ± {error:.3f}" if np.isfinite(more) else "infinitely much"
         price = float(self.table.loc[name, "price"])
         by_model = f"{price:.3f} nats" if np.isfinite(price) else "infinitely much"
@@ -139,7 +140,7 @@ def compare_estimates(
         Only its parameters count, and of these not ``estimate`` and ``dependence``.
     X, y, cv
         As in :func:`bayesnb.evaluate`.
-    dependence : sequence of {"tempered", "weighted", "pairwise"}
+    dependence : sequence of {"auto", "tempered", "weighted", "pairwise"}
         Which of them to set beside the estimates. With "loo" they are scored by folds, because exponents learn from the
         labels: five; two of 65,536 rows or more, where half of the rows is as many as exponents learn from; and where
         the rows that are scored are at most a fifth of all, they are held out once. Each costs as many fits.

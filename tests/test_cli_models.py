@@ -427,6 +427,7 @@ def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature
 def test_the_help_of_a_question_is_its_docstring(done, capsys):
     said = " ".join(done("ask", "uncertainty", "--help").split())
     assert "How uncertain the class of each row is, and why." in said
-    assert "--draws INTEGER How many draws of the parameters" in said
-    assert "[default: 4000]" in said
+    assert "How many draws of the parameters" in said
+    assert "--given [row|data]" in said
+    assert "[default: 4000; x>=2]" in said
     assert run(capsys, "ask", "uncertanty", "m.bayesnb", "play-tennis")[0] == 2

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import sys
 
 import duckdb
 import numpy as np
@@ -126,10 +127,19 @@ def test_the_command_writes_the_query(tmp_path):
     X, y = nb.datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
     clf.save(tmp_path / "model.bayesnb")
-    arguments = ["export", str(tmp_path / "model.bayesnb"), "--sql", "sqlite", "--table", "days", "--keep", "wind"]
+    arguments = ["export", str(tmp_path / "model.bayesnb"), "--dialect", "sqlite", "--table", "days", "--keep", "wind"]
     query = tmp_path / "model.sql"
     for more, code in ((["-o", str(query)], 0), (["-o", str(query)], 2), (["-o", str(query), "--force"], 0)):
         with pytest.raises(SystemExit) as ended:
             main([*arguments, *more])
         assert ended.value.code == code
     assert query.read_text().strip() == nb.deploy.to_sql(clf, "sqlite", "days", ["wind"])
+
+
+def test_the_command_without_sqlglot_names_what_to_install(tmp_path, capsys, monkeypatch):
+    BayesianNB().fit(*nb.datasets.play_tennis()).save(tmp_path / "model.bayesnb")
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["export", str(tmp_path / "model.bayesnb")])
+    assert ended.value.code == 2
+    assert "pip install 'bayesnb[sql]'" in " ".join(capsys.readouterr().err.split())

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
 
 
-@options.command(
-    "target", "row", "values", "label", "against", "unit", "prob", "flip", "format", "settings", "file format",
-    arguments="DATA|MODEL [NEW]", epilog=options.EMBEDDED,
-)  # fmt: skip
+@options.command("DATA|MODEL [NEW]", "bayesnb.inference.explain:explain", options.EMBEDDED)
 def explain(
     data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], label: str | None,
     against: str | None, unit: str, prob: float, flip: bool, layout: str, settings: Settings, format: Format,
@@ -125,10 +122,7 @@ def _of_data(
     return clf, X.iloc[[int(row)]], name, y.name, (X, y)
 
 
-@options.command(
-    "to_table", "interval", "prob", "keep", "absent_now", "file format", "force", arguments="MODEL NEW",
-    epilog=options.SOURCES.replace("DATA", "NEW"),
-)  # fmt: skip
+@options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
 def predict(
     model: str, new: str, output: str, interval: bool, prob: float, keep: tuple[str, ...], absent: str | None,
     format: Format, force: bool,
@@ -161,14 +155,18 @@ def predict(
     return 0
 
 
-@options.command("sql", "table", "keep", "to_sql", "force", arguments="MODEL", epilog="")
+@options.command("MODEL", "bayesnb.inference.sql:to_sql", output="to_sql")
 def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: str, force: bool) -> int:
     """Write a model as one SELECT, which gives the class probabilities of the rows of a table inside a database."""
     from bayesnb import deploy
     from bayesnb.data.writers import replacing
 
     require_output(output, "sql", [model], lambda _: False, force)
-    query = deploy.to_sql(load_model(model)[0], dialect, table, keep) + "\n"
+    clf, _ = load_model(model)
+    try:
+        query = deploy.to_sql(clf, dialect, table, keep) + "\n"
+    except ImportError as error:
+        raise click.UsageError(str(error)) from error
     if output == "-":
         click.echo(query, nl=False)
     else:
@@ -177,7 +175,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
     return 0
 
 
-@options.command("n", "label", "seed", "to_table", "force", arguments="MODEL", epilog="")
+@options.command("MODEL", "bayesnb.inference.sampling:sample", output="to_table")
 def sample(model: str, n: int, label: str | None, seed: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
     from bayesnb import draws

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayesnb.data.summary import Summary
 
 
-@options.command("target", "naive settings", "file format", "format", arguments="DATA|MODEL")
+@options.command("DATA|MODEL", epilog=options.SOURCES, settings="naive")
 def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
     """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
 

@@ -36,14 +36,11 @@ FOOTNOTE = (
 )
 
 
-@options.command(
-    "target", "rows", "values", "cv", "most", "more", "dependences", "naive settings", "draws", "prob", "nuts", "seed",
-    "format", "file format", epilog=options.EMBEDDED,
-)  # fmt: skip
+@options.command("DATA", "bayesnb.inference.intervals:predict_interval", options.EMBEDDED, settings="naive")
 def compare(
     data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None, most: int,
-    more: list[int], dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool, seed: int,
-    layout: str, format: Format,
+    more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
+    seed: int, layout: str, format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
 
@@ -188,9 +185,8 @@ def _said_of_nuts(roads: Mapping[str, Any]) -> list[Any]:
 
 
 @options.command(
-    "target", "absent_now", "prob", "seed", "format", "file format", arguments="MODEL TEST",
-    epilog=f"TEST is the name of an embedded data set, {options.FILES}.",
-)  # fmt: skip
+    "MODEL TEST", epilog=f"TEST is the name of an embedded data set, {options.FILES}.", absent="absent_now"
+)
 def score(
     model: str, test: str, target: str | None, absent: str | None, prob: float, seed: int, layout: str, format: Format
 ) -> int:
@@ -249,9 +245,7 @@ def _document_of(card: Scorecard) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@options.command(
-    "target", "prob", "top", "format", "to_picture", "force", "naive settings", "file format", epilog=options.EMBEDDED
-)
+@options.command("DATA", epilog=options.EMBEDDED, output="to_picture", settings="naive")
 def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
     format: Format, force: bool,
@@ -315,10 +309,7 @@ def _draw(found: Independence, output: str) -> None:
     say(f"wrote {output}")
 
 
-@options.command(
-    "target", "to_page", "page", "title", "explain", "by", "cv", "most", "settings", "unit", "draws", "prob", "seed",
-    "file format", "force", epilog=options.EMBEDDED,
-)  # fmt: skip
+@options.command("DATA", "bayesnb.report:report", options.EMBEDDED, output="to_page", layout="page")
 def report(
     data: str, target: str | None, output: str, layout: str | None, title: str | None, explain: int, by: str,
     cv: int | None, most: int, settings: Settings, unit: str, draws: int, prob: float, seed: int, format: Format,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
 
 
-@options.command("target", "to_model", "settings", "estimate", "file format", "force")
+@options.command(output="to_model")
 def fit(
     data: str, target: str | None, output: str, settings: Settings, estimate: str, format: Format, force: bool
 ) -> int:
@@ -85,10 +85,11 @@ def fit(
     return 0
 
 
-@options.command(
-    "target", "weight", "file format", "to_same_model", "force", arguments="MODEL MORE",
-    epilog=options.SOURCES.replace("DATA", "MORE"),
-)  # fmt: skip
+CHANGED = ("target", "weight", "format", "output", "force")
+"""The options of the commands that change a model file."""
+
+
+@options.command("MODEL MORE", names=CHANGED, output="to_same_model")
 def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
@@ -97,10 +98,7 @@ def update(model: str, more: str, **given: Any) -> int:
     return _changed("with_rows", model, more, **given)
 
 
-@options.command(
-    "target", "weight", "file format", "to_same_model", "force", arguments="MODEL ROWS",
-    epilog=options.SOURCES.replace("DATA", "ROWS"),
-)  # fmt: skip
+@options.command("MODEL ROWS", names=CHANGED, output="to_same_model")
 def forget(model: str, rows: str, **given: Any) -> int:
     """Unlearn rows that a model has learned, exactly, as if they had never been seen."""
     return _changed("without_rows", model, rows, **given)
@@ -128,7 +126,7 @@ def _changed(
     return 0
 
 
-@options.command("to_model", "force", arguments="MODELS…", epilog="")
+@options.command("MODELS…", output="to_model")
 def merge(models: Sequence[str], output: str, force: bool) -> int:
     """Merge models of different rows into the one of all of them.
 

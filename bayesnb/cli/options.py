@@ -1,11 +1,17 @@
-"""The options of all commands, each typed once: under one name, with one default and one meaning."""
+"""The options of all commands, each under one name, with one default and one meaning.
+
+What a question takes is stated by its signature and its docstring, and is made an option there
+(:func:`of_parameter`). Typed here is only what no question knows: how files are read, and where output goes.
+"""
 
 from __future__ import annotations
 
+import inspect
+import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -32,8 +38,8 @@ class Option(click.Option):
             from bayesnb.inference.questions import described
 
             self.help = described(BayesianNB.__doc__ or "")[str(self.name)]
-        # A docstring names a method as Sphinx reads it.
-        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help)
+        # A docstring names methods and marks code as Sphinx reads them.
+        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help).replace("``", "")
         if "FAMILIES" in self.help:
             from bayesnb.data.specifications import families_by_name
 
@@ -42,7 +48,21 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help has its options by group."""
+    """A command whose help has its options by group.
+
+    ``asks`` names parameters of functions, which are made options where the command is first looked into: their modules
+    take long to import.
+    """
+
+    asks: Mapping[str, Iterable[str]] = {}
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options and arguments of the command."""
+        asks, self.asks = self.asks, {}
+        self.params += [
+            of_parameter(pkgutil.resolve_name(function), name) for function, names in asks.items() for name in names
+        ]
+        return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, those of one group under one heading."""
@@ -56,27 +76,73 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def option(group: str, *names: str, **settings: Any) -> Callable:
-    """An option in one of the groups of the help."""
-    kind = type("Option", (Option,), {"group": group})
-    return click.option(
-        *names, cls=kind, **{"show_default": settings.get("default") not in (None, False, ())} | settings
-    )
+def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
+    """An option in one of the groups of the help, as a function of the parameter that takes it."""
+
+    def made(name: str) -> click.Option:
+        shown = settings.get("default") not in (None, False, ())
+        found = Option([*flags, name], **{"show_default": shown} | settings)
+        found.group = group
+        return found
+
+    return made
+
+
+class Numbers(click.ParamType):
+    """Whole numbers, separated by commas."""
+
+    name = "N,N…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        """The numbers."""
+        try:
+            return [int(number) for number in value.split(",")] if isinstance(value, str) else value
+        except ValueError:
+            self.fail(f"Expected whole numbers such as 100,1000; got {value!r}", param, ctx)
+
+
+TYPES: Mapping[Any, Any] = {
+    "bool": bool, "int": int, "float": float, "str": str, "Any": str, "Sequence[str]": str, "Sequence[Any]": str,
+}  # fmt: skip
+"""How the types of parameters are written on the command line."""
+
+BOUNDS: Mapping[str, Any] = {
+    "draws": click.IntRange(2), "n": click.IntRange(0), "explain": click.IntRange(0),
+}  # fmt: skip
+"""The values that a parameter of this name can have, whatever the question."""
+
+
+def type_of(function: Callable, name: str) -> Any:
+    """How a parameter of a function is written on the command line; ``None`` if it cannot be."""
+    said = str(inspect.signature(function).parameters[name].annotation).removesuffix(" | None")
+    if name in BOUNDS or said in TYPES:
+        return BOUNDS.get(name, TYPES.get(said))
+    if not re.fullmatch(r"[A-Z]\w*|Literal\[[^]]*\]", said):
+        return None
+    known = inspect.unwrap(function).__globals__
+    kind = get_type_hints(type("Stated", (), {"__annotations__": {name: said}}), known)[name]
+    kind = getattr(kind, "__value__", kind)
+    return click.Choice(get_args(kind)) if get_origin(kind) is Literal else None
+
+
+def of_parameter(function: Callable, name: str) -> click.Option:
+    """A parameter of a function as an option: its type, its default and its text are those that the function states."""
+    from bayesnb.inference.questions import described
+
+    parameter = inspect.signature(function).parameters[name]
+    default = None if parameter.default is parameter.empty else parameter.default
+    several = str(parameter.annotation) in ("Sequence[str]", "Sequence[Any]")
+    shown = {} if default in (None, False, ()) else {"show_default": True}
+    return Option(
+        ["-n" if name == "n" else f"--{name.replace('_', '-')}", name],
+        type=type_of(function, name), default=default, multiple=several, is_flag=default is False,
+        help=described(function.__doc__ or "")[name] + " May be repeated." * several, **shown,
+    )  # fmt: skip
 
 
 def _one_of(*choices: str) -> dict[str, Any]:
     """An option with these choices, of which the first is the default."""
     return {"type": click.Choice(choices), "default": choices[0]}
-
-
-def _sizes(context: click.Context, parameter: click.Parameter, said: str | None) -> list[int]:
-    """Numbers of rows, separated by commas."""
-    try:
-        return [int(size) for size in said.split(",")] if said else []
-    except ValueError:
-        raise click.BadParameter(
-            f"Expected numbers of rows such as 100,1000; got {said!r}", context, parameter
-        ) from None
 
 
 OPTIONS = {
@@ -99,11 +165,8 @@ OPTIONS = {
         help="A further text that means missing, such as ?, or COL=TEXT for one column. May be repeated.",
     ),
     "sheet": option(READING, "--sheet", metavar="NAME|N", help="Sheet of an Excel file.  [default: the first]"),
-    "keep": option(
-        READING, "--keep", multiple=True, metavar="COL", help="Column of NEW to carry over. May be repeated."
-    ),
-    "feature": option(
-        MODEL, "--feature", "specified", multiple=True, metavar="COL=FAMILY",
+    "specified": option(
+        MODEL, "--feature", multiple=True, metavar="COL=FAMILY",
         help="Family of a column. May be repeated; the other columns get theirs by type. The families: FAMILIES. Some "
         "take more: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; "
         "best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several "
@@ -131,22 +194,22 @@ OPTIONS = {
         "of near rows and random partitions, by what they say of rows that were left out.",
     ),
     "dependences": option(
-        MODEL, "--dependence", "dependences", multiple=True,
+        MODEL, "--dependence", multiple=True,
         type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "pairwise"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "estimate": option(MODEL, "--estimate", **_one_of("predictive", *(e for e in ESTIMATES if e != "predictive"))),
     "cv": option(ANSWER, "--cv", type=click.IntRange(2), help="Score by so many folds, not by exact leave-one-out."),
     "most": option(
-        ANSWER, "--rows", "most", type=click.IntRange(1), metavar="N", default=20_000,
+        ANSWER, "--rows", type=click.IntRange(1), metavar="N", default=20_000,
         help="Score at most so many rows, drawn at random. All are learned.",
     ),
     "more": option(
-        ANSWER, "--more", metavar="N,N…", callback=_sizes,
+        ANSWER, "--more", type=Numbers(),
         help="Also say what so many more rows are worth, and what a plug-in costs beside full Bayes then.",
     ),
     "values": option(
-        ANSWER, "--set", "values", multiple=True, metavar="COL=VALUE",
+        ANSWER, "--set", multiple=True, metavar="COL=VALUE",
         help="A value of the row, which may hold commas and equals signs. May be repeated.",
     ),
     "row": option(
@@ -155,48 +218,30 @@ OPTIONS = {
         "[default: the textbook's, else the first]",
     ),
     "rows": option(
-        ANSWER, "--row", "rows", multiple=True, metavar="K=V,K=V|JSON",
+        ANSWER, "--row", multiple=True, metavar="K=V,K=V|JSON",
         help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the "
         "first]",
-    ),
-    "label": option(ANSWER, "--label", help="The class that is asked about.  [default: the most probable]"),
-    "against": option(
-        ANSWER, "--against", help="The class that log-odds are against.  [default: the most probable other]"
     ),
     "flip": option(
         ANSWER, "--flip", is_flag=True,
         help="Also say what would turn the answer: the fewest learned rows, and how much doubt it bears.",
     ),
-    "unit": option(
-        ANSWER, "--unit", **_one_of("nats", "bits", "decibans"),
-        help="Unit of the log-odds; ten decibans are a factor of ten.",
-    ),
-    "interval": option(ANSWER, "--interval", is_flag=True, help="Add the interval of each class probability."),
     "prob": option(
         ANSWER, "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, help="Probability of the intervals."
-    ),
-    "draws": option(
-        ANSWER, "--draws", type=click.IntRange(2), default=4000,
-        help="Exact draws for entropies, and for intervals of more than two classes.",
     ),
     "seed": option(ANSWER, "--seed", type=int, default=0, help="Seed of the draws."),
     "nuts": option(
         ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together."
     ),
-    "explain": option(
-        ANSWER, "--explain", type=click.IntRange(0), metavar="N", default=5, help="Explain the N most uncertain rows."
-    ),
-    "by": option(ANSWER, "--by", **_one_of("total", "epistemic"), help="The entropy that makes a row uncertain."),
-    "n": option(ANSWER, "-n", "n", type=click.IntRange(0), default=10, help="How many rows to draw."),
     "top": option(
         OUTPUT, "--top", type=click.IntRange(1), default=10, help="Pairs, checks and labels to print as tables."
     ),
     "title": option(OUTPUT, "--title", help="Of the page.  [default: names the data]"),
-    "format": option(
-        OUTPUT, "--format", "layout", **_one_of("table", "json", "csv"), help="json holds everything, csv one table."
+    "layout": option(
+        OUTPUT, "--format", **_one_of("table", "json", "csv"), help="json holds everything, csv one table."
     ),
     "page": option(
-        OUTPUT, "--format", "layout", type=click.Choice(["html", "md"]),
+        OUTPUT, "--format", type=click.Choice(["html", "md"]),
         help="[default: md for a FILE that ends in .md or .markdown, else html]",
     ),
     "to_model": option(
@@ -212,13 +257,6 @@ OPTIONS = {
         OUTPUT, "-o", "--output", required=True, metavar="FILE",
         help="Where to write the page, all of it or nothing; - is stdout.",
     ),
-    "sql": option(
-        OUTPUT, "--sql", "dialect", required=True, metavar="DIALECT",
-        help="Write SQL for this database: duckdb, sqlite, postgres, snowflake, bigquery, spark, …",
-    ),
-    "table": option(
-        OUTPUT, "--table", metavar="NAME", default="new_rows", help="The table of rows that the query reads."
-    ),
     "to_sql": option(OUTPUT, "-o", "--output", default="-", metavar="FILE", help="Where to write it; - is stdout."),
     "to_picture": option(
         OUTPUT, "-o", "--output", metavar="FILE", help="Also draw a map of all pairs, as a PNG or SVG file."
@@ -227,40 +265,56 @@ OPTIONS = {
 }  # fmt: skip
 
 FORMAT = ("sep", "decimal", "encoding", "header", "na", "sheet")
-SETTINGS = ("drop", "feature", "m", "class_prior", "weight", "unseen", "absent", "columns")
-GATHERED = {"file format": FORMAT, "settings": (*SETTINGS, "dependence"), "naive settings": SETTINGS}
+SETTINGS = ("drop", "specified", "m", "class_prior", "weight", "unseen", "absent", "columns", "dependence")
+GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": SETTINGS[:-1]}
 """Options that a command gets as one argument: how a file is read, and what a model is."""
 
 
-def command(*names: str, epilog: str = SOURCES, arguments: str = "DATA") -> Callable[[Callable], click.Command]:
-    """Make a command of a function.
+def command(
+    arguments: str = "DATA", asks: str = "", epilog: str | None = None, names: Iterable[str] = (), **variants: str
+) -> Callable[[Callable], click.Command]:
+    """Make a command of a function, whose parameters are its options.
 
     Parameters
     ----------
-    *names : str
-        Its options, by their names in ``OPTIONS`` or in ``GATHERED``.
-    epilog : str
     arguments : str
         As they are written in the help: ``[NEW]`` may be left out.
+    asks : "module:function"
+        The function whose parameters are the options that are neither in ``OPTIONS`` nor in ``GATHERED``.
+    epilog : str, optional
+        By default it says what the last argument may be.
+    names : names of options
+        Those of a function that takes any.
+    **variants : name in ``OPTIONS`` or ``GATHERED``
+        What a parameter is, where its name does not say it.
     """
+    written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
+    last = [*written][-1].upper()
 
     def made(function: Callable) -> click.Command:
+        taken = {name: variants.get(name, name) for name in names or inspect.signature(function).parameters}
+        gathered = {name: GATHERED[what] for name, what in taken.items() if what in GATHERED}
+
         @wraps(function)
         def run(**given: Any) -> Any:
-            if "file format" in names:
-                given["format"] = _format({name: given.pop(name) for name in FORMAT})
-            for gathered in {"settings", "naive settings"} & {*names}:
-                said = ("specified" if name == "feature" else name for name in GATHERED[gathered])
-                given["settings"] = Settings(**{name: given.pop(name) for name in said})
+            for name, each in gathered.items():
+                said = {one: given.pop(one) for one in each}
+                given[name] = _format(said) if name == "format" else Settings(**said)
             return function(**given)
 
-        for each in reversed([each for name in names for each in GATHERED.get(name, (name,))]):
-            run = OPTIONS[each](run)
-        for argument in reversed(arguments.split()):
-            name = re.sub(r"\W.*", "", argument.strip("[]")).lower()
+        params: list[click.Parameter] = []
+        for name, argument in written.items():
             several = -1 if argument.endswith("…") else 1
-            run = click.argument(name, metavar=argument, nargs=several, required="[" not in argument)(run)
-        return click.command(cls=Command, epilog=epilog)(run)
+            params.append(click.Argument([name], metavar=argument, nargs=several, required="[" not in argument))
+        for name, what in taken.items():
+            each = {one: one for one in gathered[name]} if name in gathered else {name: what}
+            params += [OPTIONS[what](one) for one, what in each.items() if what in OPTIONS]
+        text = epilog if epilog is not None else "" if last.startswith("MODEL") else SOURCES.replace("DATA", last)
+        found = Command(function.__name__, callback=run, params=params, help=inspect.getdoc(function), epilog=text)
+        found.asks = {
+            asks: [name for name in taken if name not in {*written, *gathered} and taken[name] not in OPTIONS]
+        }
+        return found
 
     return made
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from bayesnb.data.format import Format
     from bayesnb.inference.questions import Question
 
-KINDS = {"bool": bool, "int": int, "float": float, "str": str, "Given": str}
-"""Types of options that can be written on the command line."""
-
 ELSEWHERE = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
     "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
@@ -76,16 +73,10 @@ def _command(question: Question) -> click.Command:
         return 0
 
     ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
-    made = options.command(
-        "target", "format", "file format", arguments="MODEL NEW", epilog=options.SOURCES.replace("DATA", "NEW")
-    )(ask)
-    for name, option in question.options.items():
-        if name == "prob":
-            made = options.OPTIONS["prob"](made)
-        elif kind := KINDS.get(str(option.annotation).partition(" ")[0]):
-            said = {"type": kind, "default": option.default, "help": question.help.get(name, "")}
-            made = options.option(options.ANSWER, f"--{name.replace('_', '-')}", name, **said)(made)
-    return made
+    function = question.function
+    names = [name for name in question.options if name not in ("X", "y") and options.type_of(function, name)]
+    asks = f"{function.__module__}:{function.__name__}"
+    return options.command("MODEL NEW", asks, names=("target", *names, "format", "layout"))(ask)
 
 
 questions = Questions(

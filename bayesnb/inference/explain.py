@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,9 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
 from bayesnb.priors import Array, Dirichlet, Outcome, Prior, Theta, log_rising
 
-UNITS = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
+type Unit = Literal["nats", "bits", "decibans"]
+
+UNITS: Mapping[Unit, float] = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 10 / np.log(10)}
 """The size of one nat of log-odds in each unit (Good 1950; Jaynes 2003, 4.2)."""
 
 
@@ -440,7 +442,7 @@ def explain(
     X: Any,
     label: Any = None,
     against: Any = None,
-    unit: str = "nats",
+    unit: Unit = "nats",
     prob: float | None = None,
 ) -> pd.DataFrame:
     """The contributions of each row: what each of its values adds to the log-odds of two classes.
@@ -449,11 +451,12 @@ def explain(
     ----------
     X : table
         The rows to ask about.
-    label, against : optional
-        The two classes. By default, the most probable class and the second most probable. If only one is given, the
-        other is the most probable of the rest.
+    label : optional
+        The class that is asked about. By default it is the most probable class.
+    against : optional
+        The class that the log-odds are against. By default it is the most probable of the others.
     unit : {"nats", "bits", "decibans"}
-        A deciban is a tenth of a factor of ten.
+        The unit of the log-odds. Ten decibans are a factor of ten.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 

@@ -31,7 +31,7 @@ def predict_table(
     prob : float, optional
         Of the interval.
     keep : sequence of column names
-        Columns of ``X`` to copy into the result, such as a key, since Spark does not keep the order of rows.
+        Columns of the table to copy into the result, such as a key: Spark does not keep the order of rows.
 
     Returns
     -------

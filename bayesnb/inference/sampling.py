@@ -31,7 +31,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     Parameters
     ----------
     n : int
-        How many.
+        How many rows.
     label : optional
         The class of all rows. By default, the class of each row is drawn.
 

@@ -285,7 +285,7 @@ def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_ro
     try:
         import sqlglot
     except ImportError as error:
-        raise ImportError("dialects of SQL are written by sqlglot: pip install sqlglot") from error
+        raise ImportError("dialects of SQL are written by sqlglot: pip install 'bayesnb[sql]'") from error
     classifier.require_one_class_prior("a model as SQL")
     classifier.posterior.warn_of_chains()
     query = Query(classifier)

@@ -22,7 +22,7 @@ from bayesnb.data.writers import replacing
 from bayesnb.evaluation import comparison
 from bayesnb.evaluation.estimates import MOST_SCORED
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.explain import UNITS
+from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.report import rows as of_rows
@@ -61,7 +61,7 @@ def report(
     format: Literal["html", "md"] = "html",
     explain: int = 5,
     by: Literal["total", "epistemic"] = "total",
-    unit: str = "nats",
+    unit: Unit = "nats",
     prob: float | None = None,
     draws: int = 4000,
     progress: Callable[[str], None] | None = None,

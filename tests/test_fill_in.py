@@ -64,6 +64,15 @@ def test_all_gaps_of_a_table_are_filled_in_and_others_are_named():
         nb.deploy.fill_in(clf, X, answer="all")
 
 
+def test_the_interval_of_a_gap_follows_the_setting_of_arviz():
+    import arviz as az
+
+    X, y = nb.datasets.penguins()
+    clf, row = BayesianNB().fit(X, y), X[:1][["island"]]
+    with az.rc_context({"stats.ci_prob": 0.5}):
+        pd.testing.assert_frame_equal(nb.deploy.fill_in(clf, row), nb.deploy.fill_in(clf, row, prob=0.5))
+
+
 @pytest.mark.parametrize("how", [{}, {"estimate": "map"}, {"dependence": "tempered"}])
 def test_the_surprise_of_a_cell_is_what_the_row_loses_without_it(how):
     X, y = mixed(50, "uv")

@@ -26,7 +26,10 @@ from bayesnb.numerics import Array
 
 @question("to fill in missing cells, with their distributions", "predict", "deploy")
 def fill_in(
-    classifier: Classifier, X: Any, prob: float = 0.89, answer: Literal["summary", "distribution"] = "summary"
+    classifier: Classifier,
+    X: Any,
+    prob: float | None = None,
+    answer: Literal["summary", "distribution"] = "summary",
 ) -> pd.DataFrame:
     """What each missing cell may hold, given the rest of its row: p(value | rest, D), the class summed out.
 
@@ -34,8 +37,8 @@ def fill_in(
     ----------
     X : table
         Rows with gaps. Every fitted column that the table does not have is filled in too.
-    prob : float
-        Probability of the intervals.
+    prob : float, optional
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     answer : {"summary", "distribution"}
         One line for each missing cell, or one for each value that it may have.
 

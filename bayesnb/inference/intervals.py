@@ -22,6 +22,10 @@ from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
 
 
+EVALUATIONS = 32
+"""About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Saddlepoint:
     """The answers for two classes from the distribution of their log-odds, without a draw.
@@ -102,7 +106,7 @@ class Saddlepoint:
         if (rows := np.flatnonzero(ruled_out.any(1))).size:
             certain(rows, np.where(ruled_out[rows, 0], -np.inf, np.inf))
         possible = np.flatnonzero(~ruled_out.any(1))
-        many = large_enough(len(possible) * len(whole.factors))
+        many = large_enough(EVALUATIONS * len(possible) * len(whole.factors))
 
         def work(cut: slice) -> Array:
             if not len(rows := possible[cut]):

@@ -14,7 +14,6 @@ import numpy as np
 
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior, Theta
-from bayesnb.statistics.membership import Responsibilities
 
 type Point = Literal["mode", "mean"]
 
@@ -178,7 +177,7 @@ def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
     """The statistics of the labelled rows, plus the expected statistics of the others under responsibilities ``r``."""
-    expected = model.statistics(data, Responsibilities(r * share[:, None]), labelled.labels)
+    expected = model.expected_statistics(data, r * share[:, None], labelled.labels)
     return (labelled + expected).reindexed(labelled.labels)
 
 

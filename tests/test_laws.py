@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from bayesnb.priors import (
     Theta,
 )
 from bayesnb.priors.compound import AllOf, OneOf, of_part
-from bayesnb.statistics.membership import Column, Labels, Responsibilities
+from bayesnb.statistics.membership import Column, Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
 
 # A law that reaches a compiled loop is tried on both roads, unless another law holds both roads to one formula; what
@@ -393,11 +394,12 @@ def test_two_rows_of_weight_one_half_equal_one_row(t: Table):
     assert_same(t.says(t.family.statistic(t.x[twice], half)), t.says(t.s))
 
 
-# If this fails, look at `Responsibilities` in membership.py.
+# If this fails, look at `in_every_class` in membership.py.
 @law()
 def test_responsibilities_of_0_and_1_equal_labels(t: Table):
     r = np.eye(len(CLASSES))[t.labels.codes] * t.labels.weight[:, None]
-    assert_same(t.says(t.family.statistic(t.x, Responsibilities(r))), t.says(t.s))
+    expected = reduce(add, (t.family.statistic(t.x, own) for own in in_every_class(r)))
+    assert_same(t.says(expected), t.says(t.s))
 
 
 # If this fails, look at `update`, then at `log_base`.
@@ -425,11 +427,11 @@ def test_bayes_rule_holds_at_any_theta(t: Table):
 @both_roads
 @law()
 def test_the_predictive_is_a_ratio_of_evidences(t: Table):
-    in_every_class = Responsibilities(np.ones((1, len(CLASSES))))
-    for row in (t.x[i : i + 1] for i in range(0, len(t), 5)):
-        more = t.s + t.family.statistic(row, in_every_class)
+    in_every_class = Labels.of(range(len(CLASSES)))
+    for i in range(0, len(t), 5):
+        more = t.s + t.family.statistic(t.x[np.repeat(i, len(CLASSES))], in_every_class)
         ratio = t.family.log_evidence(t.prior, more) - t.family.log_evidence(t.prior, t.s)
-        assert_same(t.family.log_predictive(t.posterior, row), [by_class(ratio)])
+        assert_same(t.family.log_predictive(t.posterior, t.x[i : i + 1]), [by_class(ratio)])
 
 
 # If this fails, and the predictive is a ratio of evidences, look at `draw`.

@@ -22,7 +22,7 @@ from bayesnb.families import FromPyMC, HierarchicalCategorical, HierarchicalGaus
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.sampled import Draws, WeightedValues
 from bayesnb.sampling import draws
-from bayesnb.statistics.membership import Labels, Responsibilities
+from bayesnb.statistics.membership import Labels, in_every_class
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {
@@ -203,8 +203,9 @@ def test_a_weighted_row_is_learned_like_repeated_rows_and_a_missing_cell_not_at_
 def test_two_rows_of_weight_one_half_equal_one_row():
     family, x = StudentT(), np.array([[1.0], [2.0]])
     hard = family.statistic(x, Labels.of([0, 1]))
-    soft = family.statistic(np.tile(x, (2, 1)), Responsibilities(np.tile(np.eye(2) / 2, (2, 1))))
-    assert_array_equal(hard.counts, soft.counts)
+    twice = in_every_class(np.tile(np.eye(2) / 2, (2, 1)))
+    one, other = (family.statistic(np.tile(x, (2, 1)), own) for own in twice)
+    assert_array_equal(hard.counts, (one + other).counts)
 
 
 def test_a_weight_counts_as_that_many_rows_in_quantiles():

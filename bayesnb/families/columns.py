@@ -11,7 +11,7 @@ from scipy import sparse
 
 from bayesnb.kernels import reading
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -346,14 +346,14 @@ class Tally:
     ----------
     x : encoded columns
         The rows, or the values of a table.
-    members : Membership or None
+    members : Labels or None
         The classes of rows.
     counts : array (class, column, value) or None
         How often each value of a table occurs.
     """
 
     x: Column
-    members: Membership | None
+    members: Labels | None
     counts: Array | None
 
     def seen(self) -> Array:
@@ -367,5 +367,5 @@ class Tally:
     def costs(self, cost: Callable[[Any], Array]) -> Array:
         """Σ w f, of a function of a cell and its class; it takes one class, or the class of each row."""
         if self.counts is None:
-            return self.members.costs(cost)
+            return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

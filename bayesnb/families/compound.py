@@ -29,7 +29,7 @@ from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
 from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import numbered, of_part
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -127,7 +127,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         )
         return zip(self.parts, *by_part, strict=True)
 
-    def statistic(self, x: Array, members: Membership) -> S:
+    def statistic(self, x: Array, members: Labels) -> S:
         parts = zip(self.parts, self.seen_by(x), strict=True)
         return self.statistic_class(tuple(part.statistic(own, members) for part, own in parts))
 

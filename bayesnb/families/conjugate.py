@@ -56,7 +56,7 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, parts_of
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.scatter import patterns
 from bayesnb.statistics.statistic import Statistic
 
@@ -187,7 +187,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     # What a statistic is made of: sums over the rows of each class of functions of a cell.
 
-    def tallies(self, x: Column, members: Membership) -> Iterator[Tally]:
+    def tallies(self, x: Column, members: Labels) -> Iterator[Tally]:
         """Yield the rows as tallies, which sum functions of a cell; the statistic of all is the sum of theirs."""
         table = self.table(x)
         if table is not None:
@@ -197,7 +197,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         for cut in slices(len(members)):
             yield Tally(x[cut], members[cut], None)
 
-    def pooled(self, x: Column, members: Membership) -> Iterator[tuple[Array, list[Array], Array]]:
+    def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
         """Yield for each part of the rows their weight, Σ d, and the largest log-likelihood that one θ can give them.
 
         The largest log-likelihood is the sum of ln h, which is that of each cell at its own best θ, less how much the

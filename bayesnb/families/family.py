@@ -20,7 +20,7 @@ from bayesnb.kernels.blocks import each, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
 READABLE = {
@@ -113,7 +113,7 @@ class Family[P: Belief, S: Statistic](ABC):
                 raise ValueError(f"a learned prior is one for all classes, which teach it; got {self.prior!r}")
 
     @abstractmethod
-    def statistic(self, x: Column, members: Membership) -> S:
+    def statistic(self, x: Column, members: Labels) -> S:
         """Sufficient statistic of the rows, by class."""
 
     @abstractmethod

@@ -17,11 +17,11 @@ from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.numerics import LOG_2PI, Array, log
 from bayesnb.priors import Normal, NormalGamma, Prior, Theta
-from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 
 
-def moments(x: Array | sparse.csr_array, members: Membership) -> Moments:
+def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
     """The moments of a dense table or of a sparse matrix.
 
     A stored value is taken as a row of its own, whose class is its class and column together. The cells that are not
@@ -152,7 +152,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
     def root_precision(self, theta: Theta) -> Array:
         """1 / the standard deviation of a row within a class."""
 
-    def statistic(self, x: Column, members: Membership) -> Moments:
+    def statistic(self, x: Column, members: Labels) -> Moments:
         return moments(self.read(x)[0], members)
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:

@@ -21,7 +21,7 @@ from bayesnb.families.sampled import Declared, Dims, Draws, Name, Sampled, Strat
 from bayesnb.families.trials import Categorical
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE
-from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
@@ -67,7 +67,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
         return Strata.of(np.stack(shared, axis=1) if shared else None, len(posterior))
 
-    def statistic(self, x: Column, members: Membership) -> S:
+    def statistic(self, x: Column, members: Labels) -> S:
         return self.likelihood.statistic(x, members)
 
     def update(self, prior: P, s: S) -> Draws:

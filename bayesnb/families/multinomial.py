@@ -21,7 +21,7 @@ from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.sparse_rows import products
 from bayesnb.numerics import Array, deviance, log_peak, log_rising
 from bayesnb.priors import Dirichlet, ImproperError, Theta, first
-from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.membership import Column, Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     support = BAG
     whole_rows = True
 
-    def statistic(self, x: Bag, members: Membership) -> WordCounts:
+    def statistic(self, x: Bag, members: Labels) -> WordCounts:
         counts = words.counts(x)
         lengths, base = words.orders(counts)
         long = words.long_rows(lengths)
@@ -58,25 +58,23 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
         return reduce(add, long_ones, self._of_short(x[short], counts[short], base[short], members[short]))
 
-    def _of_short(self, x: Bag, counts: Column, base: Array, members: Membership) -> WordCounts:
+    def _of_short(self, x: Bag, counts: Column, base: Array, members: Labels) -> WordCounts:
         """The statistic of short rows, whose log base measures can simply be added."""
         base, totals = members.totals(base[:, None]), members.totals(counts)
         fractions = members.totals(words.fractional(counts))
         rows = members.totals(~x.missing()[:, None])
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
-    def _of_long(self, x: Bag, members: Membership) -> WordCounts:
+    def _of_long(self, x: Bag, members: Labels) -> WordCounts:
         """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
         counts = words.dense_counts(x)
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
 
-        def cost(c: Any) -> Array:
-            expected = lengths * share[c]
-            return np.where(share[c] > 0, deviance(counts, expected, counts - expected), 0.0)
-
+        expected = lengths * (of_row := share[members.codes])
+        cost = np.where(of_row > 0, deviance(counts, expected, counts - expected), 0.0)
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
-        apart = members.costs(cost).sum(-1, keepdims=True)
+        apart = members.totals(cost).sum(-1, keepdims=True)
         fractions = members.totals(words.fractional(counts))
         return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, fractions, x.words)
 

@@ -14,7 +14,7 @@ from bayesnb.families.conjugate import ROUNDED, Added, Conjugate
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.numerics import LOG_2PI, Array, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.scatter import Scatter, patterns, require_whole
 
 
@@ -46,7 +46,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     conjugate = NormalWishart
     whole_rows = together = True
 
-    def statistic(self, x: Array, members: Membership) -> Scatter:
+    def statistic(self, x: Array, members: Labels) -> Scatter:
         require_whole(x)
         return Scatter.of(x, members)
 

@@ -27,7 +27,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.reading import whole_numbers
 from bayesnb.numerics import Array, disagreement, log_peak, log_rising
 from bayesnb.priors import Gamma, Theta
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -162,7 +162,7 @@ class Poisson(Conjugate[Gamma, Events]):
     conjugate = Gamma
     support = COUNTS
 
-    def statistic(self, x: Array | Exposed, members: Membership) -> Events:
+    def statistic(self, x: Array | Exposed, members: Labels) -> Events:
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW:
             return Events.of(self.pooled(x, members))
@@ -258,7 +258,7 @@ class OfWaits(Conjugate[Gamma, Events]):
     def shapes(self, n_columns: int) -> Array:
         """The shape of each column."""
 
-    def statistic(self, x: Array, members: Membership) -> Events:
+    def statistic(self, x: Array, members: Labels) -> Events:
         return reduce(add, (self._of_part(t, t.seen()) for t in self.tallies(x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:

@@ -25,7 +25,7 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.membership import Column, Labels, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
@@ -447,7 +447,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     def given(self, theta: Mapping[str, Any]) -> Any:
         """The PyMC distribution of cells, θ at each of them as tensors (cell, ...)."""
 
-    def statistic(self, x: Array, members: Membership) -> CategoryCounts:
+    def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         codes, levels = np.full(np.shape(x), -1, np.intp), []
         for k, column in enumerate(np.asarray(x, float).T):
             known = ~np.isnan(column)

@@ -19,7 +19,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, log_cells, splits
-from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
 
@@ -153,7 +153,7 @@ class PolyaTree(OnTree[CellCounts]):
     def read(self, x: Array) -> tuple[Array, Array]:
         return self._boxes(x.shape[1]).read(x)
 
-    def statistic(self, x: Array, members: Membership) -> CellCounts:
+    def statistic(self, x: Array, members: Labels) -> CellCounts:
         parts = []
         for cut in slices(len(members)):
             codes, within = self.read(x[cut])
@@ -254,7 +254,7 @@ class Ordinal(OnTree[CategoryCounts]):
         """The order of the levels of a column."""
         return self.order_of(column)
 
-    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
+    def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
     def cell_of(self, x: Coded) -> Array:

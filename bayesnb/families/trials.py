@@ -28,7 +28,7 @@ from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array, disagreement, log_peak, log_root
 from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
-from bayesnb.statistics.membership import Column, Membership
+from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
@@ -75,7 +75,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     conjugate = Beta
     support = ZEROS_AND_ONES
 
-    def statistic(self, x: Column, members: Membership) -> BinaryCounts:
+    def statistic(self, x: Column, members: Labels) -> BinaryCounts:
         if sparse.issparse(x):
             ones = members.totals(x)
             return BinaryCounts(np.repeat(members.weights()[:, None], ones.shape[1], axis=1), ones)
@@ -135,7 +135,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
     conjugate = Dirichlet
     support = LEVELS
 
-    def statistic(self, x: Coded, members: Membership) -> CategoryCounts:
+    def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
         return CategoryCounts(members.table(x.codes, widest(x.levels)), x.levels)
 
     def resolve_prior(self, prior: Dirichlet, s: CategoryCounts) -> Dirichlet:
@@ -234,7 +234,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     conjugate = Beta
     support = COUNTS
 
-    def statistic(self, x: Array, members: Membership) -> Trials:
+    def statistic(self, x: Array, members: Labels) -> Trials:
         parts = self.pooled(x, members)
         return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
 

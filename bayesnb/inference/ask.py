@@ -26,7 +26,6 @@ from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
-from bayesnb.statistics.membership import Responsibilities
 
 TAIL = 1e-10
 """Counts are summed until at most this probability is left."""
@@ -418,6 +417,6 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
     """The same with one more row, in each class with the probability of it."""
     posterior = classifier.posterior
-    seen = posterior.model.statistics(row, Responsibilities(proba), labels_of(classifier.classes))
+    seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))
     return replace(classifier, believed=believed.with_estimate(classifier.estimate))

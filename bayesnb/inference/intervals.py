@@ -21,7 +21,6 @@ from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
 
-
 EVALUATIONS = 32
 """About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
 

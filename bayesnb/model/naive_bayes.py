@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayesnb.model.parameters import Parameters
 from bayesnb.model.probabilities import Evidence, add_row
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, log
-from bayesnb.statistics.membership import Labels, Membership
+from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import warn
 
@@ -40,7 +41,7 @@ class NaiveBayes:
     >>> import numpy as np
     >>> from bayesnb import Bernoulli
     >>> from bayesnb.model import NaiveBayes
-    >>> from bayesnb.statistics.membership import Labels
+    >>> from bayesnb.statistics.membership import Labels, in_every_class
     >>> model = NaiveBayes({"wet": Bernoulli()})
     >>> data = {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> labels = Labels(np.array([0, 0, 1]), np.ones(3), 2)
@@ -105,14 +106,14 @@ class NaiveBayes:
                 "cross-validation does",
             )
 
-    def statistics(self, data: Data, members: Membership, labels: Sequence[Any]) -> Statistics:
+    def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
         """Sufficient statistics of the rows.
 
         Parameters
         ----------
         data : {name: encoded column}
             As the family of that name reads it.
-        members : Labels or Responsibilities
+        members : Labels
             Over as many classes as there are ``labels``.
         labels : sequence
         """
@@ -123,6 +124,10 @@ class NaiveBayes:
         weights = require_countable(members.weights())
         each = stacks.each(self.features, len(members), summed, lambda name: about(f"feature {name!r}", labels), data)
         return Statistics(tuple(labels), weights, each, members.squares())
+
+    def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
+        """The statistics of rows whose class is a distribution: ``r`` (row, class), times the row's weight."""
+        return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
         """The posterior of all factors. It may be improper; only methods that need a proper one raise an error.

@@ -22,7 +22,7 @@ import numpy as np
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
 from bayesnb.statistics.errors import UnlearnedError, first
-from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 ROUNDING = 2.0**-102
@@ -190,7 +190,7 @@ class Moments(Centred):
     """Weight, total Σ w x and scatter Σ w (x - mean)², all (class, column), each as two floats."""
 
     @classmethod
-    def of(cls, x: Array, members: Membership) -> Moments:
+    def of(cls, x: Array, members: Labels) -> Moments:
         """Moments of the rows."""
         n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(np.concatenate([*members.moments(x)]), 1, 0)
         sums = TwoFloat(one, one_rest), TwoFloat(two, two_rest)

@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.kernels.blocks import cuts
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Membership
+from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Centred
 
 PLAIN = 2.0**-50
@@ -25,12 +25,12 @@ class Scatter(Centred):
     """Weight (class, 1), total (class, column) and scatter Σ w (x - mean)(x - mean)ᵀ (class, column, column)."""
 
     @classmethod
-    def of(cls, x: Array, members: Membership) -> Scatter:
+    def of(cls, x: Array, members: Labels) -> Scatter:
         """The scatter of the rows; a row with a missing cell says nothing."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod
-    def _of_block(cls, x: Array, members: Membership) -> Scatter:
+    def _of_block(cls, x: Array, members: Labels) -> Scatter:
         """The sums of a block about the mean of each class as one float.
 
         It is found from a value of the class: so equal rows have sums of exactly 0.

@@ -1,7 +1,7 @@
-"""The few sums that all time goes into, each as numpy for small tables and as a loop that is compiled for large ones.
+"""The sums that take most of the time, each as numpy for small tables and as a compiled loop for large ones.
 
-Start with ``reading`` (cells to codes), ``sums`` (what is learned of rows), and ``densities`` and ``sparse_rows`` (what
-is answered of them). The loop and the lines of numpy that give the same sums stand side by side, and the verb above
-them decides by the size of the table which of them answers. ``blocks`` says when a loop is compiled; ``compiled`` is
-the only place that knows the compiler, and is not imported before a table is large enough.
+Start with ``reading`` (cells to codes), ``sums`` (statistics of rows to learn), and ``densities`` and ``sparse_rows``
+(log densities of rows to predict). The loop and the numpy code for the same sums stand side by side; the function above
+them chooses one by the size of the table. ``blocks`` says when a loop is compiled. Only ``compiled`` imports the
+compiler, and it is imported when the first table is large enough.
 """

@@ -87,9 +87,9 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether a loop over this many cells should be a compiled one, of two forms that give the same bits.
 
-    Where the compiler is loaded already, it is from ``from_`` cells on. Loading it takes about a second. So numpy
-    answers until it has taken about as long: whoever asks once need not wait for the compiler, and whoever goes on
-    asking waits at most twice as long as if it had been loaded at once.
+    Where the compiler is loaded already, the loop is used from ``from_`` cells on. Loading it takes about a second. So
+    numpy is used until it has taken about as long: a single call never waits for the compiler, and many calls take at
+    most twice as long as if it had been loaded at once.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -104,7 +104,7 @@ def slices(n_rows: int, size: int = ROWS) -> list[slice]:
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Slices that cover the rows, if only an empty one.
+    """Slices that cover the rows; one empty slice if there are none.
 
     A slice has about ``CELLS`` cells, at least ``least`` rows, and at most ``ROWS``.
     """
@@ -112,7 +112,7 @@ def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-    """``work`` of each slice in their order, on as many threads as :func:`threads` allows."""
+    """Yield ``work(slice)`` for each slice in order, computed on as many threads as :func:`threads` allows."""
     if len(parts) < 2:
         yield from map(work, parts)
         return
@@ -123,7 +123,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """``out``, after ``work`` has been given each block and the rows of ``out`` in it, which it writes."""
+    """Call ``work`` with each block and its rows of ``out``, which it fills, and return ``out``."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out
@@ -137,7 +137,7 @@ _limited = Lock()
 def one_thread_each() -> Iterator[None]:
     """Limit the matrix library to one thread; the first caller sets the limit and the last one removes it.
 
-    What :func:`each` is asked inside it runs on one thread, too.
+    Inside it, :func:`each` uses one thread, too.
     """
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))

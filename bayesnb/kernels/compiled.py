@@ -1,4 +1,4 @@
-"""What knows the compiler, and is not imported before a table is large enough for a compiled loop."""
+"""Compile loops: the only module that imports numba, and only when a table is large enough for a compiled loop."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable) -> Callable:
-    """The loop in machine code, kept on disk where there is a place to keep it.
+    """The loop in machine code, cached on disk where a folder can be written.
 
     It is compiled for the types of the arguments at the first call.
     """
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:
-        # No folder to keep it in can be written: it is compiled once a process.
+        # No cache folder can be written, so each process compiles the loop once.
         return numba.njit(nogil=True, error_model="numpy")(function)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bayesnb.kernels.blocks import Array, contiguous, loop
 
 SHIFT = 8.0
-"""From here on the asymptotic series of ln Γ and its derivatives are right to the last digits."""
+"""From this argument on, the asymptotic series of ln Γ and its derivatives are accurate to the last digits."""
 
 
 @loop
@@ -17,8 +17,8 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
     With R the remainder of Stirling's formula, the first is (a - 1/2) ln(1 + s/a) + s (ln(a + s) - 1) + R(a + s) -
-    R(a), whose terms do not cancel where a is large (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12). Where a + s is
-    small, Γ(z + 1) = z Γ(z) carries it to where the series holds.
+    R(a), whose terms do not cancel where a is large (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12). A small a + s is
+    first raised by Γ(z + 1) = z Γ(z) to ``SHIFT``, from where on the series is accurate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Log densities of rows by class: sums over columns that would need a logarithm or a temporary a cell."""
+"""Log densities of rows by class, summed over columns without a logarithm or a temporary array for each cell."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def students(
     With ``codes``, the classes of rows that were learned, it is Σ_j top + power ln(1 - z²) at a row's own class,
     (row,): the form of a density that has not learned the row. It is NaN where a z² is 1 or more.
 
-    The logarithms of up to ``RUN`` columns of one power are one logarithm, of the product of their 1 ± z². The product
-    is carried less 1, which keeps every digit where z is small. Where it is beyond all floats, each cell has a
-    logarithm of its own.
+    The sum of the logarithms of up to ``RUN`` columns of one power is the logarithm of the product of their 1 ± z². The
+    loop stores the product minus 1, which keeps every digit where z is small. Where the product overflows, the
+    logarithm of each cell is computed.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _products_of_runs(
     row : int array (row,)
         The positions of the rows, in the order of their classes.
     own : int array (row,), or None
-        The class of each of them, if only that class is asked.
+        The class of each of them, if only that class is computed.
     sign : float
     order, run : int arrays (class, column)
         The columns of each class by run, and the run of each.
@@ -222,7 +222,7 @@ def gather(codes: Array | None, table: Array) -> Array:
     ----------
     codes : int array or CSR matrix (row, column), or None
         -1 adds nothing. The stored cells of a sparse matrix are ones, and the others are zeros. ``None`` means that
-        each row has a value of its own: the table is then already one of rows.
+        each row has its own values: the axis "value" of the table is then that of the rows.
     table : array (..., value, class, column)
     """
     if codes is None:
@@ -240,14 +240,14 @@ def gather(codes: Array | None, table: Array) -> Array:
         )[:, :n_classes]
     total = np.zeros((*lead, len(codes), n_classes))
     for column in range(columns):
-        # The code of a missing value is -1, which reads the last line: nothing.
+        # -1, the code of a missing value, reads the last line, which holds zeros.
         own = np.concatenate([table[..., column], np.zeros((*lead, 1, n_classes))], axis=-2)
         total += own[..., codes[:, column], :]
     return total
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """As :func:`gather`, at a row's own class alone, (row,); ``table`` is (value, class, column)."""
+    """Return :func:`gather` for each row's own class only, (row,); ``table`` is (value, class, column)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):
@@ -268,7 +268,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array) -> tuple[Array, Array]:
-    """Where each column begins, and the lines of all columns, each column's missing value first, as loops take them.
+    """The tables of all columns below each other, each with a line for a missing value first; and their first lines.
 
     The classes are filled up to a multiple of four, which are added side by side in the processor's vector.
     """
@@ -300,10 +300,10 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """:func:`gather` of zeros and ones: that of zeros everywhere, and what the stored cells change.
+    """Return :func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
 
-    A difference of infinite numbers would be NaN, so infinite ones, such as the logarithm of what a class cannot have,
-    are counted by themselves.
+    A difference of infinite numbers would be NaN, so infinite numbers, such as the logarithm of a probability of 0, are
+    counted separately.
     """
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)
@@ -311,7 +311,7 @@ def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
     for infinite in (-np.inf, np.inf):
         by_zero, by_one = zero == infinite, one == infinite
         if by_zero.any() or by_one.any():
-            # The finite half of such a column has not been added yet, and is, where no cell is infinite.
+            # Where only one of the two values is infinite, the finite one has not been added yet.
             times = by_zero.sum(-1)[..., None, :] + products(codes, by_one.astype(float) - by_zero)
             rest = products(codes, np.where(by_zero & ~by_one, one, 0.0) - np.where(by_one & ~by_zero, zero, 0.0))
             rest = rest + np.where(by_one & ~by_zero, zero, 0.0).sum(-1)[..., None, :]

@@ -1,4 +1,4 @@
-"""Cells to what the sums take: a test for extreme cells, and codes of whole numbers and of intervals."""
+"""Prepare cells for the sums: a test for extreme cells, and codes of whole numbers and of intervals."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ SPAN = 2**17
 """Integers are coded by a lookup table if they span at most this many values."""
 
 NARROW = 64
-"""So many values from 0 on are looked for, before the smallest and the largest integer are."""
+"""The first pass looks for this many values from 0 on; only if it finds others are minimum and maximum computed."""
 
 LEAST, MOST = np.float64(1e-150), np.float64(1e150)
-"""Numbers other than 0 are read if their size is between these, so that their squares and sums of them are floats."""
+"""Numbers other than 0 are accepted if their size is between these, so that sums of their squares do not overflow."""
 
 PIECE = 512
-"""Numbers that are compared with all edges while they and their counts stay in the first-level cache."""
+"""How many numbers are compared with all edges at once: they and their counts fit into the first-level cache."""
 
 
 def _parts(x: Array) -> list[slice]:
-    """Blocks for loops that add nothing up, and so may be long without losing digits."""
+    """Blocks for loops without sums, which may be long because no digits are lost."""
     return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))
 
 
@@ -46,13 +46,13 @@ def _extreme(x: Array, least: float, most: float) -> bool:
 
 
 def extremes(x: Array) -> Array:
-    """Which cells these are."""
+    """Which cells are infinite, or too large or too small to be squared."""
     size = np.abs(x)
     return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """The cells of a table of floats as codes, -1 where NaN, and the largest; ``None`` if one is no small whole number.
+    """Codes of a table of floats, -1 where NaN, and the largest code; ``None`` if a cell is no small whole number.
 
     "Small" is up to 32,767, so that a code takes two bytes.
     """
@@ -64,7 +64,7 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes; the largest of them, -2 if a cell is no small whole number."""
+    """Write the codes and return the largest, or -2 if a cell is no small whole number."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
@@ -90,7 +90,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """Which whole numbers the columns of a table hold: ``low`` (column,) and up, where ``held`` (column, place)."""
+    """The whole numbers in each column: ``low + place`` occurs where ``held`` (column, place) is true."""
 
     low: Array
     held: Array
@@ -101,7 +101,7 @@ class Whole(NamedTuple):
 
 
 def whole(x: Array) -> Whole | None:
-    """Which numbers the columns hold; ``None`` where one of them spans more than ``SPAN``, or there is no row."""
+    """The numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there is no row."""
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
@@ -123,7 +123,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _mark(x: Array, low: Array, found: Array) -> bool:
-    """Mark in ``found`` (column, place) which values a column holds, from ``low`` on; whether it holds others."""
+    """Mark in ``found`` (column, place) the values from ``low`` on that occur; return whether others occur."""
     outside = False
     for i in range(len(x)):
         for j in range(x.shape[1]):
@@ -142,7 +142,7 @@ def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
 
 
 def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
-    """The place of each cell in a table (column, place), and whether it is in it."""
+    """The place of each cell in a table (column, place), and whether the table has that place."""
     place = x - low
     return place, (place >= 0) & (place < table.shape[1])
 
@@ -150,7 +150,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 def codes(x: Array, held: Whole, table: Array) -> Array:
     """The code of each cell, in the type of ``table`` (column, place), whose places are those of ``held``.
 
-    Where all numbers that are held are their own codes, the answer is the cells themselves, and no copy of them.
+    If each number that occurs is its own code, the cells themselves are returned, not a copy.
     """
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
@@ -165,7 +165,7 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
 
 @loop
 def _look_up(x: Array, low: Array, table: Array, found: Array) -> None:
-    """Write the code of each cell; a value off the table has code -1."""
+    """Write the code of each cell; a value outside the table has code -1."""
     for i in range(len(x)):
         for j in range(x.shape[1]):
             place = x[i, j] - low[j]
@@ -178,11 +178,11 @@ def _look_up_in_numpy(x: Array, low: Array, table: Array, found: Array) -> None:
 
 
 def intervals(x: Array, edges: Array, paths: Array) -> Array:
-    """The entry of ``paths`` (edge + 1,) for each number, by how many of the edges are not above it; -1 for NaN."""
+    """The entry of ``paths`` (edge + 1,) at the number of edges that are not above each number; -1 for NaN."""
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 
-    # No number is above NaN, so the edges may be filled up with it.
+    # No number is at or above NaN, so NaN can fill up the edges to a multiple of four.
     filled = np.append(edges, np.full(-len(edges) % 4, np.nan))
 
     def part(cut: slice, found: Array) -> None:
@@ -193,10 +193,11 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 
 @loop
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
-    """A search by halves takes five or six steps that wait for each other.
+    """Count for each number the edges that are not above it, and write the entry of ``paths``.
 
-    To compare with each of some 60 edges takes more comparisons, but of four numbers and more at once, and so a fifth
-    of the time. Four edges are taken at a time, so that the counts are read and written only as often.
+    A binary search takes five or six steps that wait for each other. Comparing with all of some 60 edges takes more
+    comparisons, but the processor makes four or more at once, so it takes a fifth of the time. Four edges are compared
+    in one pass, which reads and writes the counts a fourth as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -213,10 +214,10 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in binary trees whose nodes of one depth ask the same question, (row, tree).
+    """The node in which each row stops in binary trees with one question at each depth, (row, tree).
 
-    The root is 1, and 2k and 2k + 1 are below k: to the right goes a code at or above a cell, or, of a column that is
-    not real, the cell itself. A code below 0 stops the row.
+    The root is 1, and the nodes below k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
+    cell of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    """``known`` (count, column, class) is what the counts 1, 2, … add, so that most words need no logarithm."""
+    """``known`` (count, column, class) has the terms of the counts 1, 2, …, so that most words need no logarithm."""
     for i in range(len(found)):
         row = found[i]
         for k in range(indptr[start + i], indptr[start + i + 1]):

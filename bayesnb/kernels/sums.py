@@ -175,15 +175,15 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
 
 # Each sum of moments is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump,
 # Oishi 2005). So the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be
-# unlearned later. All is summed about one value of the class, where the digits of the location are out of the way, and
-# where a column of equal values has sums of exactly 0.
+# unlearned later. Values are summed as differences from one value of the class: the digits of the location then cost no
+# precision, and a column of equal values has sums of exactly 0.
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     """The sums of each block of rows about a value v of each class and column, (class, 8, column).
 
-    They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, and the weight of
-    the values other than 0. NaN adds nothing.
+    They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its rounding error, and the weight of the values
+    other than 0. NaN adds nothing.
     """
     # In numpy a cell takes about four times as long as one of the other loops.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
@@ -206,7 +206,7 @@ _two_sum = loop(two_sum)
 
 @loop
 def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """The first value of each class that counts, (class, column); 0 where there is none."""
+    """The first value of each class with a weight above 0, (class, column); 0 where there is none."""
     columns = x.shape[1]
     near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
     left, classes_left = np.full(n_classes, columns), n_classes
@@ -229,9 +229,9 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
     """The sums of a block about the values ``near``.
 
-    Without ``weight``, all rows have the weight 1 and no missing cell; a missing cell makes the sums NaN. The loop
-    makes the array that it adds to, because only then the compiler knows that it overlaps no other, and adds several
-    columns at once.
+    Without ``weight``, all rows have the weight 1, and a missing cell makes the sums NaN. The loop creates the array to
+    which it adds, because only then does the compiler know that it overlaps no other array, and adds several columns at
+    once.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
@@ -272,7 +272,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
     """The same sums to the last bit: a cumulative sum adds row by row.
 
-    Classes of about as many rows are summed side by side, filled up with rows of weight 0.
+    Classes with similar numbers of rows are summed together, filled up with rows of weight 0.
     """
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
@@ -290,7 +290,7 @@ def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
 
 
 def _cumulated(x: Array, weight: Array) -> Array:
-    """The sums of cells (column, class, row) that have a weight (class, row), (8, column, class)."""
+    """The eight sums of cells (column, class, row) with weights (class, row), (8, column, class)."""
     w = np.where(np.isnan(x), 0.0, weight)
     near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
     away, low = two_sum(np.where(np.isnan(x), near, x), -near)

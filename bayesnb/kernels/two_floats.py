@@ -44,14 +44,14 @@ def _halves(a: Array) -> tuple[Array, Array]:
 
 
 class TwoFloat(NamedTuple):
-    """Arrays of numbers high + low, where low is what high lacks."""
+    """Arrays of numbers high + low, where low is the rounding error of high."""
 
     high: Array
     low: Array
 
     @classmethod
     def of(cls, value: Array) -> TwoFloat:
-        """Floats, as they are."""
+        """These floats, with low = 0."""
         return cls(value, np.zeros_like(value))
 
     def __add__(self, other: TwoFloat) -> TwoFloat:

@@ -92,6 +92,16 @@ def mixed(
     return X, np.array(list(classes))[y]
 
 
+def run(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    from bayesnb import cli
+
+    with pytest.raises(SystemExit) as ended:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return ended.value.code or 0, printed.out, printed.err
+
+
 def made_up(sampler, model, names, what):
     """Draws from the prior, in place of ``Sampler.run``, for tests that do not depend on their values."""
     import pymc as pm

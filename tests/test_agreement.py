@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
@@ -20,7 +19,6 @@ import pytest
 from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
-from rich.console import Console
 from scipy import stats
 from scipy.special import gammaln
 from xarray import DataTree
@@ -202,27 +200,6 @@ def test_verify_without_rows_works_with_binned_columns_and_exposures():
     assert np.isfinite(found.convergence.r_hat)
 
 
-def test_verify_can_check_draws_given_as_a_tree():
-    clf, other = fitted(), BayesianNB(random_state=0).fit(*datasets.play_tennis())
-    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).agrees
-    assert clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3).sampler == "given draws"
-    X, y = datasets.play_tennis()
-    doubled = BayesianNB(random_state=0).fit(pd.concat([X, X]), pd.concat([y, y]))
-    assert not other.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
-
-
-def test_every_parameter_factor_and_class_is_compared(drawn):
-    found = drawn.check()
-    counts = found.table["kind"].value_counts()
-    # π; smoker; 3 colours; 3 words; μ and τ; μ; rate: of both classes.
-    assert counts["mean"] == counts["variance"] == 2 * (1 + 1 + 3 + 3 + 2 + 1 + 1)
-    # Six factors, their joint and the class predictive of each row and class.
-    assert counts["factor"] + counts["joint"] + counts["class predictive"] + found.skipped == 2 * drawn.n * (6 + 2)
-    assert counts["factor"] > 0.9 * 2 * drawn.n * 6
-    assert counts["joint"] >= drawn.n
-    assert counts["class predictive"] >= drawn.n
-
-
 def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
     frame = drawn.check().plug_ins
     clf = drawn.clf
@@ -233,19 +210,6 @@ def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
         assert_allclose(frame[f"{estimate} - sampled"], frame[estimate] - frame["sampled"], atol=1e-15)
         # Their difference is real: many times the error of the sampled predictive.
         assert frame[f"{estimate} - sampled"].abs().max() > 0.01
-
-
-def test_an_agreement_shows_the_rows_where_a_plug_in_predicts_another_class():
-    # One row a class: the mode of τ is far from what full Bayes averages over.
-    X = pd.DataFrame({"x": [0.0, 0.1, -0.1, 3.0]})
-    clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(X, ["a", "a", "a", "b"])
-    asked = pd.DataFrame({"x": np.linspace(-8, 8, 33)})
-    frame = clf.verify(asked, sampler="exact", random_seed=1).plug_ins
-    differs = frame["map predicts another class"].xs("a", level="class").to_numpy()
-    label = [clf.classes_[np.argmax(clf.posterior_.log_joint({"x": asked.to_numpy()}, 33, e), axis=1)] for e in
-             ("map", "predictive")]  # fmt: skip
-    assert_allclose(differs, label[0] != label[1])
-    assert 0 < differs.sum() < 33
 
 
 # The mutants, one mistake each: in what is believed of a feature, as a function of its prior, of what is believed
@@ -301,31 +265,6 @@ PREDICTED: dict[str, tuple[str, Any, Callable[..., Any]]] = {
     "the multinomial coefficient forgotten": ("words", Multinomial, without_coefficient),
 }
 RIGHT_DRAW, RIGHT_PREDICTIVE = Parameters.log_joint, Posterior.log_predictive
-
-
-def uniform_prior(self: Posterior, data: Any, n: int) -> np.ndarray:
-    return RIGHT_PREDICTIVE(self, data, n) - np.log(self.label.mean())
-
-
-def average_of_ratios(self: Posterior, data: Any, n: int) -> np.ndarray:
-    """The mean of p(c | x, θ) over many draws of θ, which is not the predictive."""
-    proba = np.exp(normalize(RIGHT_DRAW(self.draw(default_rng(0), (20_000,)), data, n)))
-    return np.log(proba.mean(axis=0))
-
-
-CLASS_MUTANTS = {
-    "class prior forgotten in the predictive": uniform_prior,
-    "the mean of ratios for the ratio of means": average_of_ratios,
-    "a feature counted twice": lambda self, data, n: (
-        RIGHT_PREDICTIVE(self, data, n)
-        + self.model.features["smoker"].log_predictive(self.features["smoker"], data["smoker"])
-    ),
-    "a feature forgotten": lambda self, data, n: (
-        RIGHT_PREDICTIVE(self, data, n)
-        - self.model.features["smoker"].log_predictive(self.features["smoker"], data["smoker"])
-    ),
-    "the plug-in at the posterior mean": lambda self, data, n: self.mean().log_joint(data, n),
-}
 
 
 def flagged(found: agreement.Agreement) -> pd.DataFrame:
@@ -390,19 +329,6 @@ def test_chains_that_start_at_a_wrong_closed_form_leave_it_while_they_tune():
     tree = trees.build({"posterior": layout.variables(drawn, blocks)}, right)
     assert agreement.check(right, tree, data, n).agrees
     assert not agreement.check(wrong, tree, data, n).agrees
-
-
-@pytest.mark.parametrize("mistake", CLASS_MUTANTS)
-def test_a_planted_mistake_in_the_product_of_the_factors_is_found(mistake, drawn, monkeypatch):
-    # Every factor and every parameter is right; only what `predict_proba` makes of them is wrong.
-    monkeypatch.setattr(Posterior, "log_predictive", CLASS_MUTANTS[mistake])
-    assert np.abs(drawn.clf.predict_proba(ASKED) - RIGHT_PROBA).max() > 0.005
-    found = drawn.check()
-    assert not found.agrees, f"{mistake} was not caught: {found}"
-    assert not set(flagged(found)["kind"]) & {"mean", "variance", "factor"}
-
-
-RIGHT_PROBA = fitted().predict_proba(ASKED)
 
 
 def test_dependent_factors_are_found(drawn):
@@ -503,12 +429,6 @@ def test_the_standardized_differences_of_a_correct_model_are_standard_normal(kin
 # What cannot be judged
 
 
-def test_too_few_draws_are_refused():
-    clf = fitted()
-    with pytest.raises(ValueError, match="396 draws are too few for a verdict; ask for at least 400"):
-        clf.verify(ASKED, sampler="exact", draws=99, chains=4)
-
-
 def shifted(clf: BayesianNB, variable: str) -> Any:
     """A tree in which one chain has another mean."""
     tree = clf.sample_posterior(1000, 4, random_seed=0)
@@ -531,28 +451,6 @@ def chains(seed: int, shift: float) -> DataTree:
     theta = default_rng(seed).normal(size=(2, 500, 30))
     theta[1, :, 0] += shift
     return from_dict({"posterior": {"theta": theta}})
-
-
-def test_short_chains_of_one_distribution_are_not_refused_for_the_r_hat_of_chance():
-    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(20)]
-    assert any(one.r_hat > 1.01 for one in found)
-    assert sum(not one.converged for one in found) <= 1
-
-
-def test_chains_half_a_standard_deviation_apart_are_refused_however_short():
-    assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(10))
-
-
-def test_divergences_judge_nothing():
-    from xarray import DataArray, Dataset
-
-    clf = fitted()
-    tree = clf.sample_posterior(1000, 4, random_seed=0)
-    diverging = np.zeros((4, 1000), bool)
-    diverging[2, 7] = True
-    tree["sample_stats"] = Dataset({"diverging": DataArray(diverging, dims=("chain", "draw"))})
-    with pytest.raises(agreement.ConvergenceError, match="1 divergences"):
-        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
 
 
 @pytest.mark.nuts
@@ -580,17 +478,6 @@ def test_an_improper_prior_cannot_be_sampled_and_the_error_names_the_feature(nam
     clf = BayesianNB({name: family}).fit(table, y)
     with pytest.raises(ImproperError, match=f"feature '{name}'.*PyMC"):
         clf.verify(table, sampler="nuts")
-
-
-def test_a_row_that_is_impossible_at_the_mode_has_nan_for_map_and_is_still_compared():
-    # At the mode under Dirichlet(1) what was not counted has probability 0: red was never "b", big never "a".
-    X = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": ["small", "small", "big", "big"]})
-    clf = BayesianNB().fit(X, ["a", "a", "b", "b"])
-    asked = pd.DataFrame({"colour": ["red", "red"], "size": ["big", "small"]})
-    found = clf.verify(asked, sampler="exact", random_seed=4)
-    assert found.agrees
-    assert found.plug_ins.loc[0, "map"].isna().all()
-    assert_allclose(found.plug_ins.loc[1, "map"], [1.0, 0.0])
 
 
 COLOURS = pd.DataFrame({"colour": ["red", "blue", "red", "red", "red"]})
@@ -629,32 +516,7 @@ def test_what_is_known_is_the_same_in_closed_form_and_in_draws(case):
         assert_allclose(found.plug_ins["sampled"].unstack().to_numpy(), [expected] * len(asked))
 
 
-@pytest.mark.filterwarnings("ignore:columns that were not fitted are ignored")
-def test_what_cannot_be_verified_is_refused():
-    clf = fitted()
-    for table, sampler, words in (
-        (ASKED.drop(columns="length"), "exact", "length"),
-        (pd.DataFrame({"something": [1.0], "else": [2.0]}), "exact", "smoker|colour|length"),
-        (ASKED, "metropolis", "Expected sampler to be 'exact', 'nuts' or 'gibbs'; got 'metropolis'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            clf.verify(table, sampler=sampler)
-    with pytest.raises(ValueError, match="not fitted"):
-        BayesianNB().verify(ASKED)
-
-
 # What is said
-
-
-def test_the_table_is_sorted_by_the_size_of_z(drawn):
-    found = drawn.check()
-    frame = found.to_frame()
-    assert list(frame.columns) == ["kind", "quantity", "closed", "sampled", "mcse", "z"]
-    assert (np.diff(frame["z"].abs()) <= 0).all()
-    assert len(frame) == len(found.table)
-    # A z of 0 is what does not move at all; of the others it is the difference in standard errors.
-    moves = frame[frame["mcse"] > 0]
-    assert_allclose(moves["z"], (moves["sampled"] - moves["closed"]) / moves["mcse"], rtol=1e-12)
 
 
 def test_a_verdict_accounts_for_the_number_of_differences_and_says_where_the_roads_disagree(drawn):
@@ -666,42 +528,3 @@ def test_a_verdict_accounts_for_the_number_of_differences_and_says_where_the_roa
         table = found.table.assign(z=0.0)
         table.loc[3, "z"] = factor * found.z_limit
         assert replace(found, table=table).agrees is agrees
-
-
-def printed(found: agreement.Agreement) -> str:
-    console = Console(width=220, file=StringIO())
-    console.print(found)
-    return console.file.getvalue()
-
-
-def test_a_verdict_prints(drawn):
-    text = printed(drawn.check())
-    assert "the two roads agree" in text
-    assert "DISAGREE" not in text
-    for word in ("quantity", "closed", "sampled", "mcse", "largest r_hat"):
-        assert word in " ".join(text.split())
-    assert drawn.check().to_frame().iloc[0]["quantity"] in text
-    right = drawn.clf.posterior_
-    found = drawn.check(replace(right, label=Dirichlet(right.label.alpha[::-1])))
-    assert "THE TWO ROADS DISAGREE" in printed(found)
-    assert "THE TWO ROADS DISAGREE" in str(found)
-
-
-def test_square_brackets_in_a_name_print_as_they_are():
-    X = pd.DataFrame({"[red]": [0.0, 1.0, 2.0, 5.0]})
-    found = BayesianNB(Gaussian()).fit(X, ["[/b]", "[/b]", "[i]", "[i]"]).verify(X, sampler="exact", random_seed=0)
-    assert "[red] of row" in (text := printed(found)) or "mu_red[[" in text
-    assert "[/b]" in text or "[i]" in text
-
-
-def test_the_figure_has_a_point_for_each_quantity_and_the_limits(drawn):
-    from matplotlib import pyplot as plt
-
-    found = drawn.check()
-    left, right = (figure := found.plot()).axes
-    plt.close(figure)
-    (points,) = [line for line in left.lines if line.get_marker() == "o"]
-    assert len(points.get_xdata()) == len(found.table)
-    (band,) = left.patches
-    assert_allclose([band.get_y(), band.get_height()], [-found.z_limit, 2 * found.z_limit])
-    assert right.get_xlabel() == "closed form"

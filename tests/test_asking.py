@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
-from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
 import bayesnb as nb
@@ -125,42 +124,6 @@ def test_a_mixed_row_names_what_cannot_be_asked():
     assert with_hours.attrs["not_asked"] == ["words"]
 
 
-def test_a_whole_row_has_nothing_to_ask():
-    X, y = datasets.play_tennis()
-    found = nb.design.ask_next(BayesianNB().fit(X, y), X[:1], COSTS)
-    assert list(found.columns) == ["information", "saving", "cost", "gain"]
-    assert len(found) == 0
-
-
-def test_an_answer_that_changes_no_decision_saves_nothing():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    always = pd.DataFrame({"play": [1.0, 0.0], "stay": [0.0, 1e6]}, index=["no", "yes"])
-    found = nb.design.ask_next(clf, {"wind": ["strong"]}, always, dict.fromkeys(X.columns, 0.5))
-    assert_allclose(found["saving"], 0, atol=1e-9)
-    assert_allclose(found["gain"], -0.5)
-    assert (found["information"] > 0).all()
-
-
-def test_what_cannot_be_asked_is_refused():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    with pytest.raises(ValueError, match="Expected a table of one row"):
-        nb.design.ask_next(clf, X[:2])
-    with pytest.raises(ValueError, match="without costs there is no saving"):
-        nb.design.ask_next(clf, {"wind": ["weak"]}, feature_costs={"outlook": 1.0})
-    with pytest.raises(ValueError, match="Expected the cost of each missing column; got none for 'temperature'"):
-        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"outlook": 1.0, "humidity": 1.0})
-    with pytest.raises(ValueError, match="column 'sun' was not fitted"):
-        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"sun": 1.0})
-    with pytest.raises(ValueError, match="column 'outlook': Expected a finite number; got 'much'"):
-        nb.design.ask_next(clf, {"wind": ["weak"]}, COSTS, {"outlook": "much"})
-    with pytest.raises(TypeError, match="Expected costs as a DataFrame"):
-        nb.design.ask_next(clf, {"wind": ["weak"]}, {"no": 1})
-    with pytest.raises(ValueError, match="one class prior"):
-        nb.design.ask_next(nb.deploy.with_class_prior(clf, np.full((1, 2), 0.5)), {"wind": ["weak"]})
-
-
 # Rows to label
 
 
@@ -187,15 +150,3 @@ def test_a_batch_is_not_made_of_copies_of_one_row():
     assert found.index.is_unique
     top = clf.uncertainty(pool)["epistemic"].nlargest(4)
     assert top.max() - top.min() < 0.02  # by themselves, all copies are worth the same
-
-
-def test_choosing_a_batch_changes_nothing_and_says_what_it_cannot():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB(random_state=0).fit(X, y)
-    before = clf.predict_proba(X)
-    assert len(nb.design.label_next(clf, X, n=14, draws=200)) == 14
-    assert_allclose(clf.predict_proba(X), before)
-    assert clf.class_count_.sum() == 14
-    for n in (0, 15, 1.5, True):
-        with pytest.raises(ValueError, match="Expected n from 1 to the number of rows, 14"):
-            nb.design.label_next(clf, X, n=n)

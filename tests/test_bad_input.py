@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import json
 import pickle
 import re
@@ -19,7 +17,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from conftest import run
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -37,7 +36,6 @@ from bayesnb import (
     NormalGamma,
     Poisson,
 )
-from bayesnb.cli import main
 from bayesnb.data import readers
 from bayesnb.errors import BoundaryError, ImproperError
 from bayesnb.families import GaussianKnownVariance
@@ -267,20 +265,6 @@ def test_a_cell_that_is_neither_text_nor_number_is_named_with_its_column(case, f
         BayesianNB(features).fit(iter([frame.assign(y=Y)]), "y")
 
 
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        (pl.DataFrame({"v": DAYS}), ("column 'v'", "date", "days since")),
-        (np.array(DAYS, "datetime64[D]")[:, None], ("column 'x0'", "datetime64", "days since")),
-        (pl.DataFrame({"v": [[1], [2], [3], [4]]}), ("column 'v'", "which no family reads", "leave it out")),
-        (pl.DataFrame({"v": [{"a": 1}] * 4}), ("column 'v'", "which no family reads", "leave it out")),
-    ],
-    ids=["dates of polars", "dates of numpy", "lists", "structs"],
-)
-def test_dates_and_nested_columns_of_other_tables_are_refused_with_their_column_and_the_cure(table, words):
-    refused_by(BayesianNB(), "fit", (table, Y), words)
-
-
 @pytest.mark.parametrize("names", [(None, "b"), (None, float("nan")), ("b", pd.NA)])
 def test_a_column_whose_name_is_missing_is_named_by_its_position(names):
     columns = {names[0]: [1, 2], names[1]: [3, 4]}
@@ -315,10 +299,6 @@ def test_forgetting_rows_that_were_never_learned_is_refused(bad, words):
     refused_by(BayesianNB().fit(X, Y), "forget", bad, words)
 
 
-def test_a_row_of_missing_values_can_be_forgotten():
-    assert BayesianNB().fit(X, Y).forget(X.assign(hue=[None] * 4)[:1], Y[:1]).class_count_.tolist() == [1.0, 2.0]
-
-
 @pytest.mark.parametrize(
     ("family", "bad"),
     [(Bernoulli(), [1, 0, 1, 1]), (Poisson(), [9, 0, 9, 1]), (Multinomial(), [9, 0, 9, 1])],
@@ -343,20 +323,6 @@ def test_a_column_that_is_absent_is_named_with_the_cure_or_integrated_out():
     clf = BayesianNB(absent="missing").fit(X, Y)
     for name in X:
         assert_allclose(clf.predict_proba(X[[name]]), BayesianNB().fit(X[[name]], Y).predict_proba(X[[name]]))
-
-
-def test_reordered_columns_give_the_same_answer():
-    X3 = X.assign(n=[1, 5, 2, 2], m=[0, 3, 1, 1])
-    turned = X3[["m", "hue", "n", "size"]]
-    again, twice = (
-        BayesianNB({"words": (Multinomial(), ["n", "m"])}).fit(X3, Y).partial_fit(more, Y) for more in (turned, X3)
-    )
-    assert_array_equal(again.predict_proba(turned), twice.predict_proba(X3))
-
-
-def test_an_array_with_another_number_of_columns_is_refused_with_both_numbers():
-    clf = BayesianNB().fit(X[["size"]].to_numpy(), Y)
-    refused_by(clf, "predict", (np.ones((2, 3)),), ("3 features", "expecting 1"))
 
 
 def test_asking_before_learning_is_refused():
@@ -518,12 +484,6 @@ def test_a_mode_on_the_boundary_is_refused_with_its_cell_and_the_error_offers_th
     assert BayesianNB(features, estimate="mean").fit(frame, Y).predict_proba(frame).shape == (4, 2)
 
 
-def test_a_mode_of_the_classes_on_the_boundary_is_refused_with_the_class():
-    clf = BayesianNB(estimate="map", class_prior=Dirichlet(0.5))
-    words = ("class prior", "class 'c'", "0.5 < 1", 'estimate="mean"')
-    refused_by(clf, "partial_fit", (one(0, 1, 0, 1), Y), words, BoundaryError, classes=list("abc"))
-
-
 # --- Merging ---
 
 
@@ -560,12 +520,6 @@ def test_merging_models_of_other_columns_or_types_is_refused():
     refused_by(BayesianNB(), "merge", (clf,), ("not fitted",), NotFittedError)
 
 
-def test_a_merged_model_remembers_the_types_of_the_columns():
-    unknown = X.assign(hue=pd.Series([None] * 4, dtype=object))
-    clf = BayesianNB({"hue": Categorical()}).fit(unknown, Y).merge(BayesianNB({"hue": Categorical()}).fit(X, Y))
-    refused_by(clf, "partial_fit", (X.assign(hue=3), Y), ("column 'hue'", "fitted with text"))
-
-
 @pytest.mark.parametrize("factor", [-0.1, 1.1, np.nan, np.inf])
 def test_a_discount_outside_0_to_1_is_refused(factor):
     refused_by(BayesianNB().fit(X, Y), "discount", (factor,), ("between 0 and 1", factor))
@@ -588,70 +542,6 @@ def write(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The command's exit code, stdout and stderr."""
-    with pytest.raises(SystemExit) as stop:
-        main(list(arguments))
-    out, err = capsys.readouterr()
-    return stop.value.code or 0, out, err
-
-
-def refused_in_a_line(capsys: pytest.CaptureFixture[str], words: tuple, *arguments: str) -> None:
-    """Check that the command ends with 1 and says the words in one line, and nothing else."""
-    code, out, err = run(capsys, *arguments)
-    assert (code, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("bayesnb: ")
-    assert re.search(said(*words), err)
-
-
-def test_a_file_that_does_not_exist_and_an_empty_folder_are_named(tmp_path: Path, capsys):
-    for path, words in ((tmp_path / "none.csv", "no such file"), (tmp_path, "is an empty folder")):
-        with pytest.raises(FileNotFoundError, match=said(path, words)):
-            readers.frame(path)
-        refused_in_a_line(capsys, (path, words), "compare", str(path), "--target", "y")
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "code", "words"),
-    [
-        (GOOD, ["--target", "z"], 1, ("'z'", "['size', 'n', 'ok', 'y']")),
-        (GOOD, [], 2, ("--target", "['size', 'n', 'ok', 'y']")),
-        ("a,y\n1,\n2,\n", ["--target", "y"], 1, ("'y'", "missing in every row")),
-        (GOOD, ["--target", "y", "--cv", "4"], 1, ("4", "smallest class", "(2)")),
-        (GOOD, ["--target", "y", "--row", "size"], 2, ("--row", "'size'", "column=value")),
-        (GOOD, ["--target", "y", "--row", ""], 2, ("--row", "column=value")),
-        (GOOD, ["--target", "y", "--row", "sise=1"], 2, ("--row", "'sise'", "['size', 'n', 'ok']")),
-        (GOOD, ["--target", "y", "--row", "size=big"], 2, ("--row", "size=big", "numbers")),
-        (GOOD, ["--target", "y", "--row", "ok=maybe"], 2, ("--row", "ok=maybe", "true and false")),
-        (GOOD, ["--target", "y", "--row", "size=1,size=2"], 2, ("--row", "size")),
-        (GOOD, ["--target", "y", "--row", "size=inf"], 2, ("size", "inf")),
-        (GOOD, ["--target", "y", "--row", "n=inf"], 2, ("n", "inf")),
-    ],
-    ids=str,
-)
-def test_what_a_command_cannot_use_is_named_and_nothing_is_printed(content, arguments, code, words, write, capsys):
-    found, out, err = run(capsys, "compare", write(content), *arguments)
-    assert (found, out) == (code, "")
-    assert "Traceback" not in err
-    assert re.search(said(*words), err)
-
-
-def test_rows_without_a_class_are_counted_and_left_out(write, capsys):
-    quick = ("--target", "y", "--dependence", "none", "--format", "csv")
-    code, out, err = run(capsys, "compare", write(GOOD + "6.0,6,True,\n"), *quick)
-    assert code == 0
-    assert "1 rows without a class are left out" in err
-    assert run(capsys, "compare", write(GOOD), *quick)[1] == out
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("play-tenis", ("'play-tenis'", "Did you mean 'play-tennis'?")), ("xyzzy", ("'xyzzy'", "play-tennis, buys"))],
-)
-def test_an_unknown_data_set_is_answered_with_the_known_ones_and_the_closest(name, words, capsys):
-    refused_in_a_line(capsys, words, "compare", name)
-
-
 def test_columns_that_a_row_option_does_not_name_are_missing_and_integers_may_be_fractions(write, capsys):
     frame = readers.frame(path := write(GOOD))
     clf = BayesianNB(absent="missing").fit(frame.drop(columns="y"), frame["y"])
@@ -664,48 +554,8 @@ def test_columns_that_a_row_option_does_not_name_are_missing_and_integers_may_be
         assert_allclose(list(found["estimates"]["predictive"].values()), clf.predict_proba(told)[0], rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["", "frob", "--frob", "compare", "compare posts --format xml", "compare posts --cv 1", "compare posts --prob 2"],
-)
-def test_an_invalid_command_exits_with_2_and_prints_no_result(arguments, capsys):
-    code, out, err = run(capsys, *arguments.split())
-    assert (code, out) == (2, "")
-    assert "Usage: bayesnb" in err
-    assert "Traceback" not in err
-
-
 @pytest.mark.parametrize("arguments", ["--help", "-h", "compare --help", "--version"])
 def test_help_and_version_are_printed_to_stdout_and_exit_with_0(arguments, capsys):
     code, out, err = run(capsys, *arguments.split())
     assert (code, err) == (0, "")
     assert "bayesnb" in out
-
-
-def test_a_comparison_exits_with_0_and_prints_only_results_to_stdout(capsys):
-    code, out, err = run(capsys, "compare", "play-tennis", "--format", "csv")
-    assert code == 0
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
-    assert 0 < float(rows[-1]["log_loss"]) < 10
-    assert "14 rows" in err
-    assert "14 rows" not in out
-
-
-@pytest.mark.parametrize("layout", ["table", "json", "csv"])
-@pytest.mark.parametrize("no_color", [None, "1"])
-def test_without_a_terminal_the_output_has_no_colours(no_color, layout: str, capsys, monkeypatch):
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    if no_color:
-        monkeypatch.setenv("NO_COLOR", no_color)
-    code, out, err = run(capsys, "compare", "play-tennis", "--dependence", "none", "--format", layout, "--draws", "20")
-    assert code == 0
-    assert out
-    assert "\x1b" not in out + err
-
-
-def test_with_debug_an_error_is_raised(write):
-    with pytest.raises(ValueError, match="line 3 has 2 cells"):
-        main(["--debug", "compare", write("a,b,y\n1,2,u\n3,4\n"), "--target", "y"])

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, NormalGamma, datasets
-from bayesnb.errors import ImproperError
+from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, NormalGamma
 from bayesnb.model import Posterior
 from bayesnb.sampling import agreement
 from bayesnb.sampling.calibration import Calibration, Simulator
@@ -85,19 +84,6 @@ def test_spread_says_whether_a_posterior_is_too_narrow_or_too_wide(monkeypatch, 
     assert ((means > spread) if factor < 1 else (means < spread)).all()
 
 
-def test_a_model_as_fitted_is_calibrated_with_the_scale_that_its_priors_took_from_the_data():
-    found = agreement.calibrate(BayesianNB().fit(*datasets.penguins()), rows=10, simulations=100)
-    assert found.calibrated, str(found)
-
-
-def test_class_probabilities_that_are_known_have_no_rank():
-    X, y = datasets.play_tennis()
-    for given in ("frequencies", {"no": 0.3, "yes": 0.7}):
-        found = agreement.calibrate(BayesianNB(class_prior=given).fit(X, y).classifier_, rows=6, simulations=30)
-        assert not any(name.startswith("pi[") for name in found.ranks)
-        assert found.calibrated
-
-
 @pytest.mark.slow
 def test_the_gibbs_sampler_is_calibrated():
     found = agreement.calibrate(sbc.model(), rows=8, simulations=25, sampler="gibbs", draws=39, tune=25, random_seed=2)
@@ -120,26 +106,6 @@ def test_the_picture_has_a_panel_for_each_quantity():
     figure = Calibration(ranks, 99, "exact").plot()
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert [title.split("\n")[0] for title in titles] == ["good", "shifted[a, b]"]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"sampler": "exactly"}, ValueError, r"one of \['exact', 'nuts', 'gibbs'\]; got 'exactly'"),
-        ({"simulations": 0}, ValueError, "simulations to be a whole number, 1 or more; got 0"),
-        ({"unlabelled": 1.0}, ValueError, "unlabelled to lie between 0 and 1"),
-        ({"tune": 3}, TypeError, r"exact draws take no further arguments; got \['tune'\]"),
-    ],
-)
-def test_a_calibration_refuses_what_it_cannot_use(options, error, words):
-    with pytest.raises(error, match=words):
-        agreement.calibrate(sbc.model(), **options)
-
-
-def test_a_calibration_needs_proper_priors_and_closed_forms():
-    X, y = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}), list("aabb")
-    with pytest.raises(ImproperError, match="feature 'size', class 'a'"):
-        agreement.calibrate(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, y))
 
 
 # Geweke

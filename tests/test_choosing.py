@@ -12,11 +12,10 @@ from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
-from bayesnb import BayesianNB, Bernoulli, BestFamily, Categorical, Gaussian, Poisson, datasets, evaluate, load
+from bayesnb import BayesianNB, BestFamily, Gaussian, Poisson, datasets, evaluate, load
 from bayesnb.errors import UnseenLevelWarning
-from bayesnb.families import Exponential, Hurdle, LogNormal, MultivariateGaussian, NegativeBinomial, PolyaTree
+from bayesnb.families import Exponential, LogNormal, PolyaTree
 
 FAMILIES = [Gaussian(), LogNormal(), Exponential()]
 
@@ -86,14 +85,6 @@ def test_a_column_of_amounts_with_many_zeros_is_tried_as_a_hurdle_and_chosen_for
     assert np.isnan(choice.table.loc[("amount", "Hurdle(LogNormal)"), "evidence"])
 
 
-def test_candidates_of_one_class_have_different_names_if_their_parts_have():
-    X, y = table()
-    X = pd.DataFrame({"size": X["size"].round() * (np.arange(120) % 3 > 0)})
-    found = chosen(X, y, [Hurdle(Poisson()), Hurdle(NegativeBinomial())], by="evidence")
-    assert list(found.table.loc["size"].index) == ["Hurdle(Poisson)", "Hurdle(NegativeBinomial)"]
-    assert found.table["evidence"].notna().all()
-
-
 def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
     X, y = table()
     own, given = PolyaTree(), PolyaTree(edges=[1.0, 3.0, 9.0])
@@ -105,24 +96,6 @@ def test_a_tree_whose_cells_have_seen_the_column_has_no_evidence_to_compare():
     assert with_edges.features["size"] is given
     with pytest.raises(ValueError, match="no candidate has an evidence for 'size'"):
         chosen(X, y, [own], by="evidence")
-
-
-@pytest.mark.parametrize(
-    ("X", "asked", "said"),
-    [
-        (table()[0], {"by": "loo"}, "Expected by to be 'class' or 'evidence'; got 'loo'"),
-        (table()[0], {"families": [Gaussian(), Gaussian()]}, "candidates of different names"),
-        (table()[0], {"families": []}, "candidates of different names"),
-        (table()[0][["size"]], {"families": [Bernoulli(), Categorical()]}, "Categorical cannot be a candidate"),
-        (table()[0][["size"]], {"families": [MultivariateGaussian()]}, "MultivariateGaussian cannot be a candidate"),
-        (table()[0][["size"]], {"families": ["gaussian"]}, "Expected candidates to be families"),
-        (table()[0], {"rows": 0}, "Expected rows to be a positive number of rows; got 0"),
-        (pd.DataFrame({"v": np.linspace(-1, 1, 120)}), {"families": [LogNormal()]}, "can read column 'v'"),
-    ],
-)
-def test_what_leaves_no_choice_is_refused(X, asked, said):
-    with pytest.raises(ValueError, match=said):
-        chosen(X, table()[1], **asked)
 
 
 # BayesianNB(features="best")
@@ -168,25 +141,6 @@ def test_single_columns_may_have_their_best_family_beside_others():
         BayesianNB({"sise": "best"}).fit(X, y)
 
 
-def test_the_class_prior_of_the_settings_takes_part_in_the_choice():
-    X, y = table()
-    known = {0: 0.9, 1: 0.1}
-    clf = BayesianNB({"wait": BestFamily(FAMILIES)}, class_prior=known).fit(X, y)
-    score = -len(y) * evaluate(BayesianNB(clf.classifier_.choice.features, class_prior=known), X, y)["log_loss"]
-    assert_allclose(clf.classifier_.choice.table.query("chosen")["log_score"], score, rtol=1e-9)
-
-
-def test_later_rows_keep_the_choice_of_the_first():
-    X, y = table()
-    first = BayesianNB("best").fit(X[:60], y[:60])
-    families = first.classifier_.choice.features
-    both = BayesianNB(families).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
-    first.partial_fit(X[60:], y[60:])
-    assert first.classifier_.choice.features.keys() == families.keys()
-    assert all(first.classifier_.choice.features[name] is family for name, family in families.items())
-    assert np.array_equal(first.predict_proba(X), both.predict_proba(X))
-
-
 def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_do():
     X, y = table()
     mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
@@ -222,14 +176,6 @@ def test_the_choice_is_a_parameter_and_stands_in_the_model_file(tmp_path):
     pd.testing.assert_frame_equal(refitted.classifier_.choice.table, clf.classifier_.choice.table)
 
 
-def test_a_grid_search_may_choose_whether_to_choose():
-    X, y = table()
-    grid = {"features": [None, "best", BestFamily(by="evidence")]}
-    search = GridSearchCV(BayesianNB(), grid, cv=2, scoring="neg_log_loss").fit(X, y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert np.argmin(search.cv_results_["mean_test_score"]) == 0  # skewed columns are no Gaussians
-
-
 def test_a_number_that_the_chosen_family_cannot_have_is_missing_and_said():
     X, y = table()
     clf = BayesianNB({"size": BestFamily([LogNormal()])}).fit(X, y)
@@ -249,16 +195,6 @@ def test_a_number_that_the_chosen_family_cannot_have_is_missing_and_said():
         clf.predict(new.assign(size=[np.inf, 1.0]))
 
 
-def test_rows_without_a_label_take_no_part_in_the_choice():
-    X, y = table()
-    some = y.astype(float).copy()
-    some[80:] = np.nan
-    clf = BayesianNB(BestFamily(FAMILIES)).fit(X, some)
-    pd.testing.assert_frame_equal(clf.classifier_.choice.table, chosen(X[:80], y[:80], FAMILIES).table)
-    with pytest.raises(ValueError, match="families are chosen by rows with a label, and no row has one"):
-        BayesianNB("best", class_prior={"a": 0.5, "b": 0.5}).fit(X, np.full(len(y), np.nan))
-
-
 def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     X, y = table()
     few = BayesianNB(BestFamily(FAMILIES, rows=30)).fit(X, y)
@@ -267,20 +203,3 @@ def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     assert (scores > 0.6 * chosen(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
     again = chosen(X, y, FAMILIES, rows=30)
     pd.testing.assert_frame_equal(few.classifier_.choice.table, again.table)
-
-
-def test_a_column_that_joins_later_gets_the_family_of_its_type():
-    X, y = table()
-    clf = BayesianNB("best", columns="grow").fit(X[["size", "kind"]], y)
-    clf.partial_fit(X, y)
-    assert clf.describe()["chosen"]["wait"] == "float64"
-    assert list(clf.classifier_.choice.features) == ["size"]
-
-
-def test_a_row_of_weight_two_chooses_as_two_rows():
-    X, y = table()
-    weight = 1.0 + (np.arange(120) % 3 == 0)
-    twice = np.repeat(np.arange(120), weight.astype(int))
-    weighted = BayesianNB("best").fit(X, y, weight)
-    repeated = BayesianNB("best").fit(X.iloc[twice], y[twice])
-    pd.testing.assert_frame_equal(weighted.classifier_.choice.table, repeated.classifier_.choice.table)

@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 import bayesnb as nb
@@ -27,7 +26,6 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.data.schema import Schema
-from bayesnb.errors import ImproperError
 from bayesnb.inference.classifier import Classifier
 
 X = pd.DataFrame({"size": [1.0, 2.0, 8.0, 9.0], "hue": list("uvuv")})
@@ -98,21 +96,6 @@ def test_what_was_learned_is_a_value_that_nothing_changes():
             setattr(held, field.name, None)
 
 
-def test_the_estimator_answers_what_its_classifier_answers():
-    clf = BayesianNB(random_state=0).fit(X, Y)
-    for name, ask in QUESTIONS.items():
-        assert str(told(ask(clf))) == str(told(ask(clf.classifier_))), name
-
-
-def test_parameters_that_only_questions_need_count_from_when_they_are_set():
-    clf = BayesianNB().fit(X, Y)
-    with pytest.raises(ValueError, match="'hue' was fitted and is not in this table"):
-        clf.predict(X[["size"]])
-    assert len(clf.set_params(absent="missing").predict(X[["size"]])) == 4
-    drawn = nb.draws.sample(clf.set_params(random_state=3), 5)
-    pd.testing.assert_frame_equal(drawn, nb.draws.sample(BayesianNB(random_state=3).fit(X, Y), 5))
-
-
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
 def test_another_estimate_of_the_same_posterior_is_what_a_fit_would_have_given(estimate):
     X, y = datasets.play_tennis()
@@ -120,12 +103,6 @@ def test_another_estimate_of_the_same_posterior_is_what_a_fit_would_have_given(e
     fitted = BayesianNB(estimate=estimate).fit(X, y)
     assert_array_equal(asked.predict_proba(X), fitted.predict_proba(X))
     pd.testing.assert_frame_equal(asked.loo(X, y), fitted.loo(X, y))
-
-
-@pytest.mark.parametrize("name", ["MAP", "oops", None])
-def test_an_estimate_that_is_none_is_refused(name):
-    with pytest.raises(ValueError, match="Expected estimate to be one of"):
-        BayesianNB().fit(X, Y).classifier_.with_estimate(name)
 
 
 # Threads
@@ -212,13 +189,6 @@ def test_readers_beside_a_learner_get_an_answer_of_some_state():
     assert wrong == []
 
 
-def test_an_estimator_that_has_learned_can_still_be_copied_and_pickled():
-    clf = BayesianNB().fit(X, Y)
-    again = pickle.loads(pickle.dumps(clf)).partial_fit(MORE, ["a", "a"])
-    assert clf.class_count_.sum() == 4
-    assert again.class_count_.sum() == 6
-
-
 @pytest.mark.parametrize("dependence", [None, "weighted"])
 def test_threads_may_ask_copy_and_pickle_a_model_at_once_and_all_answers_have_the_same_bits(dependence):
     X, y = nb.datasets.penguins()
@@ -251,35 +221,12 @@ def test_threads_may_ask_copy_and_pickle_a_model_at_once_and_all_answers_have_th
 # Looking at an estimator
 
 
-def not_fitted():
-    return BayesianNB()
-
-
 def by_em():
     return BayesianNB().fit(X, np.array(["m", "n", None, None], object))
 
 
 def improper():
     return BayesianNB({"size": Gaussian(NormalGamma.flat())}, estimate="mle").fit(X, Y)
-
-
-def one_class():
-    return BayesianNB().fit(X, ["m"] * 4)
-
-
-def by_position():
-    return BayesianNB().fit(X[["size"]].to_numpy(), Y)
-
-
-@pytest.mark.parametrize("make", [not_fitted, by_em, improper, one_class, by_position])
-def test_any_estimator_can_be_listed_and_shown(make):
-    clf = make()
-    assert "predict" in dir(clf)
-    assert clf._repr_html_()
-    assert estimator_html_repr(clf)
-    assert repr(clf).startswith("BayesianNB(")
-    for name in ("log_evidence_", "exponents_", "feature_names_in_", "classes_", "classifier_"):
-        assert hasattr(clf, name) == (name in dir(clf)), name
 
 
 @pytest.mark.parametrize(
@@ -341,24 +288,3 @@ def test_a_class_without_a_row_has_the_mass_that_its_prior_gives_it():
         (X.assign(y=pd.Categorical(Y, categories=["m", "n", "z"])).iloc[rows] for rows in ([0, 1], [2, 3])), "y"
     )
     assert_allclose(of_parts.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])
-
-
-def test_a_label_that_stands_for_no_label_is_no_class_of_the_type():
-    y = pd.Series([0, 1, 0, -1], dtype=pd.CategoricalDtype([-1, 0, 1]))
-    assert BayesianNB(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]
-
-
-def test_to_forget_every_row_needs_a_class_that_is_named():
-    clf = BayesianNB().fit(X, Y)
-    with pytest.raises(ValueError, match=r"all rows of all classes, \['m', 'n'\].*partial_fit\(..., classes="):
-        clf.forget(X, Y)
-    assert_array_equal(clf.class_count_, [2.0, 2.0])
-    named = BayesianNB().partial_fit(X, Y, classes=["m"]).forget(X, Y)
-    assert list(named.classes_) == ["m"]
-
-
-def test_an_improper_prior_of_a_class_without_rows_is_named():
-    clf = BayesianNB({"size": Gaussian(NormalGamma.reference())})
-    with pytest.raises(ImproperError, match="feature 'size', class 'z'"):
-        clf.fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
-    assert not hasattr(clf, "classes_")

@@ -1,29 +1,20 @@
 """The command line does what the README says. Tests of refused input are in ``test_bad_input.py``."""
 
-import csv
-import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 
 import bayesnb as nb
-from bayesnb import BayesianNB, cli, datasets
+from bayesnb import BayesianNB, datasets
 from bayesnb.chains import Convergence
 from bayesnb.inference.classifier import Classifier
 from bayesnb.sampling import agreement
 
 ALONE = ("--dependence", "none")
 FINE = Convergence(1.001, 1.0, 2000.0, 0, "pi")
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a command."""
-    with pytest.raises(SystemExit) as ended:
-        cli.main(list(arguments))
-    printed = capsys.readouterr()
-    return ended.value.code, printed.out, printed.err
 
 
 def agreement_of(z):
@@ -53,15 +44,6 @@ def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys
         assert all(0 <= v["lower"] <= v["median"] <= v["upper"] <= 1 for v in row["interval"].values())
 
 
-def test_folds_and_leave_one_out_give_similar_scores(capsys):
-    _, by_folds, _ = run(capsys, "compare", "heights", "--cv", "5", *ALONE, "--format", "csv")
-    _, by_one, _ = run(capsys, "compare", "heights", *ALONE, "--format", "csv")
-    folds, one = (list(csv.DictReader(io.StringIO(text))) for text in (by_folds, by_one))
-    assert [row["estimate"] for row in folds] == [row["estimate"] for row in one]
-    for a, b in zip(folds, one, strict=True):
-        assert float(a["log_loss"]) == pytest.approx(float(b["log_loss"]), rel=0.25)
-
-
 def test_the_answer_for_a_row_is_that_of_the_estimator(capsys, tmp_path):
     X, y = datasets.penguins()
     path = tmp_path / "penguins.csv"
@@ -87,16 +69,6 @@ def test_parquet_and_csv_give_the_same_output(capsys, tmp_path):
     )
     assert one == two
     assert len(one.splitlines()) == 5
-
-
-def test_a_higher_prob_gives_a_wider_interval(capsys):
-    widths = []
-    for prob in ("0.5", "0.95"):
-        _, out, _ = run(capsys, "compare", "play-tennis", "--prob", prob, *ALONE, "--format", "json")
-        interval = json.loads(out)["rows"][0]["interval"]["no"]
-        assert interval["lower"] < interval["median"] < interval["upper"]
-        widths.append(interval["upper"] - interval["lower"])
-    assert widths[0] < widths[1]
 
 
 def test_disagreement_of_nuts_and_the_closed_form_exits_with_5(capsys, monkeypatch):
@@ -146,22 +118,6 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     assert f"What to ask next: {found.index[0]} {found.iloc[0]:.3f}, " in " ".join(out.split())
     _, out, _ = run(capsys, "explain", "play-tennis", *ALONE, "--row", "0")
     assert "What to ask next" not in out
-
-
-def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
-    pd.DataFrame({"a": list("xy") * 4, "b": list("xxyy") * 2, "y": "p"}).to_csv(tmp_path / "t.csv", index=False)
-    code, out, _ = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y", "--format", "json")
-    assert code == 0
-    assert "labels" not in json.loads(out)
-
-
-def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
-    X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
-    X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)
-    code, out, err = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y")
-    assert code == 0
-    assert "not compared (more than 64 levels, text to count, or exposure): 'id'" in " ".join(err.split())
-    assert "'a' and 'b'" in " ".join(out.split())
 
 
 @pytest.mark.nuts

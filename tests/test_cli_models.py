@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import run
 
 import bayesnb as nb
 from bayesnb import (
@@ -20,7 +21,6 @@ from bayesnb import (
     Dirichlet,
     FixedProbabilities,
     Poisson,
-    cli,
     datasets,
     load,
 )
@@ -28,14 +28,6 @@ from bayesnb.dependence import learned
 
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a command."""
-    with pytest.raises(SystemExit) as ended:
-        cli.main([str(a) for a in arguments])
-    printed = capsys.readouterr()
-    return ended.value.code, printed.out, printed.err
 
 
 @pytest.fixture
@@ -111,20 +103,6 @@ def test_families_of_families_are_named_behind_a_colon(done, tmp_path):
     assert [one[0] for one in features["weight_kg"].tried] == ["Gaussian", "LogNormal"]
 
 
-@pytest.mark.parametrize("prior", ["laplace", "female=0.3,male=0.7"])
-def test_all_columns_of_numbers_may_have_their_best_family(capsys, done, tmp_path, prior: str):
-    X, y = datasets.heights()
-    X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
-    said = "--target", "sex", "--feature", "best"
-    done("fit", tmp_path / "t.csv", "-o", tmp_path / "m.bayesnb", *said, *NAIVE, "--class-prior", prior)
-    assert load(tmp_path / "m.bayesnb").classifier_.choice.table.equals(
-        BayesianNB("best").fit(X, y).classifier_.choice.table
-    )
-    for shown in ((tmp_path / "t.csv", *said), (tmp_path / "m.bayesnb",)):
-        _, out, _ = run(capsys, "inspect", *shown, "--format", "json")
-        assert all("nats before" in feature["chosen"] for feature in json.loads(out)["features"])
-
-
 def test_the_option_m_sets_the_prior_of_all_categorical_and_binary_columns(done, tmp_path):
     X, y = datasets.play_tennis()
     X.assign(windy=(X["wind"] == "strong"), play=y).to_csv(tmp_path / "t.csv", index=False)
@@ -171,23 +149,6 @@ def test_forget_undoes_update(done, tennis, tmp_path):
         assert counts.sum() == s.counts.sum()
 
 
-def test_an_update_written_to_another_file_leaves_the_old_file_unchanged(done, tennis, tmp_path):
-    old = tennis.read_bytes()
-    done("update", tennis, "play-tennis", "-o", tmp_path / "new.bayesnb")
-    assert tennis.read_bytes() == old
-    assert load(tmp_path / "new.bayesnb").class_count_.sum() == 28
-
-
-def test_forgetting_rows_that_were_never_learned_is_refused(capsys, tennis, tmp_path):
-    old = tennis.read_bytes()
-    X, y = datasets.play_tennis()
-    pd.concat([X.assign(play=y)] * 2).to_csv(tmp_path / "twice.csv", index=False)
-    code, _, err = run(capsys, "forget", tennis, tmp_path / "twice.csv")
-    assert code == 1
-    assert "never learned" in err
-    assert tennis.read_bytes() == old
-
-
 def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
     _, X, y = penguins
     frame = X.assign(species=y)
@@ -198,14 +159,6 @@ def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
     done("merge", *(tmp_path / f"{name}.bayesnb" for name in "abc"), "-o", tmp_path / "all.bayesnb")
     clf = BayesianNB({"year": Categorical()}).fit(X, y)
     np.testing.assert_allclose(load(tmp_path / "all.bayesnb").predict_proba(X), clf.predict_proba(X), rtol=1e-9)
-
-
-def test_merging_models_with_different_features_is_refused(capsys, done, tennis, tmp_path):
-    done("fit", "heights", *NAIVE, "-o", tmp_path / "h.bayesnb")
-    code, _, err = run(capsys, "merge", tennis, tmp_path / "h.bayesnb", "-o", tmp_path / "x.bayesnb")
-    assert code == 1
-    assert "h.bayesnb: the two models have different features" in err
-    assert not (tmp_path / "x.bayesnb").exists()
 
 
 def test_sample_prints_the_samples_of_the_model(done, tennis, tmp_path):
@@ -229,71 +182,6 @@ def test_explain_with_a_model_explains_a_row_of_a_table(done, tennis):
     said = json.loads(done("explain", tennis, "play-tennis", "--row", "3", "--format", "json"))
     assert said["target"] == "play"
     assert said["row"] == X.loc[3].to_dict()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["explain", "MODEL"], "name the row"),
-        (["explain", "MODEL", "play-tennis", "--row", "14"], "there is no row 14 in play-tennis: it has 14"),
-        (
-            ["explain", "MODEL", "play-tennis", "--row", "wind=weak"],
-            "either one of NEW, by its position",
-        ),
-        (["explain", "MODEL", "--row", "sky=blue"], "there is no column 'sky'"),
-        (["explain", "play-tennis", "heights"], "is not a model file"),
-        (["explain", "play-tennis", "--row", "99"], "there is no row 99"),
-        (["fit", "MODEL", "-o", "x.bayesnb"], "--target"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=weibull"], "not COL=FAMILY"),
-        (
-            ["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=poisson", "--feature", "wind=poisson"],
-            "named twice",
-        ),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=binned:2,1"], "edges that increase"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=hurdle:poison"], "did you mean 'poisson'?"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=hurdle:poisson,gaussian"], "there is no family"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wind=missing:poisson,gaussian"], "there is no family"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "best", "--feature", "wind=poisson"], "give it alone"),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--class-prior", "often"], "neither laplace"),
-        (
-            ["fit", "play-tennis", "-o", "x.bayesnb", "--class-prior", "a=0.5,b=0.5"],
-            "Expected a probability for each of",
-        ),
-        (["merge", "MODEL", "-o", "x.bayesnb"], "two models or more"),
-        (
-            ["predict", "MODEL", "play-tennis", "-o", "x.xlsx"],
-            "Expected a table, which ends in .parquet, .pq, .csv or .tsv",
-        ),
-        (["sample", "MODEL", "--label", "maybe"], "there is no class 'maybe'"),
-    ],
-)
-def test_invalid_commands_exit_with_2(capsys, tennis, arguments, said):
-    code, out, err = run(capsys, *(tennis if a == "MODEL" else a for a in arguments))
-    assert (code, out) == (2, "")
-    assert said in " ".join(err.split())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["predict", "none.bayesnb", "play-tennis"], "No such file"),
-        (["predict", "README.md", "play-tennis"], "is not a model file"),
-        (["predict", "MODEL", "heights"], "column 'outlook' was fitted and is not in this table"),
-        (["update", "MODEL", "heights"], "--target: heights has no column 'play'"),
-        (
-            ["fit", "play-tennis", "-o", "x.bayesnb", "--target", "wnd"],
-            "--target: play-tennis has no column 'wnd'; did you mean 'wind'?",
-        ),
-        (["fit", "play-tennis", "-o", "x.bayesnb", "--feature", "wnd=categorical"], "did you mean 'wind'?"),
-        (["fit", "play-tenis", "-o", "x.bayesnb"], "Did you mean 'play-tennis'?"),
-        (["inspect", "none.csv"], "no such file"),
-    ],
-)
-def test_bad_data_and_bad_models_exit_with_1_and_one_line(capsys, tennis, arguments, said):
-    code, out, err = run(capsys, *(tennis if a == "MODEL" else a for a in arguments))
-    assert (code, out) == (1, "")
-    assert said in err
-    assert err.count("\n") == 1
 
 
 def test_inspect_describes_a_table(done, penguins):
@@ -342,15 +230,6 @@ def test_models_and_tables_go_through_pipes(tmp_path):
 # Exponents
 
 
-def test_exponents_of_a_small_table_are_those_of_the_estimator(capsys, tmp_path):
-    X, y = datasets.play_tennis()
-    code, _, err = run(capsys, "fit", "play-tennis", "--dependence", "weighted", "-o", tmp_path / "m.bayesnb")
-    assert code == 0
-    assert "learning exponents from 14 rows" in err
-    expected = BayesianNB(dependence="weighted").fit(X, y)
-    np.testing.assert_allclose(load(tmp_path / "m.bayesnb").predict_proba(X), expected.predict_proba(X))
-
-
 def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tmp_path, monkeypatch):
     X, y = datasets.penguins()
     rows = X.assign(species=y, n=1.5)
@@ -363,14 +242,6 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     assert "344 rows" in err
     assert "learning exponents from 150 rows" in err
     assert load(tmp_path / "m.bayesnb").exponents_.attrs["rows"] == 225
-
-
-def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
-    path, X, _ = penguins
-    X.assign(species="Adelie").to_csv(path, index=False)
-    code, _, err = run(capsys, "fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
-    assert code == 0
-    assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
 
 
 @pytest.mark.parametrize("dependence", [pytest.param("weighted", marks=pytest.mark.slow), "pairwise"])
@@ -422,12 +293,3 @@ def test_each_question_to_a_table_is_a_command_with_the_options_of_its_signature
     assert found.shape == expected.shape
     numbers = [k for k in range(expected.shape[1]) if expected.dtypes.iloc[k] in (bool, float)]
     np.testing.assert_allclose(found.iloc[:, numbers].astype(float), expected.iloc[:, numbers].astype(float), rtol=1e-9)
-
-
-def test_the_help_of_a_question_is_its_docstring(done, capsys):
-    said = " ".join(done("ask", "uncertainty", "--help").split())
-    assert "How uncertain the class of each row is, and why." in said
-    assert "How many draws of the parameters" in said
-    assert "--given [row|data]" in said
-    assert "[default: 4000; x>=2]" in said
-    assert run(capsys, "ask", "uncertanty", "m.bayesnb", "play-tennis")[0] == 2

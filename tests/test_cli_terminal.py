@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from bayesnb import BayesianNB, cli, datasets, load
-from bayesnb.report.parts import cells_of
 
 EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
 
@@ -72,18 +71,6 @@ def test_an_output_that_is_an_input_is_refused_even_with_force(capsys, table, mo
     assert read.read_bytes() == content
 
 
-@pytest.mark.parametrize("pattern", ["", "*.csv"])
-def test_a_file_of_a_folder_that_is_read_is_no_output(capsys, table, model, tmp_path, pattern):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    moved = table.rename(folder / "t.csv")
-    content = moved.read_bytes()
-    code, _, err = run(capsys, "predict", model, folder / pattern, "-o", moved, "--force")
-    assert code == 2
-    assert "is read, as" in err
-    assert moved.read_bytes() == content
-
-
 def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsys, table, model, tmp_path):
     (tmp_path / "soft.bayesnb").symlink_to(model)
     (tmp_path / "hard.bayesnb").hardlink_to(model)
@@ -138,46 +125,6 @@ def test_a_second_run_replaces_what_the_first_has_written(capsys, model, tmp_pat
     for _ in range(2):
         code, _, err = run(capsys, *arguments, "-o", tmp_path / output)
         assert code == 0, err
-
-
-def test_draws_of_another_model_are_no_model_file(capsys, tmp_path):
-    (tmp_path / "draws.bayesnb").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(1000))
-    assert run(capsys, "fit", "play-tennis", "-o", tmp_path / "draws.bayesnb")[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("command", "output"),
-    [
-        ("fit play-tennis", "x.csv"),
-        ("fit play-tennis", "x.pkl"),
-        ("fit play-tennis", "x.v2"),
-        ("merge MODEL MODEL", "x.model"),
-        ("report play-tennis", "x.page"),
-        ("update MODEL play-tennis", "x.parquet"),
-        ("merge MODEL MODEL", "x.html"),
-        ("predict MODEL play-tennis", "x.bayesnb"),
-        ("predict MODEL play-tennis", "x"),
-        ("report play-tennis", "x.csv"),
-        ("audit play-tennis", "x.csv"),
-        ("audit play-tennis", "x"),
-        ("report play-tennis --format md", "x.html"),
-        ("report play-tennis --format html", "x.md"),
-    ],
-)
-def test_a_suffix_that_contradicts_what_is_written_is_refused(capsys, model, tmp_path, command, output):
-    arguments = [{"MODEL": model}.get(word, word) for word in command.split()]
-    code, _, err = run(capsys, *arguments, "-o", tmp_path / output, "--force")
-    assert code == 2
-    assert "got the suffix" in err
-    assert "which ends in ." in err
-    assert not (tmp_path / output).exists()
-
-
-def test_no_folder_is_made_for_an_output(capsys, tmp_path):
-    code, _, err = run(capsys, "fit", "play-tennis", "-o", tmp_path / "none" / "m.bayesnb")
-    assert code == 2
-    assert "there is no folder" in err
-    assert not (tmp_path / "none").exists()
 
 
 # What is shown
@@ -243,19 +190,6 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path,
         assert "\\x1b" in text or "\\u001b" in text or command[0] == "report", (command, text)
 
 
-@pytest.mark.slow
-def test_what_is_piped_stays_as_it_was(tmp_path):
-    X = pd.DataFrame({"a": [EVIL, "ä"] * 3})
-    BayesianNB().fit(X, list("pqpqpq")).save(tmp_path / "m.bayesnb")
-    X.to_csv(tmp_path / "t.csv", index=False)
-    command = [sys.executable, "-m", "bayesnb", "predict", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--keep", "a"]
-    # In any locale, also in one whose encoding lacks such letters.
-    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    out = subprocess.run(command, capture_output=True, check=True, env=environment).stdout
-    assert EVIL.encode() in out
-    assert "ä,q".encode() in out
-
-
 # Pipes that end, and names that are no text
 
 
@@ -298,44 +232,3 @@ def test_a_closed_stream_or_a_name_that_the_encoding_lacks_is_one_line(tmp_path,
     lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage", "Try"))]
     assert len(lines) == 1
     assert said.replace("\\\\", "\\") in lines[0]
-
-
-def test_a_name_that_is_no_text_is_refused_with_the_cure(capsys):
-    code, _, err = run(capsys, "inspect", "t\udcff.csv")
-    assert code == 2
-    assert r"t\udcff.csv is not text in the encoding utf-8: rename the file" in err
-
-
-def test_a_warning_is_one_line_without_the_place_in_the_code(capsys, table, model):
-    frame = pd.read_csv(table)
-    frame.assign(more=1).to_csv(table, index=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        code, _, said = run(capsys, "update", model, table)
-    assert code == 0
-    assert ".py" not in said
-    assert "bayesnb: warning: " in said
-
-
-def test_an_error_that_nobody_foresaw_is_one_line(capsys, monkeypatch):
-    def broken(*_, **__):
-        raise KeyError("what\nis it")
-
-    monkeypatch.setattr("bayesnb.datasets.load", broken)
-    code, out, err = run(capsys, "compare", "play-tennis")
-    assert (code, out) == (1, "")
-    assert err == "bayesnb: KeyError: 'what\\nis it' (--debug shows where)"
-
-
-def test_a_table_that_lacks_a_column_is_predicted_when_that_is_said(capsys, table, model):
-    pd.read_csv(table).drop(columns="wind").to_csv(table, index=False)
-    assert run(capsys, "predict", model, table)[0] == 1
-    code, out, _ = run(capsys, "predict", model, table, "--absent", "missing")
-    assert code == 0
-    assert len(out.splitlines()) == 15
-
-
-def test_numbers_stand_on_the_right_also_with_an_interval_and_empty_columns_are_left_out():
-    frame = pd.DataFrame({"b": ["0.97 (0.94–1.00)", "—"], "empty": "", "c": [1.5, 2.5], "d": ["-0.1 ±0.2", "∞"]})
-    cells = cells_of(frame.set_axis(["x", "-1"]))
-    assert (cells.names, cells.numbers) == (["", "b", "c", "d"], [False, True, True, True])

@@ -12,9 +12,9 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Binned, Categorical, Multinomial, Poisson
-from bayesnb.errors import ImpossibleRowError, UnseenLevelWarning
-from bayesnb.families import Exponential, GaussianKnownVariance, NegativeBinomial, PolyaTree
+from bayesnb import BayesianNB, Categorical, Poisson
+from bayesnb.errors import UnseenLevelWarning
+from bayesnb.families import GaussianKnownVariance, NegativeBinomial
 
 FAMILIES = {
     "pulse": "gaussian",
@@ -90,51 +90,6 @@ def test_a_level_that_is_new_has_the_probability_of_new_levels():
     assert_allclose(nb.deploy.compile(clf)(["Genf"]), clf.predict_proba({"town": ["Genf"]})[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"pulse": np.inf}, "column 'pulse' is infinite"),
-        ({"pulse": "70"}, "column 'pulse'"),
-        ({"smoker": 2}, "column 'smoker' holds 2"),
-        ({"smoker": 0.5}, "column 'smoker' holds 0.5"),
-        ({"visits": -1}, "column 'visits' holds -1"),
-        ({"falls": 1.5}, "column 'falls' holds 1.5"),
-        ({"grade": "one"}, "column 'grade' holds text"),
-    ],
-)
-def test_a_value_that_its_column_cannot_have_is_refused_as_by_the_classifier(change, said):
-    clf, X = fitted()
-    with pytest.raises(ValueError, match=said):
-        nb.deploy.compile(clf)(X.iloc[0].to_dict() | change)
-
-
-def test_a_row_needs_a_value_for_each_column():
-    clf, X = fitted()
-    service, row = nb.deploy.compile(clf), X.iloc[0].to_dict()
-    with pytest.raises(ValueError, match="Expected 8 values, one for each column; got 7"):
-        service(list(row.values())[:7])
-    with pytest.raises(TypeError, match=r"to_dict\(\) of a Series\); got Series"):
-        service(X.iloc[0])
-    del row["town"]
-    with pytest.raises(ValueError, match="column 'town' was fitted and is not in this table"):
-        service(row)
-
-
-def test_a_row_whose_cells_are_lists_is_refused():
-    # As many classes as columns: an array of one column could be taken for a value of each class.
-    y = np.arange(12) % 3
-    service = nb.deploy.compile(BayesianNB().fit(default_rng(3).normal(size=(12, 3)), y))
-    with pytest.raises(ValueError, match="dim 3"):
-        service([[1.0], [2.0], [0.0]])
-
-
-def test_a_row_that_no_class_can_have_produced_is_refused():
-    clf = BayesianNB(estimate="mle").fit({"a": ["x", "y"], "b": ["x", "y"]}, [0, 1])
-    assert nb.deploy.compile(clf)(["x", "x"]).tolist() == [1.0, 0.0]
-    with pytest.raises(ImpossibleRowError):
-        nb.deploy.compile(clf)(["x", "y"])
-
-
 def test_a_compiled_classifier_stays_as_it_was_and_can_be_pickled():
     clf, X = fitted()
     service, row = nb.deploy.compile(clf), X.iloc[0].tolist()
@@ -144,28 +99,3 @@ def test_a_compiled_classifier_stays_as_it_was_and_can_be_pickled():
     assert_array_equal(pickle.loads(pickle.dumps(service))(row), before)
     assert service.predict_proba([]).shape == (0, 3)
     assert repr(service) == "CompiledClassifier(8 columns, classes ['u', 'v', 'w'])"
-
-
-@pytest.mark.parametrize(
-    ("features", "said"),
-    [
-        ({"x": Exponential()}, "column 'x': Exponential cannot be compiled"),
-        ({"x": PolyaTree()}, "column 'x': PolyaTree cannot be compiled"),
-        ({"x": Binned(3)}, "column 'x': Categorical is cut into bins"),
-        ({"n": Poisson(exposure="x")}, "column 'n': Poisson has an exposure"),
-        ({"words": (Multinomial(), ["n", "m"])}, "column 'n': Multinomial cannot be compiled"),
-    ],
-)
-def test_a_family_that_cannot_be_compiled_is_refused_with_its_column(features, said):
-    X = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.0], "n": [1, 2, 3, 4], "m": [0, 1, 2, 3]})
-    clf = BayesianNB(features).fit(X, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match=said):
-        nb.deploy.compile(clf)
-
-
-def test_what_is_more_than_naive_bayes_of_ordinary_numbers_is_refused():
-    X, y = {"x": [1.0, 2.0, 3.0, 5.0]}, [0, 1, 0, 1]
-    with pytest.raises(ValueError, match="with a dependence"):
-        nb.deploy.compile(BayesianNB(dependence="tempered").fit({"x": [1.0, 2.0, 3.0, 5.0]}, y))
-    with pytest.raises(ValueError, match="a compiled classifier needs one class prior"):
-        nb.deploy.compile(nb.deploy.with_class_prior(BayesianNB().fit(X, y), [[0.5, 0.5], [0.1, 0.9]]))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import betaln
 
-from bayesnb import BayesianNB, Beta, Categorical, Gamma, Gaussian, Normal, NormalGamma, Poisson, load
+from bayesnb import BayesianNB, Beta, Gamma, Gaussian, Normal, NormalGamma, Poisson, load
 from bayesnb.errors import ImproperError
 from bayesnb.families import (
     Exponential,
@@ -20,10 +20,8 @@ from bayesnb.families import (
     Mixture,
     NegativeBinomial,
     PolyaTree,
-    StudentT,
 )
-from bayesnb.modelfile import codec
-from bayesnb.priors import BetaTree, OneOf
+from bayesnb.priors import BetaTree
 
 Y = np.array(["a"] * 5 + ["b"] * 4)
 WAITS = np.array([0.3, 1.2, 0.8, 2.5, np.nan, 3.0, 2.6, 3.4, 2.9])
@@ -96,14 +94,6 @@ def test_the_weights_and_the_evidence_of_a_mixture_are_those_of_its_families():
     assert_allclose(clf.tables()["v"]["P(Exponential)"], exact, rtol=1e-10)
 
 
-def test_a_row_left_out_of_a_mixture_changes_the_weights_too():
-    found = fitted(EITHER, WAITS).loo({"v": WAITS}, Y, by="feature")
-    for i in range(len(Y)):
-        own = WAITS[(Y[i] == Y) & (np.arange(len(Y)) != i)]
-        exact = 0.0 if np.isnan(WAITS[i]) else np.log(mixed(own, (WAITS[i], 1.0)) / mixed(own))
-        assert_allclose(found[Y[i], "v"].iloc[i], exact, rtol=1e-10, atol=1e-12)
-
-
 def test_a_hurdle_is_a_bernoulli_of_zero_times_the_other_family():
     clf = fitted(Hurdle(Exponential(PRIOR), zero=Beta(2.0, 3.0)), AMOUNTS)
     evidence, exact = 0.0, np.zeros((5, 2))
@@ -118,15 +108,6 @@ def test_a_hurdle_is_a_bernoulli_of_zero_times_the_other_family():
     assert_allclose(clf.log_evidence_.conditional, evidence, rtol=1e-11)
 
 
-def test_a_row_left_out_of_a_hurdle_is_that_of_a_refit():
-    family, rows = Hurdle(EITHER, zero=Beta(2.0, 3.0)), np.arange(len(Y))
-    found = fitted(family, AMOUNTS).loo({"v": AMOUNTS}, Y, by="feature")
-    for i in rows:
-        others = fitted(family, AMOUNTS[rows != i], Y[rows != i])
-        exact = predictive(others, AMOUNTS[[i]])[0, int(Y[i] == "b")]
-        assert_allclose(found[Y[i], "v"].iloc[i], exact, rtol=1e-10, atol=1e-12)
-
-
 def test_a_hurdle_of_counts_reads_counts_above_zero_less_one_and_its_probabilities_add_up_to_one():
     clf = fitted(Hurdle(Poisson(PRIOR)), COUNTS)
     found = np.exp(predictive(clf, np.arange(200.0)))
@@ -136,12 +117,6 @@ def test_a_hurdle_of_counts_reads_counts_above_zero_less_one_and_its_probabiliti
         share = (1 + len(above)) / (2 + len(above) + (x == 0).sum())
         exact = [share * integral(poisson, above, (n, 1.0)) / integral(poisson, above) for n in range(4)]
         assert_allclose(found[1:5, c], exact, rtol=1e-10)
-
-
-def test_a_mixture_with_itself_is_the_family():
-    alone, both = Exponential(PRIOR), Mixture([Exponential(PRIOR), Exponential(PRIOR)])
-    assert_allclose(predictive(fitted(both, WAITS), ASKED), predictive(fitted(alone, WAITS), ASKED), rtol=1e-12)
-    assert list(fitted(both, WAITS).tables()["v"].columns[:2]) == ["P(Exponential 1)", "P(Exponential 2)"]
 
 
 @pytest.fixture(scope="module")
@@ -168,54 +143,6 @@ def test_a_file_whose_parts_were_not_seen_in_the_same_rows_is_refused(stored):
     for name in ("v", "n"):
         first, second = s[name].parts
         assert type(s[name])((first, second * 2.0)).contradiction() == "its parts were not seen in the same rows"
-
-
-def test_no_file_names_the_prior_of_a_compound_family():
-    with pytest.raises(codec.NotPlainError):
-        codec.encode(OneOf((PRIOR, PRIOR), np.log([0.5, 0.5])), {})
-    document = {"is": "OneOf", "parts": {"tuple": []}, "log_weight": 1.0, "before": {"tuple": []}}
-    with pytest.raises(ValueError, match="not a value of this format"):
-        codec.decode(document, {}, 0)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: Mixture([Gaussian(), Poisson()]), "Gaussian reads reals and Poisson reads counts"),
-        (lambda: Mixture([Gaussian(), Hurdle()]), "Gaussian reads reals and Hurdle reads 0 and positive reals"),
-        (lambda: Mixture([Gaussian()]), "Expected a list of two families or more"),
-        (lambda: Mixture(Gaussian()), "Expected a list of two families or more"),
-        (lambda: Mixture([Mixture(), Gaussian()]), "write all families in one list"),
-        (lambda: Mixture([Categorical(), Categorical()]), "Categorical reads levels"),
-        (lambda: Mixture([Gaussian(), LogNormal()], weights=[1, 0]), "a positive weight for each of 2 families"),
-        (lambda: Mixture([Poisson(exposure="hours"), Poisson()]), "a family with an exposure cannot be a part"),
-        (lambda: Hurdle(Hurdle()), "a Hurdle has one 0"),
-    ],
-)
-def test_families_that_cannot_be_weighed_against_each_other_are_refused(make, said):
-    with pytest.raises(ValueError, match=said):
-        make()
-
-
-def test_parts_that_are_sampled_and_priors_of_another_class_are_refused():
-    with pytest.raises(TypeError, match="families with a closed form"):
-        Hurdle(StudentT())
-    with pytest.raises(TypeError, match="Expected the prior of Bernoulli to be a Beta"):
-        Hurdle(zero=Gamma())
-
-
-@pytest.mark.parametrize(
-    ("family", "value", "said"),
-    [
-        (Hurdle(), -1.0, "column 'v' holds -1 in row 2, where Hurdle needs 0 or a positive number"),
-        (Hurdle(Poisson()), 1.5, "column 'v' holds 1.5 in row 2, where Hurdle needs a count"),
-        (EITHER, 0.0, "column 'v' holds 0 in row 2, where Mixture needs a positive number"),
-    ],
-)
-def test_a_value_that_a_part_cannot_read_is_refused_by_name(family, value, said):
-    column = np.where(np.arange(len(Y)) == 2, value, COUNTS + 1)
-    with pytest.raises(ValueError, match=said):
-        fitted(family, column)
 
 
 def test_what_a_choice_among_families_has_not_is_refused_with_a_cure():
@@ -250,12 +177,3 @@ def test_both_roads_agree_on_families_with_parts(sampler):
     found = clf.verify(SMALL[:3], sampler=sampler, draws=800, chains=4)
     assert found.agrees, str(found)
     assert {"factor", "mean", "variance", "class predictive"} <= set(found.table["kind"])
-
-
-def test_a_tree_that_is_a_part_keeps_its_cells_in_the_model():
-    x = np.r_[np.linspace(-2, 2, 20), 0.0, 5.0]
-    clf = BayesianNB({"v": Hurdle(Mixture())}).fit({"v": x}, np.arange(22) % 2)
-    family = clf.classifier_.schema.features["v"].family
-    assert not family.needs_rows
-    tree = family.parts[1].parts[1]
-    assert_allclose(tree.cuts[0].edges, PolyaTree().placed([np.where(x == 0, np.nan, x)], None).cuts[0].edges)

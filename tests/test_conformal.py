@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, NormalGamma, Poisson, datasets
+from bayesnb import BayesianNB, Poisson, datasets
 from bayesnb.families import Exponential, StudentT
-from bayesnb.families.gaussian import Gaussian
 from bayesnb.inference import conformal
 
 
@@ -82,25 +81,6 @@ def test_leave_one_out_and_split_ranks_are_counts_of_scores():
             assert p[i, c] == pytest.approx(((scores >= new[i, c]).sum() + 1) / (len(scores) + 1))
 
 
-def test_the_score_ranks_as_the_class_probability_and_does_not_round_to_1():
-    log_joint = np.array([[0.0, -50.0, -60.0], [0.0, -80.0, -90.0], [-3.0, -1.0, -np.inf]])
-    scores = conformal.of_every_class(log_joint)
-    assert_allclose(scores[0], [-50 + np.log1p(np.exp(-10)), 50 + np.exp(-60), 60], rtol=1e-12)
-    assert scores[1, 0] < scores[0, 0]
-    assert scores[2, 2] == np.inf
-    assert (np.argsort(scores, axis=1) == np.argsort(-log_joint, axis=1)).all()
-
-
-def test_the_new_row_among_equal_rows_is_as_strange_as_they_are():
-    X, y = pd.DataFrame({"c": ["a", "b"] * 20}), np.array(["u", "v"] * 20)
-    X, y = pd.concat([X, X[:10]], ignore_index=True), np.append(y, ["v", "u"] * 5)
-    clf = BayesianNB({"c": Categorical()}, random_state=0).fit(X, y)
-    full = nb.sets.conformal(clf, X, y)
-    assert_allclose(full.p_values(X[:1])["u"], 1.0)
-    u = np.random.default_rng(0).random()
-    assert_allclose(full.p_values(X[:1], smoothed=True)["u"], (30 + u * 21) / 51)  # 30 of 50 are stranger
-
-
 # The guarantee
 
 
@@ -155,23 +135,6 @@ def test_by_class_a_rare_class_is_held_as_often_as_a_frequent_one():
     assert by_class[~rare].mean() == pytest.approx(0.9, abs=0.03)
 
 
-def test_too_few_rows_rule_out_no_class():
-    X, y = datasets.heights()
-    found = nb.sets.conformal(BayesianNB().fit(X, y), X[:8], y[:8], method="split")
-    assert found.predict_set(X, coverage=0.9).all(axis=None)
-    assert not found.predict_set(X, coverage=0.88).all(axis=None)
-
-
-def test_a_p_value_of_one_minus_the_coverage_is_not_in_the_set():
-    counts = conformal.Counts(*(np.array([[v]]) for v in (0.0, 0.0, 9.0)))
-    assert counts.p_values()[0, 0] > 1 - 0.9  # by rounding alone
-    X = pd.DataFrame({"x": np.r_[np.zeros(5), np.ones(4)]})
-    y = np.array([0] * 5 + [1] * 4)
-    clf = BayesianNB({"x": Gaussian()}).fit(X, y)
-    found = nb.sets.conformal(clf, X, y, method="split").predict_set(pd.DataFrame({"x": [1.5]}), coverage=0.9)
-    assert found.to_numpy().tolist() == [[False, True]]
-
-
 # Weights, indices, and other models
 
 
@@ -188,16 +151,6 @@ def test_a_weight_of_two_is_two_rows():
         assert_allclose(a, b, rtol=1e-12)
 
 
-def test_rows_of_weight_0_do_not_count_and_the_index_is_kept():
-    X, y = datasets.penguins()
-    X, y, weight = X[100:200], y[100:200], np.ones(100)
-    weight[::7] = 0.0
-    clf = BayesianNB().fit(X, y, weight)
-    found = nb.sets.conformal(clf, X, y, weight)
-    assert repr(found) == "Conformal(method='full', 85 rows)"
-    assert_array_equal(found.predict_set(X[:3]).index, X.index[:3])
-
-
 def test_split_takes_any_model():
     X, y = datasets.penguins()
     order = np.random.default_rng(0).permutation(len(y))
@@ -212,18 +165,6 @@ def test_split_takes_any_model():
         assert inside(sets, y[220:]).mean() == pytest.approx(0.9, abs=0.08)
 
 
-def test_what_was_calibrated_stays_when_the_estimator_learns_more():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X[:10], y[:10])
-    found = nb.sets.conformal(clf, X[:10], y[:10])
-    before = found.p_values(X)
-    clf.partial_fit(X[10:], y[10:])
-    pd.testing.assert_frame_equal(found.p_values(X), before)
-    assert "at least the coverage" in found.guarantee
-    assert "within each class" in nb.sets.conformal(clf, X, y, by_class=True).guarantee
-    assert "no bound" in nb.sets.conformal(clf, X, y, method="loo").guarantee
-
-
 def test_positive_numbers_and_counts_are_left_out_by_their_moments():
     rng = np.random.default_rng(0)
     y = np.arange(12) % 2
@@ -236,38 +177,6 @@ def test_positive_numbers_and_counts_are_left_out_by_their_moments():
 
 
 # What is refused
-
-
-def test_what_has_no_guarantee_is_refused():
-    X, y = datasets.penguins()
-    clf = BayesianNB().fit(X, y)
-    with pytest.raises(ValueError, match=r"rows that were learned, \[152.0, 68.0, 124.0\].*; got .*method=\"split\""):
-        nb.sets.conformal(clf, X[:100], y[:100])
-    with pytest.raises(ValueError, match=r"Expected method to be one of .*full"):
-        nb.sets.conformal(clf, X, y, method="jackknife")
-    with pytest.raises(ValueError, match=r"weights are whole numbers; got 0\.5 in row 0"):
-        nb.sets.conformal(clf, X, y, np.full(len(y), 0.5), method="split")
-    with pytest.raises(ValueError, match="plugs them in"):
-        nb.sets.conformal(BayesianNB(estimate="map").fit(X, y), X, y)
-    for method in ("full", "loo"):
-        with pytest.raises(ValueError, match="exponents have seen their labels"):
-            nb.sets.conformal(BayesianNB(dependence="tempered").fit(X, y), X, y, method=method)
-    for coverage in (0, 1, 90, True, "0.9"):
-        with pytest.raises(ValueError, match="coverage above 0 and below 1"):
-            nb.sets.conformal(clf, X, y).predict_set(X, coverage)
-    with pytest.raises(ValueError, match="one class prior"):
-        nb.sets.conformal(nb.deploy.with_class_prior(clf, np.full((len(y), 3), 1 / 3)), X, y)
-    with pytest.raises(ValueError, match="y is missing in 1 of 344 rows"):
-        nb.sets.conformal(clf, X, y.mask(y.index == 0))
-    with pytest.raises(ValueError, match="rows that were counted"):
-        nb.sets.conformal(BayesianNB().fit(X, y.mask(y.index == 0)), X, y)
-
-
-def test_a_prior_under_which_no_row_can_be_left_out_is_refused_at_once():
-    X, y = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0]}), [0, 0, 1, 1]
-    clf = BayesianNB({"x": Gaussian(NormalGamma.reference())}).fit(X, y)
-    with pytest.raises(ValueError, match="use a proper prior"):
-        nb.sets.conformal(clf, X, y)
 
 
 @pytest.mark.nuts

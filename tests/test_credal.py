@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import mixed
 from numpy.random import default_rng
@@ -21,7 +20,6 @@ from bayesnb import (
     Dirichlet,
     Gamma,
     Gaussian,
-    Multinomial,
     Normal,
     NormalGamma,
     Poisson,
@@ -128,18 +126,6 @@ def test_a_larger_set_of_priors_has_wider_bounds():
     assert narrow.any(axis=1).all()
 
 
-def test_without_anything_nominal_the_bounds_are_the_predictive():
-    X, y = table()
-    clf = BayesianNB(class_prior="uniform").fit(X[["g"]], y)
-    found = nb.sets.predict_credal(clf, X[["g"]])
-    for name in ("lower", "upper"):
-        assert_allclose(found.xs(name, axis=1, level=1), clf.predict_proba(X[["g"]]))
-    only = nb.sets.predict_credal(clf, X[["g"]], s=None)
-    assert_array_equal(
-        only.xs("undominated", axis=1, level=1).to_numpy().argmax(axis=1), clf.predict_proba(X[["g"]]).argmax(axis=1)
-    )
-
-
 def test_missing_cells_are_ignored_unless_any_level_is_allowed():
     X, y = table(n=12, classes="uv")
     X, asked = X[["c", "b"]].astype(object), X[["c", "b"]][:4].astype(object)
@@ -242,56 +228,3 @@ def test_intervals_of_levels_have_their_bounds_at_corners():
             proba.append(again.predict_proba(X[:4]))
     assert_allclose(found.xs("lower", axis=1, level=1)[:4], np.min(proba, axis=0), rtol=1e-9)
     assert_allclose(found.xs("upper", axis=1, level=1)[:4], np.max(proba, axis=0), rtol=1e-9)
-
-
-def test_a_level_that_a_class_never_had_gives_it_the_lower_probability_zero():
-    X, y = datasets.play_tennis()
-    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X[X["outlook"] == "overcast"])
-    assert (found["no", "lower"] < 1e-9).all()
-    assert found["yes", "undominated"].all()
-
-
-def test_the_columns_of_the_result_name_class_and_bound():
-    X, y = table()
-    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:0])
-    assert found.empty
-    assert list(found.columns) == [(c, name) for c in "uvw" for name in ("lower", "upper", "undominated")]
-    assert list(nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:2]).index) == [100, 101]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"s": 0.0}, "Expected s to be a positive number"),
-        ({"missing": "maybe"}, "Expected missing to be 'ignored' or 'any'"),
-        ({"priors": {"size": (1, 2)}}, "got one of 'size'"),
-        ({"priors": {"g": NormalGamma()}}, "feature 'g': Expected two priors, the ends of the intervals"),
-        ({"priors": {"(class)": (1, 2)}}, "class prior: Expected two Dirichlet"),
-    ],
-)
-def test_wrong_arguments_are_refused(options, said):
-    X, y = table()
-    with pytest.raises(ValueError, match=said.replace("(", r"\(").replace(")", r"\)")):
-        nb.sets.predict_credal(BayesianNB().fit(X, y), X, **options)
-
-
-def test_models_whose_answers_do_not_follow_from_a_prior_are_refused():
-    X, y = table()
-    for options, said in (
-        ({"estimate": "map"}, 'estimate="map" plugs them in'),
-        ({"dependence": "tempered"}, "the exponents were learned under one prior"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            nb.sets.predict_credal(BayesianNB(**options).fit(X, y), X)
-    with pytest.raises(ValueError, match="rows that were counted"):
-        nb.sets.predict_credal(BayesianNB().fit(X, pd.Series(y).where(X.index > 2)), X)
-    with pytest.raises(ValueError, match="needs one class prior"):
-        nb.sets.predict_credal(nb.deploy.with_class_prior(BayesianNB().fit(X, y), np.full((30, 3), 1 / 3)), X)
-    bag = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
-    with pytest.raises(ValueError, match="feature 'words': its columns share one θ"):
-        nb.sets.predict_credal(bag, {"a": [1], "b": [2]}, priors={"words": (Dirichlet(1), Dirichlet(2))})
-    wide = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
-    with pytest.raises(ValueError, match="row 0 has 6 missing cells, which can be completed in 4096 ways"):
-        nb.sets.predict_credal(
-            BayesianNB().fit(wide, np.arange(20) % 2), wide[:1].assign(**dict.fromkeys(wide)), missing="any"
-        )

@@ -62,14 +62,6 @@ def test_the_counts_of_both_textbook_tables_are_those_of_the_books(name):
     assert found == COUNTS[name]
 
 
-def test_the_heights_of_both_classes_overlap():
-    X, y = datasets.heights()
-    for column in X:
-        low, high = (X.loc[y == g, column] for g in ("female", "male"))
-        assert low.mean() < high.mean()
-        assert low.max() > high.min()
-
-
 def test_penguins_have_their_documented_missing_values():
     X, _ = datasets.penguins()
     measured = X[["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]]
@@ -80,21 +72,3 @@ def test_penguins_have_their_documented_missing_values():
     assert X["sex"].fillna("gone").value_counts().to_dict() == {"male": 168, "female": 165, "gone": 11}
     assert sorted(X["year"].unique()) == [2007, 2008, 2009]
     assert {dtype.kind for dtype in measured.dtypes} == {"f"}
-
-
-def test_changing_a_loaded_table_does_not_change_the_next_one():
-    X, y = datasets.play_tennis()
-    X.loc[0, "outlook"] = y[0] = "changed"
-    X, y = datasets.play_tennis()
-    assert (X.loc[0, "outlook"], y[0]) == ("sunny", "no")
-
-
-@pytest.mark.parametrize(
-    ("name", "end"), [("penguin", "Did you mean 'penguins'?"), ("zzz", f"{datasets.names()[-1]}.")]
-)
-def test_an_unknown_name_is_refused_with_the_known_names_and_the_closest(name, end):
-    for ask in (datasets.load, datasets.target):
-        with pytest.raises(ValueError, match=f"no data set is named '{name}'") as error:
-            ask(name)
-        assert all(known in str(error.value) for known in datasets.names())
-        assert str(error.value).endswith(end)

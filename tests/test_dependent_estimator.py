@@ -15,7 +15,6 @@ import pytest
 from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.base import clone
@@ -85,16 +84,6 @@ def test_a_column_that_stands_in_the_table_twice_counts_half_each_time():
     p, q = (BayesianNB(dependence="weighted").fit(X, y).predict_proba(X) for X in (once, twice))
     assert np.abs(p - q).max() < 0.04
     assert np.abs(p - BayesianNB().fit(twice, y).predict_proba(twice)).max() > 0.1
-
-
-def test_a_cell_that_was_only_seen_where_the_other_column_is_missing_says_nothing_of_their_pair():
-    x = np.array([0.0, 1.0] * 10 + [9.0] * 4)
-    X = pd.DataFrame({"x": x, "z": np.where(x > 5, np.nan, x)})
-    clf = BayesianNB(dependence=Exponents(pairs=[("x", "z")])).fit(X, [0, 1] * 12)
-    assert np.isfinite(clf.predict_log_proba(pd.DataFrame({"x": [9.0], "z": [1.0]}))).all()
-
-
-# Estimates
 
 
 # What is refused, with the cure
@@ -228,16 +217,6 @@ def test_rows_that_are_learned_and_forgotten_leave_the_probabilities_as_they_wer
     assert_allclose(clf.predict_proba(X), before.predict_proba(X), atol=1e-8)
 
 
-def test_counts_of_two_parts_are_those_of_one_fit_with_the_same_edges():
-    X, y = table()
-    first = fitted("pairwise")
-    begun = fitted("pairwise").discount(0.0)
-    for cut in (slice(30), slice(30, 90)):
-        begun.partial_fit(X[cut], y[cut])
-    assert_same_counts(begun, first)
-    assert_allclose(begun.predict_proba(X), first.predict_proba(X), atol=1e-9)
-
-
 def test_models_that_count_on_the_same_cells_merge_and_others_are_refused_with_the_cure():
     more, kinds = table(40, seed=1)
     clf, other, whole = fitted("pairwise"), fitted("pairwise"), fitted("pairwise")
@@ -328,15 +307,6 @@ def test_further_parts_are_learned_and_forgotten_as_the_same_rows_in_memory(how,
         assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=1e-9)
     clf.forget(parts_of(X, y, 20, 50), "kind")
     assert_allclose(clf.predict_proba(X), fitted(how).predict_proba(X), atol=1e-9)
-
-
-def test_where_a_later_part_holds_rows_that_were_never_learned_nothing_is_forgotten():
-    X, y = table()
-    clf = fitted("weighted")
-    before = clf.predict_proba(X)
-    with pytest.raises(ValueError, match="never"):
-        clf.forget(iter([X[:50].assign(kind=y[:50])] * 2), "kind")
-    assert_array_equal(clf.predict_proba(X), before)
 
 
 def test_frames_of_another_process_are_refused_with_a_cure_that_works():
@@ -468,12 +438,6 @@ def test_a_row_that_is_left_out_has_the_probability_it_has_after_forgetting(how)
     )
 
 
-def test_a_frame_of_rows_that_are_left_out_says_that_the_exponents_have_seen_their_labels():
-    X, y = table(40)
-    assert "exponents are held and have seen the label of each row" in fitted("weighted", 40).loo(X, y).attrs["note"]
-    assert fitted(None, 40).loo(X, y).attrs == {}
-
-
 def test_the_evidence_under_a_dependence_is_that_of_naive_bayes_and_says_so():
     assert fitted("weighted", 40).log_evidence_ == fitted(None, 40).log_evidence_
     assert "that of naive Bayes" in BayesianNB.log_evidence_.__doc__
@@ -516,13 +480,6 @@ def test_intervals_hold_the_uncertainty_of_parameters_and_of_exponents(how):
         BayesianNB(FEATURES, dependence=how).fit(X[:20], [0, 1] * 10).predict_interval(X[:1], method="saddlepoint")
 
 
-def test_novelty_is_that_of_naive_bayes():
-    X, y = table()
-    asked = [c.uncertainty(X[:9], learned=(X, y), draws=50) for c in (fitted("pairwise"), fitted(None))]
-    for column in ("novelty", "novelty_rank"):
-        assert_allclose(asked[0][column], asked[1][column])
-
-
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_contributions_sum_to_the_log_odds_that_are_predicted(how, estimate):
@@ -536,25 +493,6 @@ def test_contributions_sum_to_the_log_odds_that_are_predicted(how, estimate):
     assert ("(averaging)" in found.loc[0].index) == (estimate == "predictive")
     ranges = found.drop(index="(averaging)", level="entry", errors="ignore")
     assert (ranges["lower"] <= ranges["upper"]).all()
-
-
-def test_a_column_contributes_what_it_does_in_naive_bayes_times_its_exponent():
-    X, _ = table()
-    clf, naive = fitted(Exponents(offsets="class")), fitted(None)
-    both = [c.explain(X[:6], label="a", against="b")["log_odds"].unstack() for c in (clf, naive)]
-    for column in X.columns:
-        assert_allclose(both[0][column], clf.exponents_["mean"][column] * both[1][column], atol=1e-9)
-    assert {"(offset)", "shape of copy"} <= set(both[0].columns)
-
-
-def test_words_contribute_with_the_exponent_of_their_bag():
-    words = sparse.csr_array(default_rng(0).poisson(0.8, (40, 6)).astype(float))
-    y = default_rng(1).integers(2, size=40)
-    for how in ("tempered", "weighted", Exponents(by="class")):
-        clf = BayesianNB(dependence=how, estimate="mean").fit(words, y)
-        found = clf.explain(words[:5])
-        sums = found.drop(index="(total)", level="entry").groupby("row")["log_odds"].sum()
-        assert_allclose(sums, found.xs("(total)", level="entry")["log_odds"], atol=1e-9)
 
 
 def test_exponents_multiply_the_weights_of_the_linear_form():
@@ -612,15 +550,6 @@ def test_an_impossible_row_is_reported_and_one_class_ruled_out_is_not():
         clf.predict(pd.DataFrame({"a": ["x"], "b": ["v"]}))
 
 
-def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
-    X, y = table(600)
-    clf = BayesianNB(FEATURES, dependence="weighted").fit(X, y)
-    new, kinds = table(2000, seed=4)
-    keep = (kinds != "c").to_numpy() | (np.arange(2000) % 5 == 0)
-    found = nb.deploy.estimate_class_prior(clf, new[keep])
-    assert_allclose(found, kinds[keep].value_counts(normalize=True).sort_index(), atol=0.05)
-
-
 # The sampler's road
 
 
@@ -654,19 +583,6 @@ def test_the_tree_of_the_exponents_has_the_density_of_the_second_stage_in_pymc()
     assert drawn["w"].dims == ("chain", "draw", "term")
     assert [str(name) for name in drawn["term"].to_numpy()] == list(map(str, clf.exponents_.index))
     assert drawn["b_cell"].dims == ("chain", "draw", "class_label", "cell")
-
-
-def test_the_draws_of_the_exponents_have_their_mean_and_predict_their_rows():
-    X, y = table(120)
-    clf = fitted("weighted", 120)
-    tree = clf.sample_posterior(2000, 2, random_seed=1, X=X, y=y, stage="exponents")
-    found, expected = tree["posterior"]["w"], clf.exponents_
-    assert_allclose(found.mean(("chain", "draw")), expected["mean"], atol=5 * expected["sd"].max() / np.sqrt(4000))
-    rows = clf.classifier_.dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
-    p = np.exp(clf.classifier_.dependence.exponents.log_proba(rows.terms, rows.offset, rows.cells))
-    y_again = tree["posterior_predictive"]["y"]
-    for c in range(3):
-        assert_allclose((y_again == c).mean(("chain", "draw")), p[:, c], atol=0.05)
 
 
 def test_the_tree_of_the_exponents_refuses_what_it_has_not():

@@ -15,11 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
 
 from bayesnb import BayesianNB, datasets
-from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance, LogNormal
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
-from bayesnb.families.trees import PolyaTree
-from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
+from bayesnb.families.rates import Poisson
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma
 from bayesnb.sampling import draws, layout
 
@@ -119,22 +118,6 @@ def same_layout(one: DataTree, other: DataTree) -> None:
             assert_array_equal(a[name], b[name])
 
 
-@pytest.mark.nuts
-def test_all_groups_have_the_same_layout_whichever_sampler(tree):
-    clf, X, y = tennis()
-    nuts = clf.sample_posterior(500, 4, "nuts", random_seed=1, X=X, y=y, include=GROUPS)
-    same_layout(tree, nuts)
-    assert tree["sample_stats"]["diverging"].dims == nuts["sample_stats"]["diverging"].dims == ("chain", "draw")
-
-
-def test_the_layout_is_that_of_the_pymc_model():
-    clf, *_ = fitted()
-    model, posterior = clf.to_pymc(), clf.sample_posterior(2, 1)["posterior"].dataset
-    assert dict(model.named_vars_to_dims) == {name: v.dims[2:] for name, v in posterior.data_vars.items()}
-    for name, values in model.coords.items():
-        assert [str(v) for v in values] == [str(v) for v in posterior[name].to_numpy()]
-
-
 def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
     clf, X, y = fitted()
     tree = clf.sample_posterior(5, 2)
@@ -163,14 +146,6 @@ def test_parameters_can_be_read_back_from_the_prior_and_the_posterior_group(grou
     same_parameters(draws.parameters(tree, clf.posterior_, group), drawn[group], clf, X)
 
 
-def test_the_order_of_dimensions_does_not_matter():
-    clf, X, _ = fitted()
-    tree = clf.sample_posterior(9, 2, random_seed=12)
-    turned = DataTree.from_dict({"posterior": tree["posterior"].dataset.map(lambda v: v.transpose(*v.dims[::-1]))})
-    assert turned["posterior"]["theta_two"].dims == ("two_category", "class_label", "draw", "chain")
-    same_parameters(draws.parameters(turned, clf.posterior_), draws.parameters(tree, clf.posterior_), clf, X)
-
-
 @pytest.mark.nuts
 def test_parameters_can_be_read_from_a_tree_made_by_pymc():
     import pymc as pm
@@ -187,28 +162,7 @@ def test_parameters_can_be_read_from_a_tree_made_by_pymc():
     assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.06)
 
 
-def test_a_draw_that_underflows_is_read_back_as_0():
-    X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
-    clf = BayesianNB(Categorical(Dirichlet(1e-4))).fit(X, ["u", "u", "v", "v"])
-    tree = clf.sample_posterior(200, 2, random_seed=0)
-    theta = tree["posterior"]["theta_c"].sel(class_label="v")
-    assert (theta == 0).any()
-    assert_allclose(theta.sum("c_category"), 1.0)
-    log_theta = draws.parameters(tree, clf.posterior_).features["c"]["log_theta"]
-    assert_array_equal(np.isneginf(log_theta[:, :, 1, 0]), theta.to_numpy() == 0)
-
-
 # What exact draws are
-
-
-def test_exact_draws_are_independent():
-    clf, *_ = fitted()
-    posterior = clf.sample_posterior(1000, 4, random_seed=3)["posterior"].dataset
-    r_hat, ess = az.rhat(posterior), az.ess(posterior)
-    for name in posterior.data_vars:
-        assert abs(float(r_hat[name].max()) - 1) < 0.01
-        assert float(ess[name].min()) > 0.75 * 4000
-        assert float(ess[name].max()) < 1.35 * 4000
 
 
 def test_exact_draws_have_the_moments_of_prior_and_posterior():
@@ -232,17 +186,6 @@ def test_exact_draws_have_the_moments_of_prior_and_posterior():
 
 def tupled(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
-
-
-def test_a_seed_fixes_the_draws():
-    clf, *_ = fitted()
-    one, same, other = (clf.sample_posterior(4, 2, random_seed=seed)["posterior"].dataset for seed in (5, 5, 6))
-    assert one.equals(same)
-    assert not any(one[name].equals(other[name]) for name in one.data_vars)
-    clf.set_params(random_state=5)
-    assert one.equals(clf.sample_posterior(4, 2)["posterior"].dataset)
-    chains = one["mu_x"].to_numpy()
-    assert not np.isclose(chains[0], chains[1]).any()
 
 
 # The prior group, and improper priors
@@ -275,14 +218,6 @@ def test_an_improper_prior_leaves_out_the_prior_group(name, family):
             clf.sample_posterior(5, 2, X=table, y=y, include=[group])
 
 
-def test_known_class_probabilities_are_equal_in_all_draws():
-    _, X, y = fitted()
-    clf = BayesianNB(class_prior={"a": 0.5, "b": 0.2, "c": 0.3}).fit(X[["z"]], y)
-    tree = clf.sample_posterior(5, 2, random_seed=0)
-    for group in ("posterior", "prior"):
-        assert_allclose(tree[group]["pi"], np.broadcast_to([0.5, 0.2, 0.3], (2, 5, 3)))
-
-
 # Rows
 
 
@@ -297,48 +232,6 @@ def test_the_log_likelihood_of_a_row_is_that_of_its_class_and_of_its_cells(tree)
     data, n = clf.classifier_.read(X)
     joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)
     assert_allclose(tree["log_likelihood"]["y"], joint[..., np.arange(n), (y == "yes").astype(int)], rtol=1e-9)
-
-
-def test_a_missing_cell_and_a_bag_of_words_have_their_log_likelihood():
-    clf, X, y = fitted()
-    tree = clf.sample_posterior(6, 2, random_seed=0, X=X, y=y, include=["log_likelihood", "columns"])
-    cells = tree["columns/log_likelihood"].dataset
-    codes = tree["observed_data"]["y"]
-    summed = sum(cells.data_vars.values()) + np.log(tree["posterior"]["pi"]).isel(class_label=codes)
-    assert_allclose(tree["log_likelihood"]["y"], summed.transpose("chain", "draw", "row"), rtol=1e-9)
-    missing = X["calls"].isna().to_numpy()
-    assert missing.any()
-    assert (cells["x_calls"][:, :, missing] == 0).all()
-    assert cells["x_words"].dims == ("chain", "draw", "row")
-
-
-POSITIVE = default_rng(2).gamma(2.0, 1.0, (24, 2))
-KINDS = {
-    "Pólya tree": (PolyaTree(), POSITIVE),
-    "exponential": (Exponential(), POSITIVE),
-    "gamma, known shapes": (GammaKnownShape(shape=[0.5, 4.0]), POSITIVE),
-    "log-normal": (LogNormal(), POSITIVE),
-    "negative binomial": (NegativeBinomial(r=[2.0, 5.0]), np.floor(3 * POSITIVE)),
-    "gaussian, known variances": (GaussianKnownVariance(variance=[1.0, 3.0]), POSITIVE),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_tree_of_every_family_has_all_groups(kind):
-    family, values = KINDS[kind]
-    X = pd.DataFrame(values, columns=["left", "right"])
-    y = np.resize(["a", "b", "c"], 24)
-    clf = BayesianNB({"both": (family, ["left", "right"])}).fit(X, y)
-    tree = clf.sample_posterior(4, 2, random_seed=0, X=X, y=y, include=GROUPS)
-    assert {"columns/prior_predictive", "log_prior"} <= {group.strip("/") for group in tree.groups}
-    cells = tree["columns/log_likelihood"].dataset
-    own_class = np.log(tree["posterior"]["pi"]).isel(class_label=tree["observed_data"]["y"])
-    summed = cells["x_left"] + cells["x_right"] + own_class
-    assert_allclose(tree["log_likelihood"]["y"], summed.transpose("chain", "draw", "row"), rtol=1e-9)
-    replicates = tree["columns/posterior_predictive"].dataset
-    for name in ("x_left", "x_right"):
-        assert replicates[name].dims == cells[name].dims
-        assert np.isfinite(replicates[name]).all()
 
 
 def test_the_class_of_a_row_is_drawn_again_given_its_columns(tree):
@@ -385,44 +278,6 @@ def test_rows_without_a_label_are_left_out_and_the_others_keep_their_places():
         clf.sample_posterior(5, 2, X=X, y=y)
 
 
-def test_a_tree_says_how_it_was_drawn(tree):
-    from bayesnb.__about__ import __version__
-
-    for said in (tree.attrs, tree["posterior"].attrs):
-        assert said["modeling_interface"] == "bayesnb"
-        assert said["modeling_interface_version"] == __version__
-        assert said["inference_library"] in {"exact": ["bayesnb"], "nuts": ["pymc", "nutpie"]}[said["sampler"]]
-        assert said["inference_library_version"]
-        assert said["seed"] == 6
-        assert said["sampling_time"] > 0
-
-
-def test_by_default_a_tree_has_all_groups_but_those_of_columns():
-    clf, X, y = tennis()
-    parameters = {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
-    assert set(clf.sample_posterior(5, 2).children) == parameters
-    of_rows = {"observed_data", "log_likelihood", "posterior_predictive", "prior_predictive"}
-    assert set(clf.sample_posterior(5, 2, X=X, y=y).children) == parameters | of_rows
-    more = clf.sample_posterior(5, 2, X=X, y=y, include="columns")
-    assert set(more.children) == parameters | of_rows | {"columns"}
-    assert set(more["columns"].children) == of_rows | {"posterior"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"include": ["posterior"]}, r"Expected include to be of .*; got \['posterior'\]"),
-        ({"include": ["log_likelihood"], "X": None, "y": None}, "pass them as X and y"),
-        ({"include": ["columns"], "X": None, "y": None}, "pass them as X and y"),
-        ({"include": ["log_likelihood"], "y": None}, "pass both, as X and y"),
-    ],
-)
-def test_groups_that_cannot_be_computed_are_refused(arguments, message):
-    clf, X, y = tennis()
-    with pytest.raises(ValueError, match=message):
-        clf.sample_posterior(5, 2, **{"X": X, "y": y, **arguments})
-
-
 # Wrong trees
 
 
@@ -459,25 +314,7 @@ def test_draws_of_another_model_are_refused(columns, y):
         draws.parameters(DataTree(), clf.posterior_)
 
 
-def test_exact_draws_refuse_arguments_of_a_sampler():
-    clf, *_ = tennis()
-    with pytest.raises(TypeError, match=r"exact draws take no arguments of pymc.sample; got \['tune'\]"):
-        clf.sample_posterior(5, 2, tune=3)
-    with pytest.raises(ValueError, match="Expected sampler to be 'exact', 'nuts' or 'gibbs'; got 'hmc'"):
-        clf.sample_posterior(5, 2, "hmc")
-
-
 # ArviZ, and files
-
-
-def test_a_summary_labels_parameters_by_class_column_and_level(tree):
-    table = az.summary(tree)
-    assert "pi[no]" in table.index
-    assert "theta_wind[yes, weak]" in table.index
-    mean = pd.to_numeric(table["mean"])
-    assert_allclose(mean["pi[no]"], 6 / 16, atol=0.02)
-    # Wind was weak on 6 of the 9 days with play: (6 + 1) / (9 + 2).
-    assert_allclose(mean["theta_wind[yes, weak]"], 7 / 11, atol=0.02)
 
 
 def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):

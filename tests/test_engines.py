@@ -19,10 +19,8 @@ from hypothesis import strategies as st
 import bayesnb as nb
 from bayesnb import (
     BayesianNB,
-    Binned,
     Categorical,
     Dirichlet,
-    Gaussian,
     Multinomial,
     Poisson,
 )
@@ -178,20 +176,6 @@ def fit_parts(*columns, features=None, **arguments):
     return BayesianNB(features, **arguments).fit(iter(frames), "y")
 
 
-def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_of_all_values():
-    parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
-    clf = fit_parts(*parts)
-    whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
-    assert isinstance(clf.classifier_.schema.features["x"].family, Gaussian)
-    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
-
-
-def test_integers_followed_by_real_numbers_become_real():
-    clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
-    whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
-    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
-
-
 @pytest.mark.parametrize("late", [["u", "v", None], [1.5, 2.5, 3.0], [True, False, None], [0, 1, 1]])
 def test_a_column_without_values_in_the_first_part_takes_its_type_from_the_others(late):
     late = pd.Series(late, dtype="boolean" if late[0] is True else None)
@@ -209,19 +193,6 @@ def test_a_column_without_values_in_the_first_part_takes_its_type_from_the_other
     )
 
 
-def test_text_after_numbers_is_refused_with_the_column():
-    with pytest.raises(ValueError, match=r"column 'x' holds .* in one part of the table and .* in another"):
-        fit_parts([1.5, 2.5], ["u", "v"])
-    with pytest.raises(ValueError, match=r"column 'x' holds .*text"):
-        fit_parts([1, 2], ["u", "v"], features={"x": Categorical()})
-
-
-def test_a_column_that_a_part_lacks_is_named():
-    parts = iter([pd.DataFrame({"x": [1.0], "y": ["a"]}), pd.DataFrame({"z": [1.0], "y": ["a"]})])
-    with pytest.raises(ValueError, match="column 'x' is in one part of the table and not in another"):
-        BayesianNB().fit(parts, "y")
-
-
 def test_levels_have_the_order_of_one_pass_so_that_a_prior_by_position_fits():
     parts = [["w", "u", "w"], ["v", "u", "u"]]
     prior = {"x": Categorical(Dirichlet([5.0, 2.0, 1.0]))}
@@ -237,13 +208,6 @@ def test_declared_levels_keep_their_order_and_include_levels_without_rows():
     assert fit_parts(*parts).classifier_.schema.features["x"].levels == (("small", "medium", "large"),)
     lazy = pl.LazyFrame({"x": ["b", "c"], "y": ["p", "q"]}, schema_overrides={"x": pl.Enum(["c", "b", "a"])})
     assert BayesianNB().fit(lazy, "y").classifier_.schema.features["x"].levels == (("c", "b", "a"),)
-
-
-def test_levels_that_a_prior_names_exist_and_unseen_is_last():
-    prior = {"x": Categorical(Dirichlet({"u": 1.0, "v": 1.0, "never": 2.0}))}
-    clf = fit_parts(["v", "u"], ["v", "v"], features=prior, unseen="new")
-    whole = BayesianNB(prior, unseen="new").fit(pd.DataFrame({"x": ["v", "u", "v", "v"]}), list("abab"))
-    assert clf.classifier_.schema.features["x"].levels == whole.classifier_.schema.features["x"].levels
 
 
 TEXTS = [
@@ -270,21 +234,6 @@ def test_texts_that_lack_some_words_are_unlearned(rows):
     assert found.predict_proba(pd.DataFrame({"cat": [1], "dog": [1], "emu": [0]})).shape == (1, 2)
 
 
-def test_a_word_that_was_never_learned_cannot_be_unlearned():
-    clf = BayesianNB(Multinomial()).fit(*words_and(TEXTS[0]))
-    with pytest.raises(ValueError, match=r"word 'dog'.*never learned"):
-        clf.forget(*words_and(TEXTS[1]))
-    clf.partial_fit(*words_and(TEXTS[0])).forget(TEXTS[0][["cat", "dog"]].assign(emu=0), TEXTS[0]["y"])
-    assert clf.classifier_.statistics.features["words"].words == ("cat", "dog")
-
-
-def test_a_word_without_a_column_occurs_in_no_row_where_columns_may_be_absent():
-    clf = bag_of(*TEXTS).set_params(absent="missing")
-    asked = pd.DataFrame({"cat": [1, np.nan], "dog": [1, np.nan]})
-    expected = clf.predict_proba(asked.assign(emu=[0, np.nan]))
-    np.testing.assert_allclose(clf.predict_proba(asked), expected)
-
-
 def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
     def column(levels):
         return pd.DataFrame({"a": pd.Categorical(["u", "v"], categories=levels)})
@@ -294,17 +243,6 @@ def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():
     assert_same(clf.classifier_.statistics, BayesianNB().fit(column(["u", "v"]), [0, 1]).classifier_.statistics)
     assert (
         clf.classifier_.statistics.features["a"].levels == clf.classifier_.schema.features["a"].levels == (("u", "v"),)
-    )
-
-
-def test_edges_are_told_where_a_table_is_read_once():
-    with pytest.raises(ValueError, match=r"Binned\(edges=\[...\]\)"):
-        BayesianNB({"wide": Binned(5)}).fit(batches(), "kind")
-    told = {**TOLD, "wide": Binned(edges=[-1.0, 0.0, 1.0])}
-    rows = FRAME.drop(columns=["kind", "weight"])
-    assert_same(
-        BayesianNB(told).fit(batches(), "kind", "weight").classifier_.statistics,
-        BayesianNB(told).fit(rows, FRAME["kind"], FRAME["weight"]).classifier_.statistics,
     )
 
 
@@ -322,13 +260,6 @@ def test_rows_without_a_class_are_refused_unless_they_are_to_be_left_out():
         BayesianNB(TOLD, unlabelled=nb.Unlabelled(weight=0)).fit(iter(frames[1:]), "kind")
     with pytest.raises(ValueError, match="there are no rows"):
         BayesianNB().fit(iter([]), "kind")
-
-
-def test_rows_of_weight_0_add_neither_a_level_nor_a_class():
-    frame = pd.DataFrame({"x": ["u", "v", "never"], "w": [1.0, 2.0, 0.0], "y": ["a", "b", "ghost"]})
-    clf = BayesianNB().fit(iter([frame.iloc[:1], frame.iloc[1:]]), "y", "w")
-    assert clf.classes_.tolist() == ["a", "b"]
-    assert clf.classifier_.schema.features["x"].levels == (("u", "v"),)
 
 
 def test_a_bad_weight_is_named_with_its_part():
@@ -404,14 +335,6 @@ def test_paths_that_are_not_data_files_are_refused(tmp_path):
         BayesianNB().fit(str(tmp_path / "[bc].*"), "y")
     with pytest.raises(ValueError, match=r"c\.parquet: cannot be read"):
         BayesianNB().fit(tmp_path / "c.parquet", "y")
-
-
-def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
-    pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), tmp_path / "1.parquet")
-    pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
-    pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
-    clf = BayesianNB().fit(tmp_path, "y")
-    np.testing.assert_array_equal(clf.classifier_.statistics.features["x"].n[:, 0], [2, 1])
 
 
 # Predictions
@@ -523,21 +446,6 @@ def test_an_error_of_an_engine_is_a_value_error_with_its_cause(make):
     assert type(caught.value.__cause__).__module__.partition(".")[0] in ("polars", "_duckdb", "duckdb", "distributed")
 
 
-def test_an_error_of_an_engine_is_a_value_error_where_rows_are_predicted():
-    clf = BayesianNB().fit({"x": [1, 2]}, [0, 1])
-    with pytest.raises(ValueError, match="the LazyFrame cannot be read"):
-        list(nb.deploy.predict_table(clf, broken_lazy()))
-
-
-def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):
-    found = nb.deploy.predict_table(one_pass, FRAME)
-    assert found.columns.tolist() == ["prediction", "p_ash", "p_birch", "p_cedar"]
-    np.testing.assert_array_equal(found[["p_ash", "p_birch", "p_cedar"]], expected)
-    assert found["prediction"].tolist() == one_pass.predict(FRAME.drop(columns=["kind", "weight"])).tolist()
-    with_index = FRAME.set_index(np.arange(N) + 7)
-    assert nb.deploy.predict_table(one_pass, with_index.head(3)).index.tolist() == [7, 8, 9]
-
-
 @pytest.mark.parametrize(
     ("source", "out"),
     [
@@ -558,14 +466,6 @@ def test_predictions_stream_from_a_table_into_a_file(source, out, folder, one_pa
     assert [p.name for p in tmp_path.iterdir()] == [out]
 
 
-def test_intervals_are_those_of_predict_interval(one_pass, folder):
-    first = FRAME.head(20)
-    found = next(nb.deploy.predict_table(one_pass, iter([first]), interval=True, prob=0.5))
-    expected = one_pass.predict_interval(first.drop(columns=["kind", "weight"]), 0.5).to_numpy()
-    assert found.columns[4:7].tolist() == ["p_ash_lower", "p_ash_median", "p_ash_upper"]
-    np.testing.assert_array_equal(found.iloc[:, 4:], expected)
-
-
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_predicts_lazily(spark, folder, one_pass, expected):
@@ -575,36 +475,3 @@ def test_spark_predicts_lazily(spark, folder, one_pass, expected):
     order = pd.DataFrame(expected, columns=["ash", "birch", "cedar"]).assign(real=FRAME["real"])
     order = order.sort_values(["real", "ash"])
     np.testing.assert_allclose(rows[["p_ash", "p_birch", "p_cedar"]], order[["ash", "birch", "cedar"]], rtol=1e-9)
-
-
-def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
-    parts = iter([FRAME.head(0), FRAME.head(5)])
-    assert [len(part) for part in nb.deploy.predict_table(one_pass, parts)] == [0, 5]
-
-
-# What is shown
-
-
-def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
-    from bayesnb import progress
-
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    BayesianNB(TOLD).fit(batches(), "kind", "weight")
-    assert capsys.readouterr().err == ""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    BayesianNB(TOLD).fit(batches(), "kind", "weight")
-    said = capsys.readouterr()
-    assert "reading" in said.err
-    assert "rows" in said.err
-    assert "a second" in said.err
-    assert said.out == ""
-    monkeypatch.setattr(progress, "PATIENCE", 1e9)
-    BayesianNB(TOLD).fit(batches(), "kind", "weight")
-    assert capsys.readouterr().err == ""
-
-
-def test_a_filtered_dataset_is_learned_with_its_filter(folder):
-    dataset = pyarrow.dataset.dataset(folder / "whole.parquet")
-    found = BayesianNB(TOLD).fit(dataset.filter(pyarrow.dataset.field("kind") == "ash"), "kind")
-    assert dict(zip(found.classes_, found.class_count_, strict=True)) == {"ash": (FRAME["kind"] == "ash").sum()}

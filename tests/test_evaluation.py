@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,21 +13,17 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
+from bayesnb import BayesianNB, datasets
 from bayesnb.evaluation import compare, evaluate
-from bayesnb.families import StudentT
-from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
+from bayesnb.inference.scoring import brier_decomposition, scores
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()
@@ -78,34 +73,6 @@ def test_the_three_terms_of_murphy_are_those_computed_by_hand():
     })  # fmt: skip
 
 
-def test_the_last_bin_includes_probability_1():
-    p, codes = np.array([0.94, 1.0]), np.array([0, 1])
-    parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
-    assert parts["reliability"] == pytest.approx(2 * (0.97 - 0.5) ** 2)
-    assert calibration_error(p, codes == 1) == pytest.approx(0.97 - 0.5)
-
-
-@pytest.mark.parametrize(
-    ("proba", "codes", "bins", "message"),
-    [
-        (np.empty((0, 2)), [], 10, r"at least one row; got shapes \(0, 2\) and \(0,\)"),
-        ([[0.5, 0.5]], [0, 1], 10, r"one code a row, at least one row; got shapes \(1, 2\) and \(2,\)"),
-        ([0.5, 0.5], [0, 1], 10, r"Expected probabilities \(row, class\).*got shapes \(2,\) and \(2,\)"),
-        ([[0.5, 0.5]], [0], 0, r"bins to be an integer of 1 or more; got 0"),
-        ([[0.5, 0.5]], [0], 2.5, r"bins to be an integer of 1 or more; got 2\.5"),
-        ([[0.5, 0.5]], [0], True, r"bins to be an integer of 1 or more; got True"),
-        ([[0.5, 0.5], [1.5, -0.5]], [0, 1], 10, r"between 0 and 1; got 1\.5 in row 1, class 0"),
-        ([[0.5, np.nan]], [0], 10, r"between 0 and 1; got nan in row 0, class 1"),
-        ([[0.5, 0.5]], [2], 10, r"codes from 0 to 1; got \[2\]"),
-        ([[0.5, 0.5]], [-1], 10, r"codes from 0 to 1; got \[-1\]"),
-        ([[0.5, 0.5]], ["a"], 10, r"codes from 0 to 1; got \['a'\]"),
-    ],
-)
-def test_input_without_a_brier_decomposition_is_refused(proba, codes, bins, message):
-    with pytest.raises(ValueError, match=message):
-        brier_decomposition(np.asarray(proba), np.asarray(codes), bins)
-
-
 # One classifier
 
 
@@ -146,22 +113,6 @@ def test_the_scores_are_those_computed_by_hand(cv):
     assert found["rows"] == 6
 
 
-def test_leave_one_out_equals_refitting_without_each_row():
-    prior = Categorical(Dirichlet(0.7))
-    clf = BayesianNB(dict.fromkeys(TENNIS, prior), unseen="new", class_prior={"no": 0.4, "yes": 0.6})
-    # Levels are declared, so that a model without a row still knows those that only this row has.
-    X = TENNIS.astype("category")
-    rest = [np.arange(len(X)) != i for i in range(len(X))]
-    proba = np.concatenate([clf.fit(X[keep], PLAY[keep]).predict_proba(X[~keep]) for keep in rest])
-    found = evaluate(clf, X, PLAY, cv="loo")
-    codes = (PLAY == "yes").to_numpy().astype(int)
-    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
-    assert found["log_loss"] == pytest.approx(log_loss(codes, proba), rel=1e-12)
-    assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, labels=[0, 1], scale_by_half=False))
-    for name, expected in brier_decomposition(proba, codes).items():
-        assert found[name] == pytest.approx(expected, abs=1e-12)
-
-
 SEVERAL = {
     "bayesnb": BayesianNB(),
     "GaussianNB": GaussianNB(),
@@ -195,32 +146,6 @@ def test_a_fitted_classifier_is_scored_on_the_rows_given(clf):
     assert found["brier"] == pytest.approx(brier_score_loss(SEX[held] == "male", before, scale_by_half=False))
 
 
-@pytest.mark.parametrize("cv", ["loo", 3])
-def test_scoring_does_not_change_a_fitted_classifier(cv):
-    clf = BayesianNB().fit(TENNIS.iloc[:5], PLAY[:5])
-    before = clf.predict_proba(TENNIS)
-    evaluate(clf, TENNIS, PLAY, cv)
-    assert clf.predict_proba(TENNIS).tolist() == before.tolist()
-
-
-@pytest.mark.parametrize("cv", ["loo", 3])
-@pytest.mark.parametrize(
-    "make", [pl.from_pandas, lambda X: X.to_dict("list"), lambda X: X.to_numpy()], ids=["polars", "dict", "array"]
-)
-def test_scoring_works_with_any_kind_of_table(make, cv):
-    expected = evaluate(BayesianNB(), HEIGHTS, SEX, cv)
-    assert_allclose(evaluate(BayesianNB(), make(HEIGHTS), SEX.tolist(), cv), expected, rtol=1e-12)
-
-
-def test_a_scored_classifier_sees_the_original_class_labels():
-    weighted = LogisticRegression(class_weight={"female": 50.0, "male": 1.0})
-    assert (
-        evaluate(weighted, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(LogisticRegression(), HEIGHTS, SEX, 4)["log_loss"]
-    )
-    sure = BayesianNB(class_prior={"female": 0.98, "male": 0.02})
-    assert evaluate(sure, HEIGHTS, SEX, cv=4)["log_loss"] > evaluate(BayesianNB(), HEIGHTS, SEX, cv=4)["log_loss"]
-
-
 @pytest.mark.parametrize("wrap", [lambda clf: clf, make_pipeline], ids=["joint", "normalized"])
 def test_a_probability_that_underflows_has_a_finite_log_loss(wrap):
     X = np.array([[0.0], [1.0], [1000.0], [1001.0], [999.0], [2.0]])
@@ -245,59 +170,6 @@ def test_a_row_that_is_impossible_under_every_class_gives_an_infinite_log_loss_a
     assert found["log_loss"] == np.inf
     assert found.drop("log_loss").notna().all()
     assert total(found) == pytest.approx(found["brier"])
-
-
-# What cannot be scored
-
-
-@pytest.mark.parametrize("run", [evaluate, lambda clf, *rest, **more: compare({"it": clf}, *rest, **more)])
-@pytest.mark.parametrize(
-    ("clf", "X", "y", "cv", "message"),
-    [
-        (GaussianNB(), HEIGHTS, SEX, "loo", r'folds for GaussianNB, such as cv=5; got cv="loo"'),
-        (MultinomialNB(), ROWS, LABELS, "loo", r"folds for MultinomialNB, such as cv=3;"),
-        (BayesianNB(), TENNIS.iloc[:0], [], "loo", r"at least one row to score; got a table of none"),
-        (BayesianNB(), TENNIS.iloc[:0], [], 5, r"at least one row to score; got a table of none"),
-        (GaussianNB(), HEIGHTS.iloc[:0], [], 5, r"at least one row to score; got a table of none"),
-        (BayesianNB(), TENNIS, PLAY[:13], "loo", r"X has 14 rows and y has 13"),
-        (GaussianNB(), HEIGHTS, SEX[:13], 5, r"X has 40 rows and y has 13"),
-        (BayesianNB(), TENNIS, None, "loo", r"Expected y, the true class of each row; got None"),
-        (BayesianNB(), TENNIS, PLAY.where(PLAY.index != 3), "loo", r"y is missing in 1 of 14 rows, first in row 3"),
-        (BayesianNB(unlabelled="no"), TENNIS, PLAY, 3, r"y is missing in 5 of 14 rows, first in row 0"),
-        (BayesianNB(), TENNIS, np.linspace(0, 1, 14), 3, r"continuous"),
-        (BayesianNB(), TENNIS, PLAY, 6, r"between 2 folds and as many as the smallest class has rows \(5\); got 6"),
-        (GaussianNB(), HEIGHTS, SEX, 1, r"between 2 folds and .*; got 1"),
-        (GaussianNB(), HEIGHTS, SEX, 2.0, r'cv to be "loo", a number of folds, or None for a held-out table; got 2\.0'),
-        (GaussianNB(), HEIGHTS, SEX, True, r'cv to be "loo".*got True'),
-        (BayesianNB(), TENNIS, PLAY, "LOO", r"cv to be \"loo\".*got 'LOO'"),
-        (BayesianNB().fit(TENNIS[:2], PLAY[:2]), TENNIS, PLAY, None, r"class 'yes' was never learned; .*are \['no'\]"),
-        (GaussianNB().fit(ROWS[:4], [0, 0, 1, 1]), ROWS, [0, 0, 1, 1, 2, 2], None, r"class 2 was never .*are \[0, 1\]"),
-        (Reciting([[np.nan, np.nan]] * 6), ROWS, LABELS, 3, r"probabilities from Reciting; got NaN in row 0"),
-        (GaussianNB(), HEIGHTS, SEX, None, r"not fitted"),
-    ],
-)  # fmt: skip
-def test_input_that_cannot_be_scored_is_refused_with_the_reason(run, clf, X, y, cv, message):
-    with pytest.raises(ValueError, match=message):
-        run(clf, X, y, cv=cv)
-
-
-def test_leave_one_out_of_a_plug_in_of_a_sampled_family_is_refused_before_it_is_sampled():
-    with pytest.raises(ValueError, match=r'StudentT is sampled and .* leave-one-out of estimate="mean"; use "predic'):
-        evaluate(BayesianNB(StudentT(), estimate="mean"), HEIGHTS, SEX, cv="loo")
-
-
-def test_scoring_an_unfitted_classifier_raises_not_fitted_error():
-    with pytest.raises(NotFittedError):
-        evaluate(BayesianNB(), TENNIS, PLAY, cv=None)
-
-
-@pytest.mark.parametrize("clf", [LinearSVC(), CountVectorizer(), "GaussianNB"])
-def test_scoring_a_classifier_without_probabilities_is_refused_by_name(clf):
-    message = r"Expected a classifier with predict_proba; got .*which has none: .*CalibratedClassifierCV"
-    with pytest.raises(TypeError, match=message):
-        evaluate(clf, HEIGHTS, SEX, cv=5)
-    with pytest.raises(TypeError, match=message):
-        compare({"it": clf}, HEIGHTS, SEX, cv=5)
 
 
 # Several classifiers
@@ -335,16 +207,6 @@ def test_compare_scores_all_classifiers_on_the_same_folds():
     assert twice.index.tolist() == ["one", "other"]
 
 
-def test_compare_uses_exact_leave_one_out_by_default():
-    models = {"flat": BayesianNB(class_prior="uniform"), "learned": BayesianNB()}
-    found = compare(models, TENNIS, PLAY)
-    for name, clf in models.items():
-        left_out = clf.fit(TENNIS, PLAY).loo(TENNIS, PLAY)["probability"]
-        own = [np.log(p[label]) for (_, p), label in zip(left_out.iterrows(), PLAY, strict=True)]
-        assert found.loc[name, "log_score"] == pytest.approx(sum(own), rel=1e-12)
-        assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
-
-
 def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_and_comes_last():
     never, also = reciting([1, 1, 1, 1, 1, 0]), reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5])
     found = compare({"never": never, "also": also, "some": reciting(P_TRUE)}, ROWS, LABELS, cv=2)
@@ -354,45 +216,3 @@ def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_
     assert found["difference"].tolist() == [0, np.inf, np.inf]
     assert found["se_difference"].tolist() == [0, np.inf, np.inf]
     assert found["se"].tolist()[1:] == [np.inf, np.inf]
-
-
-def test_classifiers_that_all_score_minus_infinity_are_ordered_by_brier_score():
-    worse, better = reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5]), reciting([1, 1, 1, 1, 1, 0])
-    found = compare({"worse": worse, "better": better}, ROWS, LABELS, cv=2)
-    assert found.index.tolist() == ["better", "worse"]
-    assert found.notna().all(axis=None)
-    assert found["difference"].tolist() == [0, 0]
-    assert found["se_difference"].tolist() == [0, np.inf]
-
-
-def test_compare_names_the_classifier_that_cannot_be_scored():
-    with pytest.raises(
-        ValueError, match=r"estimator 'second': Expected a number of folds for GaussianNB, such as cv=5"
-    ):
-        compare({"first": BayesianNB(), "second": GaussianNB()}, HEIGHTS, SEX)
-
-
-@pytest.mark.parametrize("estimators", [{}, [GaussianNB()], GaussianNB(), None])
-def test_compare_refuses_anything_but_a_mapping_of_classifiers(estimators):
-    with pytest.raises(TypeError, match=r"Expected estimators as \{name: classifier\}, at least one; got "):
-        compare(estimators, HEIGHTS, SEX, cv=5)
-
-
-@pytest.mark.parametrize("cv", ["loo", 3])
-def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
-    X, y = datasets.play_tennis()
-    named, plain = (
-        evaluate(BayesianNB(class_prior=prior), X, y, cv=cv)["log_loss"]
-        for prior in ({"no": 0.4, "yes": 0.4, "never": 0.2}, {"no": 0.5, "yes": 0.5})
-    )
-    assert plain < named < plain + 1
-
-
-@pytest.mark.parametrize("cv", ["loo", 3])
-def test_a_view_is_scored_on_held_out_rows_and_refuses_to_be_refitted(cv):
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    view = nb.deploy.with_class_prior(clf, {"no": 0.99, "yes": 0.01})
-    with pytest.raises(ValueError, match="a Classifier is fitted and cannot be fitted anew"):
-        evaluate(view, X, y, cv=cv)
-    assert evaluate(view, X, y, cv=None)["log_loss"] > evaluate(clf, X, y, cv=None)["log_loss"]

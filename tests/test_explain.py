@@ -14,7 +14,7 @@ from bayesnb import BayesianNB, Binned, datasets
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
-from bayesnb.families.trials import Bernoulli, Categorical
+from bayesnb.families.trials import Categorical
 from bayesnb.inference import explain
 from bayesnb.priors import Dirichlet
 
@@ -81,17 +81,6 @@ def test_a_missing_value_contributes_0_and_is_marked_as_missing():
     assert not frame.drop(["g", "c"], level="entry")["missing"].any()
 
 
-def test_the_shown_values_are_those_of_the_table():
-    clf, X = fitted()
-    frame = clf.explain(X[:5])
-    for column in ("c", "g", "h", "known", "events"):
-        shown = frame.xs(column, level="entry")["value"]
-        for value, cell in zip(shown, X[column][:5], strict=True):
-            assert (pd.isna(value) and pd.isna(cell)) or value == cell
-    words = frame.xs("dog", level="entry")["value"]
-    assert_array_equal(words, X["dog"][:5][X["dog"][:5] > 0])
-
-
 # Intervals
 
 
@@ -140,22 +129,6 @@ def test_each_word_that_occurs_has_a_contribution_and_no_other_word(estimate, th
         assert_array_equal(frame.loc[i]["value"].iloc[1:-1].astype(float), row[row > 0])
 
 
-def test_a_single_word_contributes_the_log_ratio_of_its_probabilities():
-    counts = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0], [0, 1, 2]])
-    clf = BayesianNB(Multinomial()).fit(counts, [0, 1, 0, 1])
-    frame = clf.explain(np.array([[0, 0, 1]]), 0, 1)
-    expected = np.log((1 + 1) / (5 + 3)) - np.log((2 + 1) / (6 + 3))
-    assert_allclose(frame["log_odds"].iloc[1], expected)
-
-
-def test_a_missing_bag_of_words_has_one_contribution_of_0():
-    X = pd.DataFrame({"cat": [1.0, 2.0, np.nan], "dog": [0.0, 3.0, np.nan]})
-    clf = BayesianNB({"words": (Multinomial(), ["cat", "dog"])}).fit(X, ["u", "v", "v"])
-    entry = clf.explain(X, "u", "v").loc[2].loc["words"]
-    assert entry["missing"]
-    assert entry["log_odds"] == entry["lower"] == entry["upper"] == 0
-
-
 # Choices
 
 
@@ -182,37 +155,12 @@ def test_nats_bits_and_decibans_are_multiples_of_each_other():
     assert decibans.attrs["unit"] == "decibans"
 
 
-def test_rows_keep_an_index_of_several_levels():
-    clf, X = fitted()
-    X.index = pd.MultiIndex.from_product([range(30), ["morning", "evening"]], names=["day", None])
-    frame = clf.explain(X.iloc[[4, 2]])
-    assert frame.index.names == ["day", None, "entry"]
-    chosen = frame.index.get_level_values(0) == 2
-    assert_allclose(frame[chosen]["log_odds"], clf.explain(X.reset_index(drop=True)[4:5])["log_odds"])
-    assert len(clf.explain(X.iloc[[4, 4]])) == 2 * chosen.sum()
-
-
-def test_zeros_and_ones_of_a_sparse_matrix_both_contribute():
-    bits = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
-    dense, thin = (BayesianNB(Bernoulli()).fit(X, [0, 1, 0, 1]) for X in (bits, sparse.csr_array(bits)))
-    frames = dense.explain(bits, 0, 1), thin.explain(sparse.csr_array(bits), 0, 1)
-    assert_allclose(frames[1]["log_odds"], frames[0]["log_odds"])
-    assert (frames[1].groupby("row").size() == 5).all()
-
-
 def test_a_row_that_is_impossible_under_both_classes_has_nan_log_odds():
     X, y = pd.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "z"]}), ["u", "v", "w", "w"]
     clf = BayesianNB(estimate="mle").fit(X, y)
     frame = clf.explain(pd.DataFrame({"c": ["b"], "d": ["z"]}), "u", "v").loc[0]
     assert np.isnan(frame.loc[["c", "d", "(total)"], "log_odds"]).all()
     assert frame.loc["(prior)", "log_odds"] == 0
-
-
-def test_a_feature_called_total_or_prior_keeps_its_own_entry():
-    X = pd.DataFrame({"(total)": ["a", "b", "a"], "(prior)": [1.0, 2.0, 3.5]})
-    frame = BayesianNB().fit(X, ["u", "v", "v"]).explain(X[:1], "u", "v")
-    assert len(frame) == 4
-    assert_allclose(frame["log_odds"].iloc[:3].sum(), frame["log_odds"].iloc[3])
 
 
 def test_binned_columns_known_variances_and_exposures_are_explained():
@@ -227,18 +175,3 @@ def test_binned_columns_known_variances_and_exposures_are_explained():
     frame = clf.explain(X[["g", "h", "known", "events", "hours", "c"]])
     assert_allclose(entries(frame).groupby("row")["log_odds"].sum(), total(frame), atol=1e-10)
     assert list(frame.loc[0].index) == ["(prior)", "g", "h", "known", "events", "c", "(total)"]
-
-
-def test_questions_that_cannot_be_explained_are_refused():
-    clf, X = fitted()
-    with pytest.raises(ValueError, match="Expected unit to be one of"):
-        clf.explain(X, unit="bans")
-    with pytest.raises(ValueError, match="'q'"):
-        clf.explain(X, "q")
-    with pytest.raises(ValueError, match="Expected two different classes; got 'u' twice"):
-        clf.explain(X, "u", "u")
-    with pytest.raises(ValueError, match="there are no rows to explain"):
-        clf.explain(X[:0])
-    alone = BayesianNB().fit(X[["g"]], ["u"] * len(X))
-    with pytest.raises(ValueError, match="no odds with one class, 'u'"):
-        alone.explain(X[["g"]])

@@ -5,7 +5,6 @@ The families and their random columns are those of the law tests, so a new famil
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
@@ -21,8 +20,6 @@ from numpy.testing import assert_allclose
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor import tensor as pt
 from pytensor.compile.mode import Mode
-from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.traversal import explicit_graph_inputs
 from test_laws import CHOOSING, CLASSES, DENSE, FAMILIES, MIXED, Table
 
 from bayesnb import BayesianNB
@@ -33,7 +30,7 @@ from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, OneOf
-from bayesnb.sampling import draws, layout, pymc_model, trees
+from bayesnb.sampling import draws, layout, pymc_model
 from bayesnb.statistics.membership import Labels
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
@@ -179,11 +176,6 @@ def test_the_choice_that_pymc_sums_out_is_found_again_from_the_other_parameters(
     assert_allclose(found[one.key], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_rows_of_a_mixture_of_families_have_no_likelihood_of_their_own_in_pymc():
-    with pytest.raises(ValueError, match='use likelihood="rows" or "sufficient"'):
-        OneByOne("mixture, weighted", np.ones(5)).written.build("joint")
-
-
 LEFT_EMPTY = [name for name in DENSE if name in WRITTEN]
 
 
@@ -209,18 +201,6 @@ def test_known_class_probabilities_are_constants_in_the_density(prior, likelihoo
     assert_allclose(model["pi"].eval(mode=IN_PYTHON), written.posterior.label.p)
     points = written.points()
     assert_allclose(written.density(likelihood, points), written.own(points), rtol=1e-9)
-
-
-def test_each_class_uses_its_own_prior_in_the_pymc_model():
-    priors = {"ant": Gamma(9.0, 1.0), "bee": Gamma(1.0, 9.0), "cow": Gamma(3.0, 3.0)}
-    table = Table.of("poisson", 2, np.ones(9), 0.0)
-    written = Written({"f": Poisson(priors)}, {"f": table.x}, table.labels)
-    swapped = Written(
-        {"f": Poisson(priors | {"ant": priors["bee"], "bee": priors["ant"]})}, {"f": table.x}, table.labels
-    )
-    points = written.points()
-    assert_allclose(written.density("sufficient", points), written.own(points), rtol=1e-9)
-    assert np.abs(swapped.density("sufficient", points) - written.density("sufficient", points)).max() > 1
 
 
 @pytest.mark.parametrize("likelihood", ["sufficient", "rows", "joint"])
@@ -299,24 +279,6 @@ def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(third):
         assert (left <= 1e-5 + 1e-4 * np.abs(value) + 1e-3 * way).all(), variable
 
 
-def test_the_mode_of_the_precision_is_not_that_of_the_variance():
-    """Where the density is that of τ, its gradient vanishes at the mode of (μ, τ), and not at the mean."""
-    written = Written.of(["gaussian"])
-    model = remove_value_transforms(written.build("sufficient"))
-    gradient = model.compile_dlogp(jacobian=False, mode=IN_PYTHON)
-    order = [value.name for value in model.value_vars]
-    # The simplex is not free to move; the rest is.
-    free = np.concatenate([np.full(np.size(model.initial_point()[name]), name != "pi") for name in order])
-
-    def slope(theta: Parameters) -> np.ndarray:
-        variables = layout.variables(theta, written.layout)
-        scale = np.concatenate([np.abs(variables[name]).ravel() for name in order])
-        return (gradient({name: variables[name] for name in order}) * scale)[free]
-
-    assert_allclose(slope(written.posterior.mode()), 0.0, atol=1e-6)
-    assert np.abs(slope(written.posterior.mean())).max() > 0.1
-
-
 # Names and coordinates
 
 AWKWARD = (
@@ -348,28 +310,6 @@ def test_no_feature_name_collides_with_a_variable_name(likelihood):
     if likelihood == "rows":
         assert len({v.name for v in model.observed_RVs}) == len(AWKWARD) + 1
         assert not any("/" in v.name for v in model.observed_RVs)
-
-
-def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
-    clf, X, y = awkward(["a/b", "pi", "draw", "posterior", "", "é ∕ ü", "y", "rows"])
-    tree = clf.sample_posterior(5, 2, random_seed=1, X=X, y=y, include=["log_likelihood", "posterior_predictive"])
-    path = tmp_path / "draws.nc"
-    tree.to_netcdf(path, engine="h5netcdf")
-    with xarray.open_datatree(path, engine="h5netcdf") as back:
-        assert set(back.children) == set(tree.children)
-        for group in tree.children:
-            assert back[group].dataset.identical(tree[group].dataset)
-        data, n = clf.classifier_.read(X)
-        read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
-        assert_allclose(read, drawn)
-
-
-def test_labels_with_the_same_text_get_different_coordinates():
-    model = NaiveBayes({"x": Gaussian()})
-    posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
-    assert pymc_model.build(posterior).coords["class_label"] == ("1", "1 (2)")
-    groups = draws.exact(posterior, default_rng(0), (1, 2))
-    assert list(trees.build(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
 
 
 def test_coordinates_are_those_of_classes_columns_and_levels():
@@ -404,41 +344,6 @@ def test_coordinates_are_those_of_classes_columns_and_levels():
         "mu_weight": ("class_label",),
         "tau_weight": ("class_label",),
     }
-
-
-def test_the_columns_of_a_larger_table_share_variables_and_are_coordinates():
-    X = pd.DataFrame(default_rng(0).normal(size=(6, layout.APART + 1)), columns=[f"x{k}" for k in range(25)])
-    X["outlook"], X["wind"] = ["sunny", "rain", "overcast"] * 2, ["weak", "strong"] * 3
-    model = BayesianNB().fit(X, [0, 1, 1] * 2).to_pymc()
-    assert model.coords["gaussian_feature"] == tuple(X.columns[:25])
-    assert model.named_vars_to_dims == {
-        "pi": ("class_label",),
-        "mu_gaussian": ("class_label", "gaussian_feature"),
-        "tau_gaussian": ("class_label", "gaussian_feature"),
-        "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
-        "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
-    }
-
-
-def test_two_hundred_categorical_columns_need_few_variables():
-    rng = default_rng(4)
-    levels = np.array(list("abcde"))
-    X = pd.DataFrame({f"x{k}": rng.permutation(np.resize(levels[: 2 + k % 4], 40)) for k in range(200)})
-    y = rng.choice(["u", "v"], 40)
-    clf = BayesianNB().fit(X, y)
-    model = clf.to_pymc()
-    sizes = {f"theta_categorical_{k}": (2, 50, k) for k in (2, 3, 4, 5)}
-    tree = clf.sample_posterior(3, 2)
-    assert {v.name for v in model.free_RVs} == {"pi", *sizes} == set(tree["posterior"].data_vars)
-    for name, shape in sizes.items():
-        assert tree["posterior"][name].shape == (2, 3, *shape)
-    # Every row of a table of probabilities is the one of its own column.
-    column = tree["posterior"]["theta_categorical_4"].sel(categorical_4_feature="x198")
-    data, n = clf.classifier_.read(X)
-    theta = draws.parameters(tree, clf.posterior_).features["x198"]["log_theta"]
-    assert_allclose(np.exp(theta[..., 0, :]), column)
-    assert len(data) == 200
-    assert n == 40
 
 
 # What has no sampled road
@@ -521,14 +426,6 @@ def test_a_model_observes_the_rows_that_it_is_given_without_their_missing_cells_
     assert_allclose(clf.predict_proba(X), before, rtol=0)
 
 
-@pytest.mark.parametrize("likelihood", ["rows", "joint"])
-def test_a_model_that_observes_rows_has_no_shared_variables_that_pymc_may_take_for_changed(likelihood):
-    clf, X, y = small()
-    roots = explicit_graph_inputs(clf.to_pymc(X, y, likelihood).basic_RVs)
-    assert {variable.name for variable in roots} <= {"class_label", "row", None}
-    assert not [v for v in roots if isinstance(v, SharedVariable) and v.name is None and v.type.dtype == "float64"]
-
-
 def test_pymc_computes_from_the_rows_what_the_tree_has():
     X = pd.DataFrame({"x": [1.0, np.nan, 4.0, 3.0, 2.0], "c": ["a", "b", None, "a", "b"], "n": [1, 2, 3, 4, 5]})
     y = ["u", "v", "u", "v", "v"]
@@ -548,19 +445,6 @@ def test_pymc_computes_from_the_rows_what_the_tree_has():
     assert np.abs(z).max() < 4.5
 
 
-# Pictures
-
-
-def test_the_model_can_be_drawn_with_graphviz_and_written_as_a_mermaid_diagram():
-    clf, X, y = small()
-    model = clf.to_pymc(X, y, "rows")
-    texts = [pm.model_to_mermaid(model)]
-    if importlib.util.find_spec("graphviz"):
-        texts.append(pm.model_to_graphviz(model).source)
-    for text in texts:
-        assert all(word in text for word in ("pi", "mu_x", "tau_x", "class_label", "x_x"))
-
-
 # Sampling, where the exact road is closed or the model is unusual
 
 
@@ -573,12 +457,3 @@ def test_nuts_samples_a_model_whose_class_probabilities_are_known():
     assert_allclose(tree["posterior"]["pi"], np.broadcast_to([0.25, 0.75], (4, 500, 2)))
     error = tree["posterior"]["mu_x"].mean(("chain", "draw")).to_numpy() - clf.posterior_.features["x"].m[:, 0]
     assert (np.abs(error) < 0.1).all()
-
-
-@pytest.mark.nuts
-def test_arguments_of_the_sampler_reach_it():
-    clf, _, _ = small()
-    with pytest.warns(UserWarning, match="did not converge"):
-        tree = clf.sample_posterior(30, 2, "nuts", random_seed=3, tune=20)
-    assert tree["posterior"]["pi"].shape == (2, 30, 2)
-    assert tree["sample_stats"].attrs["tuning_steps"] == 20

@@ -170,12 +170,3 @@ def test_what_cannot_grow_is_refused_by_name():
         growing(features={"vists": Gaussian()}).fit(iter([PARTS[0].assign(y=LABELS[0])]), "y")
     with pytest.raises(ValueError, match="column 'emu' is not in this table, and the columns of one feature join"):
         growing(features={"a": (Gaussian(), ["cat", "emu"])}).fit(iter([PARTS[0].assign(y=LABELS[0])]), "y")
-
-
-def test_a_column_that_takes_its_cells_from_the_first_rows_takes_them_from_the_first_that_have_it():
-    x = np.random.default_rng(0).normal(size=24)
-    clf = growing(features=None).fit(PARTS[0], LABELS[0]).set_params(features={"x": PolyaTree()})
-    clf = clf.partial_fit(pd.DataFrame({"x": x[:12]}), LABELS[1]).partial_fit(pd.DataFrame({"x": x[12:]}), LABELS[2])
-    family = clf.classifier_.schema.features["x"].family
-    alone = BayesianNB({"x": family}, class_prior="uniform").fit({"x": x}, np.concatenate(LABELS[1:]))
-    assert_allclose(clf.tables()["x"].loc[alone.classes_], alone.tables()["x"], rtol=1e-12)

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from bayesnb import BayesianNB
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.families import HierarchicalCategorical, HierarchicalGaussian
 from bayesnb.families.columns import CategoryCounts, Coded
@@ -94,19 +93,6 @@ def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_the
     assert_allclose(family.log_prior(prior, point)["theta"].sum() + given, of_counts + of_theta)
 
 
-@pytest.mark.parametrize(
-    ("family", "said"),
-    [
-        (HierarchicalCategorical(alpha={"p": 1.0}), "a concentration for every level; got none for 'q'"),
-        (HierarchicalCategorical(alpha=[0.0, 1.0]), "a concentration above 0 for every level"),
-        (HierarchicalCategorical(strength=[1.0, 2.0, 3.0]), "a prior of shape"),
-    ],
-)
-def test_a_prior_that_does_not_fit_the_levels_is_refused_with_the_column(family, said):
-    with pytest.raises(ValueError, match=f"feature 'x'.*{said}"):
-        BayesianNB({"x": family}).fit({"x": ["p", "q", "p"]}, [0, 0, 1])
-
-
 # Reals
 
 
@@ -152,19 +138,6 @@ def test_class_means_agree_with_quadrature():
     within(believed.theta["mu"][:, 3, 0], centre, ess)
 
 
-def test_a_column_of_large_numbers_has_the_prior_of_its_units():
-    x, y = default_rng(5).normal(size=(40, 1)), np.arange(40) % 2
-    family = HierarchicalGaussian()
-    small, large = (
-        family.priors(family.statistic(x * scale + shift, Labels.of(y)), (0, 1))
-        for scale, shift in ((1.0, 0.0), (1e6, 1e9))
-    )
-    assert_allclose(large.s, 1e6 * small.s, rtol=1e-9)
-    assert_allclose(large.m, 1e9 + 1e6 * small.m, rtol=1e-12)
-    assert_allclose(large.between, large.s)
-    assert_allclose(large.reach, 10 * large.s)
-
-
 def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
     # By the formula of the mean of θ given shares and strength, averaged over draws of these.
     counts = np.array([[[9.0, 0.0, 1.0]], [[5.0, 5.0, 0.0]]])
@@ -201,28 +174,3 @@ def test_levels_shrink_towards_the_pooled_shares_the_more_the_less_classes_diffe
     assert theta["different"] < 0.3
     strength = {name: np.median(believed.theta["strength"]) for name, believed in found.items()}
     assert strength["same"] > 5 * strength["different"]
-
-
-@pytest.mark.nuts
-def test_class_means_shrink_towards_each_other_and_never_beyond():
-    rng = default_rng(4)
-    y = np.repeat(np.arange(8), 4)
-    x = rng.normal(0.0, 1.0, (32, 2)) + np.stack([np.zeros(32), 5.0 * y], axis=1)
-    s = Moments.of(x, Labels.of(y))
-    believed = learned(HierarchicalGaussian(**SHORT), s)
-    mu = believed.mean()["mu"]
-    same, apart = (np.ptp(mu[:, j]) / np.ptp(s.mean[:, j]) for j in (0, 1))
-    assert same < 0.6
-    assert 0.95 < apart < 1.02
-
-
-@pytest.mark.nuts
-def test_predictions_do_not_depend_on_the_units_of_a_column():
-    rng = default_rng(6)
-    y = rng.integers(0, 3, 40)
-    x = rng.normal(y, 1.0)
-    a, b = (
-        BayesianNB({"x": HierarchicalGaussian(**SHORT)}).fit({"x": scale * x}, y).predict_proba({"x": scale * x})
-        for scale in (1.0, 1024.0)
-    )
-    assert_allclose(a, b, rtol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import re
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
@@ -34,7 +33,6 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
-    load,
 )
 from bayesnb.errors import ImpossibleRowError, ImproperError
 from bayesnb.families import (
@@ -127,11 +125,8 @@ def test_two_thousand_features_do_not_underflow(family, estimate: str):
 @pytest.mark.parametrize(
     ("centre", "spread", "n"),
     [
-        (1e12, 1e-3, 1000),
+        (1e12, 1e-3, 5000),
         (-1e12, 1e-3, 7),
-        (1e12, 1e-3, 70_000),
-        (1e9, 1.0, 1000),
-        (0.0, 1.0, 1000),
         (1e-150, 1e-150, 100),
         (1e150, 1e150, 100),
         (1e-3, 1e-150, 100),
@@ -159,20 +154,6 @@ def test_weights_and_missing_values_keep_mean_and_scatter_exact():
         assert s.n[c, j] == weight[own].sum()
 
 
-@both_roads
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_classes_ten_standard_deviations_apart_at_1e12_are_distinguished(estimate: str):
-    rng = default_rng(4)
-    y = np.repeat([0, 1], 200)
-    X = (1e12 + 0.01 * y + 1e-3 * rng.standard_normal(400))[:, None]
-    clf = BayesianNB(estimate=estimate).fit(X, y)
-    assert_array_equal(clf.predict(X), y)
-    proba = clf.predict_proba([[1e12], [1e12 + 0.01]])
-    assert (proba[[0, 1], [0, 1]] > 0.999).all()
-    mu = clf.tables()["x"]
-    assert_allclose(mu["sd"].to_numpy(float), 1e-3, rtol=0.25)
-
-
 def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
     rng = default_rng(5)
     y = np.tile([0, 1], 1000)
@@ -188,18 +169,6 @@ def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
             _, scatter = exact_moments(X[y == c, 0])
             assert relative_error(clf.classifier_.statistics.features["x"].scatter[c, 0], scatter) <= 5e-15
         assert_allclose(clf.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-9)
-
-
-# --- Scales ---
-
-
-@pytest.mark.parametrize("power", [-480, -1, 480])
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_rescaling_a_column_with_its_known_variance_leaves_probabilities_unchanged(estimate: str, power: int):
-    X, scale = two_clouds(1), 2.0**power
-    before = BayesianNB(GaussianKnownVariance(variance=2.0), estimate=estimate).fit(X, HALVES)
-    after = BayesianNB(GaussianKnownVariance(variance=2.0 * scale * scale), estimate=estimate).fit(X * scale, HALVES)
-    assert_allclose(after.predict_proba(X * scale), before.predict_proba(X), rtol=1e-9)
 
 
 # --- Large counts ---
@@ -260,30 +229,7 @@ def test_every_concentration_gives_the_exact_probabilities(family: str, estimate
         assert_allclose(proba[level], [float(p / sum(exact)) for p in exact], rtol=1e-9)
 
 
-def test_draws_under_a_tiny_concentration_are_probabilities():
-    X = pd.DataFrame({"t": list("uuvv"), "b": [0, 1, 1, 1], "k": [0, 2, 1, 3], "s": list("wwww")})
-    features = {
-        "t": Categorical(Dirichlet(1e-8)),
-        "s": Categorical(Dirichlet({"w": 1e-8, "z": 1e-8, "zz": 1e-8})),
-        "b": Bernoulli(Beta(1e-8, 1e-8)),
-        "k": Poisson(Gamma(1e-8, 1e-8)),
-    }
-    clf = BayesianNB(features, class_prior=Dirichlet(1e-8), random_state=0).fit(X, list("aabb"))
-    ask = pd.DataFrame({"t": list("uvu"), "b": [0, 0, 1], "k": [10, 0, 1], "s": ["w", "z", "zz"]})
-    assert_probabilities(nb.draws.sample_proba(clf, ask, 2000))
-
-
 # --- Little to learn from ---
-
-
-@pytest.mark.parametrize("estimate", SMOOTHED)
-def test_one_row_per_class_is_enough_and_the_probabilities_keep_the_symmetry_of_the_data(estimate: str):
-    clf = BayesianNB(estimate=estimate).fit([[0.0], [1.0], [10.0], [11.0]], [0, 1, 2, 3])
-    ask = np.array([[-3.0], [0.0], [4.0], [5.5], [30.0]])
-    proba = clf.predict_proba(ask)
-    assert_probabilities(proba)
-    assert_allclose(proba, clf.predict_proba(11.0 - ask)[:, ::-1], rtol=1e-9)
-    assert proba[0].argmax() in (0, 1)
 
 
 def test_one_row_per_class_has_no_maximum_likelihood_estimate_and_the_error_says_where():
@@ -300,14 +246,6 @@ def test_a_constant_column_does_not_change_the_probabilities(estimate: str, valu
     assert_allclose(both.predict_proba(np.c_[ask, np.full(7, value)]), alone.predict_proba(ask), rtol=1e-7)
 
 
-@pytest.mark.parametrize("estimate", SMOOTHED)
-def test_a_column_that_is_constant_in_one_class_only_still_gives_probabilities(estimate: str):
-    X = np.array([[5.0], [5.0], [5.0], [1.0], [9.0], [30.0]])
-    clf = BayesianNB(estimate=estimate).fit(X, [0, 0, 0, 1, 1, 1])
-    assert_probabilities(clf.predict_proba([[5.0], [5.1], [-100.0], [31.0]]))
-    assert_array_equal(clf.predict([[5.0], [31.0]]), [0, 1])
-
-
 def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
     X = np.array([[np.nan], [np.nan], [1.0], [3.0], [8.0]])
     clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
@@ -320,35 +258,6 @@ def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
     assert_probabilities(clf.predict_proba(x[:, None]))
 
 
-def test_a_class_without_a_known_level_gives_all_levels_equal_probability():
-    X = pd.DataFrame({"t": [None, None, "u", "v", "w"]})
-    clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
-    joint = clf.predict_joint_log_proba(pd.DataFrame({"t": ["u", None]}))
-    assert_allclose(np.exp(joint[:, 0]), [3 / 7 / 3, 3 / 7], rtol=1e-12)
-
-
-@pytest.mark.parametrize("estimate", ["predictive", "mean"])
-@pytest.mark.parametrize(
-    "column",
-    [
-        np.full(20, np.nan),
-        pd.Series([None] * 20, dtype=object),
-        pd.Series([pd.NA] * 20, dtype="Int64"),
-        pd.Series([pd.NA] * 20, dtype="boolean"),
-        pd.Series([pd.NA] * 20, dtype="string"),
-        pd.Series(pd.Categorical([None] * 20)),
-        pd.Series(pd.Categorical([None] * 20, categories=["u", "v"])),
-    ],
-    ids=["float", "object", "Int64", "boolean", "string", "categorical", "categorical with levels"],
-)
-def test_a_column_that_is_all_missing_does_not_change_the_probabilities(column, estimate: str):
-    X = pd.DataFrame({"a": two_clouds(1)[:, 0]})
-    alone = BayesianNB(estimate=estimate).fit(X, HALVES)
-    both = BayesianNB(estimate=estimate).fit(X.assign(gone=column), HALVES)
-    assert_allclose(both.predict_proba(X.assign(gone=column)), alone.predict_proba(X), rtol=1e-12)
-    assert both.describe().loc["gone", "missing"] == 1
-
-
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_a_single_class_has_probability_1(estimate: str):
     X = pd.DataFrame({"a": [0.0, 1.0, 10.0], "t": list("uvu")})
@@ -358,25 +267,6 @@ def test_a_single_class_has_probability_1(estimate: str):
     assert clf.predict(ask).tolist() == ["only"] * 3
     assert_array_equal(nb.draws.sample_proba(clf, ask, 10), np.ones((10, 3, 1)))
     assert np.isfinite(clf.log_evidence_.joint)
-
-
-@pytest.mark.parametrize(
-    ("family", "estimate"),
-    [
-        (Gaussian(), "mle"),
-        (GaussianKnownVariance(variance=1.0, prior=Normal.flat()), "predictive"),
-        (Categorical(), "predictive"),
-    ],
-    ids=["Gaussian", "known variance", "Categorical"],
-)
-def test_a_thousand_classes_are_distinguished(family, estimate: str):
-    y = np.repeat(np.arange(1000), 2)
-    X = (y if isinstance(family, Categorical) else 50.0 * y + np.tile([-1.0, 1.0], 1000))[:, None]
-    clf = BayesianNB(family, estimate=estimate).fit(X, y)
-    proba = clf.predict_proba(X[::2])
-    assert proba.shape == (1000, 1000)
-    assert_allclose(proba.sum(axis=1), 1.0, atol=1e-9)
-    assert_array_equal(clf.predict(X[::2]), np.arange(1000))
 
 
 # --- No rows at all ---
@@ -413,15 +303,6 @@ def test_the_nearer_class_wins_however_far_the_row_is():
     assert_allclose(log_proba[:, 0] - log_proba[:, 1], 60 - 10 * OUTLIERS[:, 0], rtol=1e-9)
 
 
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_the_nearer_class_wins_under_every_estimate(estimate: str):
-    clf = BayesianNB(estimate=estimate).fit(two_clouds(1), HALVES)
-    family = GaussianKnownVariance(variance=1.0)
-    known = BayesianNB(family, estimate=estimate).fit(two_clouds(1), HALVES)
-    assert_probabilities(clf.predict_proba([[1e6], [-1e6]]))
-    assert_array_equal(known.predict([[40.0], [1e6], [-40.0], [-1e6]]), [1, 1, 0, 0])
-
-
 @both_roads
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map"])
 def test_log_odds_of_outliers_under_a_known_variance_are_the_exact_formula(estimate: str):
@@ -456,15 +337,6 @@ def test_a_row_that_is_impossible_under_every_class_is_named():
     assert error.value.rows.tolist() == [0, 2]
 
 
-def test_rows_have_the_probability_0_only_where_no_proper_prior_says_otherwise():
-    X, y, ask = impossible_table()
-    clf = BayesianNB(estimate="mle").fit(X, y)
-    half = np.log(0.5)
-    assert_array_equal(clf.predict_joint_log_proba(ask), [[half, -np.inf], [-np.inf, half], [-np.inf, -np.inf]])
-    assert_array_equal(clf.predict_proba(ask.iloc[:2]), np.eye(2))
-    assert_allclose(BayesianNB().fit(X, y).predict_proba(ask)[2], [0.5, 0.5], rtol=1e-12)
-
-
 @both_roads
 @pytest.mark.parametrize("family", [Bernoulli(), Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
 def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
@@ -479,57 +351,18 @@ def test_a_row_that_is_impossible_is_named_in_every_discrete_family(family):
 # --- Unlearning down to nothing ---
 
 
-@pytest.mark.parametrize(
-    ("estimate", "rowwise"), [("predictive", True), ("mean", False)], ids=["row by row", "at once, mean"]
-)
-def test_forgetting_every_row_gives_the_prior_again(estimate: str, rowwise: bool):
+def test_forgetting_every_row_gives_the_prior_again():
     X, y = mixed(12, "uvw")
     X["g"] += 1e9
-    clf = BayesianNB(FEATURES, estimate=estimate, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
-    for rows in [[i] for i in default_rng(8).permutation(len(X))] if rowwise else [slice(None)]:
-        clf.forget(X.iloc[rows], y[rows])
+    clf = BayesianNB(FEATURES, class_prior=Dirichlet([1.0, 2.0, 5.0])).fit(X, y)
+    for i in default_rng(8).permutation(len(X)):
+        clf.forget(X.iloc[[i]], y[[i]])
     assert_array_equal(clf.class_count_, np.zeros(3))
     for name, s in clf.classifier_.statistics.features.items():
         assert_array_equal(s.seen(), np.zeros_like(s.seen()), err_msg=name)
     # At the rows themselves, 1e9 spreads from what is believed now, the joint has no digit for the class prior.
     ask = X.assign(g=X["h"])
     assert_allclose(clf.predict_proba(ask), np.tile([1 / 8, 2 / 8, 5 / 8], (len(X), 1)), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [3.0, 3.0, 3.0, 1e8 + 0.1],
-        [1e12 + 0.5, 1e12 + 0.5, 1e12, 1e12 + 0.25],
-        [0.0, 0.0, 0.0, 1.1, 1e3],
-        [0.1, 0.1, 0.3, 0.7],
-        [0.0, 0.0, 1.3, 2.7],
-    ],
-    ids=str,
-)
-def test_rows_with_equal_values_can_be_forgotten_in_any_order(values: list[float]):
-    clf = BayesianNB().partial_fit(np.array(values)[:, None], np.zeros(len(values), int), classes=[0])
-    for order in sorted(set(itertools.permutations(values))):
-        left = copy.deepcopy(clf)
-        for value in order:
-            left.forget([[value]], [0])
-        s = left.classifier_.statistics.features["x"]
-        assert (s.n[0, 0], s.mean[0, 0], s.scatter[0, 0]) == (0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
-def test_one_row_is_left_after_a_weight_of_1e15_is_forgotten(family):
-    clf = BayesianNB(family).fit([[1], [1], [0]], [0, 0, 1], [1e15, 1.0, 1.0])
-    clf.forget([[1]], [0], [1e15])
-    assert_array_equal(clf.class_count_, [1.0, 1.0])
-    assert_allclose(clf.predict_proba([[1]]), [[2 / 3, 1 / 3]], rtol=1e-12)
-
-
-def test_learning_after_forgetting_everything_equals_a_first_fit():
-    X, y = mixed(24, "uvw")
-    X["g"] += 1e9
-    clf = BayesianNB(FEATURES).partial_fit(X, y, classes=list("uvw")).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
-    assert_allclose(clf.predict_proba(X), BayesianNB(FEATURES).fit(X, y).predict_proba(X), rtol=1e-9)
 
 
 # --- Any numbers ---
@@ -552,7 +385,6 @@ def any_tables(draw: st.DrawFn, limit: float) -> tuple[np.ndarray, list[int], np
     return np.array(rows[:n]), y, np.array(rows[n:])
 
 
-@settings(max_examples=60)
 @given(
     st.sampled_from(["predictive", "mean", "mle"]).flatmap(
         lambda estimate: st.tuples(st.just(estimate), any_tables(1e150 if estimate == "predictive" else 1e70))
@@ -575,22 +407,11 @@ def test_any_numbers_have_probabilities_or_maximum_likelihood_refuses_them_by_th
         assert np.isfinite(clf.log_evidence_.joint)
 
 
-@both_roads
-@pytest.mark.parametrize("size", [1e50, 1e100, 1e145, 1e150])
-def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: float):
-    clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(
-        [[0.0], [0.0], [0.0], [0.0], [8.0]], [0, 0, 0, 1, 1]
-    )
-    proba = clf.predict_proba([[size], [-size]])
-    assert_probabilities(proba)
-    assert_array_equal(proba.argmax(axis=1), [1, 1])
-
-
 # --- Unlearning an outlier ---
 
 
 @pytest.mark.parametrize("outlier", [1e6, -1e7, 1e9])
-@pytest.mark.parametrize("n", [4, 20, 1001])
+@pytest.mark.parametrize("n", [4, 1001])
 @pytest.mark.parametrize(("centre", "spread"), [(0.3, 1.0), (50.0, 10.0), (1e9, 1.0)])
 def test_an_outlier_that_was_unlearned_was_never_learned(centre: float, spread: float, n: int, outlier: float):
     x = centre + spread * default_rng(11).standard_normal((n, 1))
@@ -604,32 +425,7 @@ def test_an_outlier_that_was_unlearned_was_never_learned(centre: float, spread: 
     assert_allclose(clf.predict_log_proba(x), fresh.predict_log_proba(x), rtol=1e-9, atol=1e-9)
 
 
-def test_fractional_weights_and_missing_cells_are_unlearned_with_their_outliers():
-    rng = default_rng(12)
-    X, weight, y = rng.standard_normal((60, 2)), rng.uniform(0.1, 3.0, 60), np.arange(60) % 3
-    X[rng.random(X.shape) < 0.2] = np.nan
-    far, heavy = np.array([[1e8, np.nan], [-3e9, 7e9]]), [0.3, 1.7]
-    clf = BayesianNB().fit(np.r_[X, far], [*y, 0, 1], [*weight, *heavy]).forget(far, [0, 1], heavy)
-    s, fresh = clf.classifier_.statistics.features, BayesianNB().fit(X, y, weight).classifier_.statistics.features
-    for name in fresh:
-        assert_allclose(s[name].n, fresh[name].n, rtol=1e-15)
-        assert_allclose(s[name].scatter, fresh[name].scatter, rtol=1e-9)
-
-
-def test_outliers_in_a_large_table_can_be_unlearned():
-    rng = default_rng(13)
-    X, y = rng.normal([50.0, 1e6, 0.0], [10.0, 1.0, 1e-3], (30_000, 3)), np.arange(30_000) % 2
-    bad = rng.random(30_000) < 0.01
-    X[bad, 0] = 999_999_999.0
-    X[-1] = [1e12, -1e11, 1e9]
-    bad[-1] = True
-    clf = BayesianNB(Gaussian()).fit(X, y).forget(X[bad], y[bad])
-    fresh = BayesianNB(Gaussian()).fit(X[~bad], y[~bad])
-    for name, s in fresh.classifier_.statistics.features.items():
-        assert_allclose(clf.classifier_.statistics.features[name].scatter, s.scatter, rtol=1e-9)
-
-
-@pytest.mark.parametrize("outlier", [1e15, 1e20, 1e30, 1e60, 1e100, 1e150])
+@pytest.mark.parametrize("outlier", [1e15, 1e30, 1e150])
 def test_an_outlier_of_any_size_is_unlearned_or_refused_and_never_spoils_its_column(outlier: float):
     X = pd.DataFrame({"size": default_rng(14).standard_normal(20), "rest": np.arange(20.0)})
     bad, y = pd.DataFrame({"size": [outlier, -0.7 * outlier], "rest": [3.0, 4.0]}), [0, 1] * 10
@@ -655,9 +451,7 @@ OF_REALS = {
 }  # fmt: skip
 
 
-@both_roads
-@pytest.mark.parametrize("value", EXTREME)
-@pytest.mark.parametrize("name", OF_REALS)
+@pytest.mark.parametrize(("name", "value"), list(zip(OF_REALS, itertools.cycle(EXTREME))))
 def test_a_number_too_large_or_too_small_to_be_squared_is_refused_by_column_wherever_it_is_read(name: str, value):
     x, y = np.array([1.0, 2.0, 3.0, 4.0, 2.5, 0.5]), list("ababab")
     if value < 0 and name not in ("Gaussian", "GaussianKnownVariance", "PolyaTree", "Binned", "Mixture"):
@@ -679,7 +473,7 @@ def test_a_number_too_large_or_too_small_to_be_squared_is_refused_by_column_wher
     assert_array_equal(clf.predict_proba(X), before)
 
 
-@pytest.mark.parametrize("value", EXTREME)
+@pytest.mark.parametrize("value", [1.1e150, -1e-200])
 def test_extreme_numbers_of_other_tables_are_refused_by_column_too(value: float):
     x, y = np.array([1.0, 2.0, 3.0, 4.0, 2.5, 0.5]), list("ababab")
     odd = with_one(value, x)
@@ -702,7 +496,7 @@ def test_a_wide_float_beyond_all_floats_is_refused_as_infinite():
             BayesianNB().fit(table, [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e-140, 1e140, 1e150])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_every_verb_answers_at_the_ends_of_what_is_read(scale: float):
     x = default_rng(0).normal(size=(60, 3)) * scale
     X = pd.DataFrame(np.sign(x) * np.abs(x).clip(1e-150, 1e150), columns=list("abc"))
@@ -719,7 +513,7 @@ def test_every_verb_answers_at_the_ends_of_what_is_read(scale: float):
         assert_probabilities(BayesianNB(estimate=estimate).fit(X, y).predict_proba(X))
 
 
-@pytest.mark.parametrize("c", [1e-151, 1e-200, 1e-300, 5e-324])
+@pytest.mark.parametrize("c", [1e-151, 5e-324])
 def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
     X, y = {"x": [1, 1, 0]}, list("aab")
     said = rf"column 'x': Expected %s of its prior to be 0 or at least 1e-150; got {c:g}: write 1e-150"
@@ -734,7 +528,7 @@ def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
         BayesianNB({"x": Bernoulli(Beta(1.0, c))}).fit(X, y)
 
 
-@pytest.mark.parametrize("c", [1e-150, 1e-100, 1e-20])
+@pytest.mark.parametrize("c", [1e-150, 1e-20])
 def test_the_evidence_of_the_smallest_concentrations_is_the_reference(c: float):
     # One level decides a class of two equal rows: 1/2 each, and of the class of one row.
     for family in (Bernoulli(Beta(c, c)), Categorical(Dirichlet(c))):
@@ -811,7 +605,7 @@ def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossib
 
 # --- Columns beyond the scales of their squares ---
 
-SCALES = [1e-149, 1e-140, 1e-120, 1e120, 1e140, 1e148]
+SCALES = [1e-149, 1e-120, 1e148]
 
 
 def reference_joint(x: float, values: Sequence[float], prior: tuple[float, float, float, float]) -> mpmath.mpf:
@@ -864,16 +658,6 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
     assert_allclose(left, like.loo({"x": one}, list("aaabbb"))["probability"], rtol=1e-9)
     shift = 6 * log_of(Fraction(scale))
     assert_allclose(clf.log_evidence_.conditional, like.log_evidence_.conditional - shift, rtol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [1e-149, 1e149])
-def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: float, tmp_path):
-    x, y = scale * np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.5]]), list("aaabbb")
-    BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.bayesnb")
-    found = load(tmp_path / "model.bayesnb").partial_fit(x, y).forget(x[:4], y[:4])
-    assert_allclose(found.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
-    merged = BayesianNB().fit(x[::2], y[::2]).merge(BayesianNB().fit(x[1::2], y[1::2]))
-    assert_allclose(merged.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
 
 
 # --- Locations that one float does not say ---
@@ -1044,12 +828,3 @@ def test_a_row_beside_which_no_prior_is_left_cannot_be_left_out():
         ImproperError, match="feature 'block', class 1: without one of its rows, rounding leaves nothing"
     ):
         clf.loo(X, CLASSES, weight)
-
-
-def test_a_share_that_is_rounded_to_0_or_1_has_a_density():
-    clf = BayesianNB({"x": PolyaTree()}).fit({"x": AMOUNTS}, CLASSES, np.full(8, 1e15))
-    posterior = clf.posterior_.features["x"]
-    share = posterior.draw(default_rng(0), (20,))
-    assert (np.minimum(share, 1 - share) < 1e-14).any()
-    share[0], share[1] = 0.0, 1.0
-    assert not np.isnan(posterior.log_prob(share)).any()

@@ -10,7 +10,6 @@ from textwrap import dedent
 
 import numba
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,14 +17,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture
-from bayesnb.families.multinomial import Bag
-from bayesnb.kernels import blocks, reading, sparse_rows
-from bayesnb.priors import Dirichlet, log_rising
-from bayesnb.statistics.membership import Labels
+from bayesnb.kernels import blocks, reading
+from bayesnb.priors import Dirichlet
 
 N = 3000
 
@@ -89,21 +85,6 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     assert_allclose(fast.loo(X, y, weight), left_out, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("columns", [1, 5, 20])
-@pytest.mark.parametrize("classes", [3, 400])
-@pytest.mark.parametrize("kind", ["reals", "reals with holes", "weighed"])
-def test_compiled_moments_have_the_bits_of_numpy(kind, classes, columns, monkeypatch):
-    rng = default_rng(columns)
-    x = rng.normal(1e3, 1.0, (N, columns)) * rng.choice([0.0, 1.0], (N, columns))
-    x[rng.random(x.shape) < (0.3 if kind == "reals with holes" else 0.0)] = np.nan
-    weight = rng.choice([0.0, 0.3, 1.0, 2.7], N) if kind == "weighed" else np.ones(N)
-    labels, found = Labels(rng.integers(0, classes, N), weight, classes), []
-    for compiled in (False, True):
-        monkeypatch.setattr(blocks, "worthwhile", lambda *size, compiled=compiled: compiled)
-        found.append(np.concatenate(list(labels.moments(x))))
-    assert_array_equal(*found)
-
-
 @pytest.mark.parametrize("kind", [*KINDS, "reals of one of two families"])
 def test_any_number_of_threads_gives_the_same_bits(kind, compiled):
     family, X, y, weight = table(kind, 4)
@@ -134,125 +115,7 @@ def threads(n: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-def test_the_number_of_threads_follows_numba_and_threadpoolctl():
-    with threads(1), threadpool_limits(2):
-        assert blocks.threads() == 1
-    with threads(2):
-        assert blocks.threads() == 2
-        with threadpool_limits(1):
-            assert blocks.threads() == 1
-
-
-# Accuracy
-
-
-@pytest.mark.parametrize("late", [0, 3000], ids=["a far first value", "values in late rows only"])
-def test_moments_of_a_large_table_are_exact(late, compiled):
-    compiled()
-    x = 1e9 + default_rng(1).normal(size=(5000, 2))
-    x[0], x[:late, 1] = 0.0, np.nan
-    codes = np.repeat([0, 1], 2500)
-    s = Gaussian().statistic(x, Labels.of(codes))
-    for c, j in np.ndindex(2, 2):
-        own = np.longdouble(x[codes == c, j])
-        own = own[~np.isnan(own)]
-        assert s.n[c, j] == len(own)
-        if len(own):
-            assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
-            assert_allclose(s.mean[c, j] + s.low[c, j], float(own.mean()), rtol=1e-15)
-
-
-TINY = np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14)
-HUGE = np.ones((2, 3)), np.full((2, 3), 1.5), np.array([[1.0] * 3, [1e-300] * 3])
-
-
-@pytest.mark.parametrize(
-    ("prior", "x"),
-    [
-        # With 1e15 rows behind it a cell's 1 + z² is 1 to 15 digits, and its logarithm counts 5e14 times.
-        (TINY, default_rng(2).normal(size=(100, 50))),
-        (HUGE, np.array([[0.0, 1e200, -1e300], [1e-300, np.nan, 1e155], [1.0, 2.0, 3.0]])),
-    ],
-    ids=["tiny squares", "squares beyond all floats"],
-)
-def test_products_of_columns_keep_their_digits(prior, x, compiled):
-    posterior = NormalGamma(np.zeros(prior[0].shape), *prior)
-    plain = Gaussian().log_predictive(posterior, x)
-    compiled()
-    assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1e-300, 1e-3, 0.7, 3.0, 20.0, 1e6, 1e15])
-@pytest.mark.parametrize("n", [1.0, 2.0, 16.0, 17.0, 0.5, 1e4, 1e15])
-def test_rising_factorials_are_those_of_the_gamma_function(alpha, n):
-    x = sparse.csr_array(np.array([[n, 1.0]]))
-    found = sparse_rows.rising(x, np.array([[alpha, 2.0], [1.0, 2.0]]))
-    exact = log_rising(np.array([alpha, 1.0]), n) + log_rising(2.0, 1.0)
-    assert_allclose(found[0], exact, rtol=1e-13)
-
-
-def test_draws_of_a_gaussian_are_the_same_as_products_of_matrices_and_cell_by_cell():
-    rng = default_rng(3)
-    X = 1e8 + rng.normal(size=(40, 5)) + 1e3 * np.arange(5)
-    y = np.tile([0, 1], 20)
-    clf = BayesianNB(random_state=0).fit(X, y)
-    X[rng.random(X.shape) < 0.2] = np.nan
-    drawn = clf.posterior_.draw(default_rng(4), (600,))
-    together = drawn.log_joint(clf.classifier_.read(X)[0], 40)
-    one_by_one = np.stack([drawn.at(k).log_joint(clf.classifier_.read(X)[0], 40) for k in range(600)])
-    assert_allclose(together, one_by_one, rtol=1e-9, atol=1e-7)
-
-
 # Reading
-
-
-INTEGERS = {
-    "codes": np.array([[0, 1], [1, 0], [2, 1]]),
-    "with gaps": np.array([[0, 5], [63, 1], [2, 1]]),
-    "negative": np.array([[-3, 1], [4, -1000], [2, 7]]),
-    "bytes": np.array([[200, 1], [255, 0], [2, 1]], np.uint8),
-    "booleans": np.array([[True, False], [True, True], [False, True]]),
-    "far": np.array([[2**62, 1], [2**62 + 3, 0], [2**62 + 1, 1]]),
-    "wide": np.array([[-(2**63), 1], [2**63 - 1, 0], [0, 1]]),
-}
-
-
-@pytest.mark.parametrize("name", INTEGERS)
-def test_compiled_coding_of_integers_equals_coding_them_one_by_one(name, compiled):
-    X, y = np.repeat(INTEGERS[name], 7, axis=0), np.tile([0, 1, 1], 7)
-    plain = BayesianNB(Categorical()).fit(X, y)
-    compiled()
-    fast = BayesianNB(Categorical()).fit(X, y)
-    assert fast.classifier_.schema.features["x"].levels == plain.classifier_.schema.features["x"].levels
-    assert [type(v) for v in fast.classifier_.schema.features["x"].levels[0]] == [
-        type(v) for v in plain.classifier_.schema.features["x"].levels[0]
-    ]
-    assert_array_equal(fast.predict_proba(X), plain.predict_proba(X))
-
-
-def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):
-    X, y = np.array([[0], [1], [3]] * 7), np.tile([0, 1, 1], 7)
-    ask = np.array([[2], [3], [-1], [10**6], [-(2**63)]])
-    plain = [BayesianNB(Categorical(), unseen=policy).fit(X, y).predict_proba(ask) for policy in ("missing", "new")]
-    compiled()
-    fast = [BayesianNB(Categorical(), unseen=policy).fit(X, y) for policy in ("missing", "new")]
-    for clf, expected in zip(fast, plain, strict=True):
-        assert_allclose(clf.predict_proba(np.tile(ask, (N, 1))), np.tile(expected, (N, 1)), rtol=1e-13)
-    with pytest.raises(ValueError, match=f"column 'x0' holds 2 in row {N}, which was never seen"):
-        BayesianNB(Categorical(), unseen="error").fit(X, y).predict([[1]] * N + [[2], [-5]])
-
-
-def test_a_column_of_floats_goes_in_without_a_copy():
-    values = np.arange(10.0)
-    clf = BayesianNB().fit(pd.DataFrame({"a": values}), np.arange(10) % 2)
-    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
-    for frame in (
-        pd.DataFrame({"a": values}, copy=False), polars.DataFrame({"a": values}), arrow.table({"a": values})
-    ):  # fmt: skip
-        (column,) = clf.classifier_.schema.read(Table.of(frame))[1].values()
-        assert column.shape == (10, 1)
-        native = frame["a"].to_numpy()
-        assert np.shares_memory(column, native), type(frame)
 
 
 @pytest.mark.parametrize("kind", ["text", "categories", "declared"])
@@ -338,45 +201,6 @@ def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column,
         BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
 
 
-def test_a_rare_level_is_not_mistaken_for_another_levels_code(compiled):
-    rng, y = default_rng(0), np.tile([0, 1], N // 2)
-    compiled()
-    X = rng.integers(0, 3, (N, 2))
-    X[5, 0] = 3
-    assert BayesianNB(Categorical(), unseen="new").fit(X, y).classifier_.schema.features["x"].levels[0][:4] == (
-        0,
-        1,
-        2,
-        3,
-    )
-    X = np.zeros((N, 2), int)
-    X[5, 0] = 1
-    with pytest.raises(ValueError, match="got none for 1"):
-        BayesianNB(Categorical(Dirichlet({0: 1, 5: 1}))).fit(X, y)
-    clf = BayesianNB(Categorical()).fit(np.array([[0, 0], [5, 5]]), [0, 1]).partial_fit(np.array([[2, 2]]), [0])
-    X = 2 * rng.integers(0, 2, (N, 2))
-    X[5, 0] = 1
-    assert clf.partial_fit(X, y).classifier_.schema.features["x"].levels[0] == (0, 5, 2, 1)
-
-
-def test_integers_of_the_other_byte_order_are_levels_too():
-    X, y = np.array([[1], [2], [1], [3]]), [0, 1, 0, 1]
-    clf = BayesianNB(Categorical())
-    assert_array_equal(clf.fit(X.astype(">i8"), y).predict_proba(X), clf.fit(X, y).predict_proba(X))
-
-
-def test_a_stored_zero_of_a_sparse_matrix_is_not_a_word(compiled):
-    family, X, y, _ = table("words")
-    compiled()
-    clf = BayesianNB(family).fit(X, y)
-    zeros = X.copy()
-    zeros.data[::3] = 0.0
-    none = zeros.copy()
-    none.eliminate_zeros()
-    assert_allclose(clf.predict_joint_log_proba(zeros), clf.predict_joint_log_proba(none), rtol=1e-12)
-    assert_allclose(clf.fit(zeros, y).loo(zeros, y), clf.fit(none, y).loo(none, y), rtol=1e-12)
-
-
 def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
     def now():
         return [pool["num_threads"] for pool in blocks._pools().info() if pool["user_api"] == "blas"]
@@ -390,55 +214,6 @@ def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
         assert set(now()) == {1}
         second.__exit__(None, None, None)
         assert set(now()) == {2}
-
-
-@pytest.mark.parametrize(
-    ("y", "classes"),
-    [(np.array([1, 2, 1, 2], ">i8"), [1, 2]), (np.array([1.0, 2.0, 1.0, 2.0], ">f8"), [1.0, 2.0]),
-     (np.array(["b", "ä", "b", "ä"], ">U1"), ["b", "ä"]),
-     (pd.Series(pd.Categorical([True, False, True, False])), [False, True]),
-     (pd.Series(pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])), ["a", "b"]),
-     (pd.Series(["b", None, "b", "a"]), ["a", "b"]), (pd.Series([1, None, 2, 1], dtype="Int64"), [1, 2])],
-)  # fmt: skip
-def test_labels_of_every_kind_of_column_are_read_once(y, classes):
-    target = read_target(y)
-    assert target.classes.tolist() == classes
-    known = [None if pd.isna(label) else label for label in y.tolist()]
-    assert [None if code < 0 else target.classes[code] for code in target.codes] == known
-    assert target.complete == (None not in known)
-    kept = target.rows(np.array([True, False, True, False]))
-    assert kept.classes[kept.codes].tolist() == [y.tolist()[0], y.tolist()[2]]
-
-
-def test_invalid_labels_are_refused():
-    intervals = pd.Series(pd.cut([1.0, 2.0, 3.0, 4.0], 2))
-    with pytest.raises(ValueError, match="Unknown label type"):
-        read_target(intervals)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [np.array([5, -2, 5, 7]), np.array([3, 3], np.int8), np.array([-(2**63), 2**63 - 1]), np.array([True, False]),
-     np.array(["b", "a", "b"]), np.array(["b", "a", "b"], object), np.array([1.0, 0.0]),
-     np.array(["", "longer", "b\0c", "b"]), np.array(["b", "x", "a", "x"])[::2]],
-)  # fmt: skip
-def test_labels_are_coded_as_sorting_them_would(y, compiled):
-    compiled()
-    y = np.tile(y, 5)
-    target = read_target(y)
-    classes, codes = target.classes, target.codes
-    expected, places = np.unique(y, return_inverse=True)
-    assert_array_equal(classes, expected)
-    assert classes.dtype == y.dtype
-    assert_array_equal(codes, places)
-
-
-def test_a_bag_of_words_with_cells_stored_in_parts_uses_their_sum(compiled):
-    x = sparse.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    compiled()
-    s = Multinomial().statistic(Bag(x, ("a", "b")), Labels.of([0, 0]))
-    assert_array_equal(s.counts, [[1.0, 2.0]])
-    assert_allclose(Multinomial().log_base(s), 0.0, atol=1e-15)
 
 
 # What is loaded, and where it is kept

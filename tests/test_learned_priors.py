@@ -25,7 +25,7 @@ from bayesnb import (
     Poisson,
     load,
 )
-from bayesnb.families import Exponential, LogNormal, NegativeBinomial
+from bayesnb.families import Exponential, LogNormal
 from bayesnb.families.conjugate import SPREAD
 
 RNG = default_rng(3)
@@ -83,16 +83,6 @@ def test_a_learned_prior_does_not_depend_on_the_parts_in_which_rows_are_learned(
     assert again.describe()["prior"].iloc[0] == whole.describe()["prior"].iloc[0]
 
 
-def test_what_was_learned_is_shown():
-    clf = BayesianNB(LEARNED["Gaussian"][0]).fit(NUMBERS, Y)
-    text = clf.describe()["prior"].iloc[0]
-    assert text.startswith("NormalGamma(m=pooled, kappa=1, a=0.5, b=pooled, tuned=True), learned: kappa × ")
-    factors = [part.split(" × ")[1] for part in text.split("learned: ")[1].split("; ")]
-    prior = clf.posterior_.prior["x"]
-    assert_allclose(prior.kappa, float(factors[0]), rtol=5e-3)
-    assert_allclose(prior.a, 0.5 * float(factors[1]), rtol=5e-3)
-
-
 def test_without_rows_that_tell_a_learned_prior_is_the_usual_one():
     found = BayesianNB(Gaussian(NormalGamma.learned())).fit(np.full((4, 2), np.nan), [0, 0, 1, 1])
     usual = BayesianNB(Gaussian()).fit(np.full((4, 2), np.nan), [0, 0, 1, 1])
@@ -135,20 +125,6 @@ def test_evidence_keeps_small_tables_of_real_columns_safe():
     assert np.mean(gaps["breast_cancer"]) < 0.0
 
 
-# Around pooled frequencies
-
-
-def test_a_pooled_prior_shrinks_a_class_towards_the_whole_column():
-    X, y = {"x": ["a", "a", "b", "c", "a", "b"]}, [0, 0, 0, 0, 1, 1]
-    clf = BayesianNB({"x": Categorical(Dirichlet.pooled(9.0))}).fit(X, y)
-    whole = np.array([3, 2, 1]) + 1
-    assert_allclose(clf.posterior_.prior["x"].alpha[1, 0], 9 * whole / whole.sum())
-    assert_allclose(clf.tables()["x"].loc[1], (np.array([1, 1, 0]) + whole) / 11)
-    clf = BayesianNB({"x": Bernoulli(Beta.pooled(6.0))}).fit({"x": [1, 1, 0, 0, 0]}, [0, 0, 0, 1, 1])
-    assert_allclose(clf.posterior_.prior["x"].alpha, 6 * 3 / 7)
-    assert_allclose(clf.tables()["x"].loc[1, 1], 6 * 3 / 7 / 8)
-
-
 # From what one knows
 
 
@@ -182,32 +158,3 @@ def test_priors_from_rows_have_the_mean_of_the_rows_and_are_worth_n_of_them():
     assert_allclose([single.m, single.b / single.a], [x[:, 0].mean(), x[:, 0].var()])
     assert_allclose(block.scale / block.dof, np.cov(x.T, ddof=0))
     assert_allclose([block.scale[0, 0] / 2, block.dof / 2], [single.b, single.a])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Beta.from_quantiles(0.6, 0.2), "from a number to a larger one"),
-        (lambda: Beta.from_quantiles(-0.1, 0.2), "within 0 and 1"),
-        (lambda: Gamma.from_quantiles(0.0, 2.0), "above 0"),
-        (lambda: Normal.from_quantiles(0.0, 2.0, share=90), "share to be between 0 and 1"),
-        (lambda: NormalGamma.from_rows(3, [1.0, np.nan]), "one finite number or more"),
-        (lambda: NormalGamma.from_rows(0, [1.0]), "the number of rows that the prior is worth"),
-        (lambda: Dirichlet.from_rows(3, []), "one row or more; got none"),
-        (lambda: Gaussian({0: NormalGamma.learned(), 1: NormalGamma()}), "a learned prior is one for all classes"),
-        (
-            lambda: BayesianNB(NegativeBinomial(Beta.learned())).fit(np.floor(np.abs(NUMBERS)), Y),
-            "is a prior of columns of zeros and ones",
-        ),
-        *(
-            (
-                lambda prior=prior: BayesianNB(class_prior=prior).fit(NUMBERS, Y),
-                "class prior: .*(give a concentration|is a prior of columns)",
-            )
-            for prior in (Dirichlet.learned(), Dirichlet.pooled(3.0))
-        ),
-    ],
-)
-def test_what_no_prior_can_say_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -10,8 +10,6 @@ from scipy.special import logsumexp
 import bayesnb as nb
 from bayesnb import cli
 from bayesnb.cli.doctor import examine
-from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import Opened
 
 CLASSES = np.array(["ill", "well"])
 
@@ -86,15 +84,6 @@ def test_a_column_that_the_table_lacks_says_nothing_and_a_missing_cell_says_some
     assert (gone[:, 1] > rest.predict_proba(some)[:, 1]).all()
 
 
-def test_a_level_never_seen_is_a_value_and_not_missing():
-    X, y = gappy()
-    clf = nb.BayesianNB({"kind": "missing"}).fit(X[["kind"]], y)
-    with pytest.warns(nb.errors.UnseenLevelWarning):
-        unseen = clf.predict_proba({"kind": ["a new one"]})
-    gone = clf.tables()["kind is missing"][0].to_numpy() * clf.tables()["(class)"]["probability"].to_numpy()
-    np.testing.assert_allclose(unseen[0], gone / gone.sum(), rtol=1e-12)
-
-
 @pytest.mark.parametrize("features", ["missing", dict.fromkeys(("level", "kind"), "missing")], ids=["all", "some"])
 def test_parts_merges_and_unlearning_give_the_model_of_all_rows(features):
     X, y = gappy()
@@ -123,16 +112,6 @@ def test_a_file_read_in_parts_gives_the_model_of_the_table_in_memory(family, tmp
     b = nb.BayesianNB(features).fit(X, y)
     assert list(a.describe().index) == list(b.describe().index)
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9)
-
-
-def test_a_column_that_joins_later_counts_from_then_on():
-    X, y = gappy()
-    clf = nb.BayesianNB({"level": "missing"}, columns="grow").fit(X[["level"]][:150], y[:150])
-    clf.set_params(features={"level": "missing", "amount": "missing"}).partial_fit(
-        X[["level", "amount"]][150:], y[150:]
-    )
-    late = nb.BayesianNB({"amount": "missing"}).fit(X[["amount"]][150:], y[150:])
-    pd.testing.assert_frame_equal(clf.tables()["amount is missing"], late.tables()["amount is missing"])
 
 
 def test_a_model_file_keeps_it(tmp_path):
@@ -196,72 +175,11 @@ def test_a_compiled_classifier_answers_as_the_classifier_does():
     np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
 
 
-def test_an_array_has_one_feature_of_missing_cells_for_each_prior():
-    X, y = gappy()
-    numbers = X[["level", "amount", "visits"]].to_numpy()
-    one = nb.Missing(prior=nb.Beta(1, 9))
-    clf = nb.BayesianNB({0: one, 1: one, 2: "missing"}).fit(numbers, y)
-    assert list(clf.describe().index) == ["x", "x0, x1 is missing", "x2 is missing"]
-    named = nb.BayesianNB({"level": one, "amount": one, "visits": "missing"}).fit(X[["level", "amount", "visits"]], y)
-    np.testing.assert_allclose(
-        clf.predict_proba(numbers), named.predict_proba(X[["level", "amount", "visits"]]), rtol=1e-12
-    )
-
-
-def test_exponents_weigh_values_and_missing_cells_apart():
-    X, y = gappy()
-    clf = nb.BayesianNB("missing", dependence="weighted").fit(X, y)
-    assert {"level", "level is missing", "kind is missing"} <= set(clf.exponents_.index.get_level_values(0))
-
-
-def test_the_pymc_model_has_a_variable_for_the_missing_cells_of_each_column():
-    X, y = gappy(40)
-    clf = nb.BayesianNB("missing").fit(X[["level", "kind"]], y)
-    model = clf.to_pymc()
-    assert {"theta_level_is_missing", "theta_kind_is_missing"} <= set(model.named_vars)
-
-
 @pytest.mark.nuts
 def test_nuts_agrees_with_the_closed_form():
     X, y = gappy(60)
     report = nb.BayesianNB("missing", random_state=1).fit(X[["level", "kind"]], y).verify()
     assert report.agrees, report
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: nb.Missing(3), "Missing of a family"),
-        (lambda: nb.Missing(nb.Missing()), "Missing of a family"),
-        (lambda: nb.Missing(nb.BestFamily()), "Missing of a family"),
-        (lambda: nb.Missing(prior=nb.Dirichlet()), "to be a Beta"),
-        (lambda: nb.Missing(nb.families.MultivariateGaussian()), "reads its columns together"),
-        (lambda: nb.Missing("gaussian"), "Missing of a family"),
-    ],
-)
-def test_what_cannot_be_missing_cell_by_cell_is_refused(make, said):
-    with pytest.raises((TypeError, ValueError), match=said):
-        make()
-
-
-def test_a_name_that_is_taken_and_a_sparse_matrix_are_refused():
-    from scipy import sparse
-
-    X, y = gappy(40)
-    with pytest.raises(ValueError, match="'level is missing', as the one of Missing would be"):
-        nb.BayesianNB({"level": "missing"}).fit(X.assign(**{"level is missing": 1}), y)
-    with pytest.raises(ValueError, match="a sparse matrix"):
-        nb.BayesianNB("missing").fit(sparse.csr_array(np.eye(4)), list("uvuv"))
-    with pytest.raises(ValueError, match="did you mean 'level'"):
-        nb.BayesianNB({"levle": "missing"}).fit(X, y)
-    with pytest.raises(TypeError, match="Expected a family"):
-        nb.BayesianNB({"level": None}).fit(X, y)
-
-
-def test_merging_with_a_model_that_does_not_count_missing_cells_is_refused():
-    X, y = gappy()
-    with pytest.raises(ValueError, match="level is missing"):
-        nb.BayesianNB({"level": "missing"}).fit(X, y).merge(nb.BayesianNB().fit(X, y))
 
 
 @pytest.fixture
@@ -310,59 +228,3 @@ def test_inspect_says_where_missing_cells_depend_on_the_class():
         warnings.simplefilter("error")
         alike = frame.assign(y=np.random.default_rng(1).permutation(y))
         assert not [r for r in examine(alike, "y", len(alike), None) if "missing" in r.families]
-
-
-@pytest.mark.parametrize(
-    ("specified", "left"),
-    [
-        ((), {"missing": {"level", "kind", "flag"}, "other": {"amount", "visits"}}),
-        (("missing",), {"missing": set(), "other": {"amount", "visits"}}),
-        (("best",), {"missing": {"level", "kind", "flag"}, "other": set()}),
-        (("level=missing", "amount=log-normal"), {"missing": {"kind", "flag"}, "other": {"visits"}}),
-        (("visits=missing:poisson", "amount=missing"), {"missing": {"level", "kind", "flag"}, "other": {"amount"}}),
-    ],
-)
-def test_a_remark_that_was_followed_is_not_made_again(specified, left):
-    X, y = gappy()
-    opened = Opened("t", X, None, Settings(specified=specified))
-    remarks = opened.examined(X.assign(y=y), "y", len(X))
-    assert {remark.column for remark in remarks if "missing" in remark.families} == left["missing"]
-    assert {remark.column for remark in remarks if "missing" not in remark.families} == left["other"]
-
-
-def test_a_column_that_is_to_be_counted_is_not_to_be_left_out():
-    X, y = gappy()
-    one = X[["amount"]].assign(told=pd.Series(np.where(X["level"].isna(), None, "yes"), dtype=object))
-    exact = one.assign(exact=np.where(y == "ill", 1.5, np.nan))
-    found = {}
-    for specified in ((), ("told=missing",), ("amount=missing",)):
-        remarks = Opened("t", exact, None, Settings(specified=specified)).examined(exact.assign(y=y), "y", len(y))
-        found[specified] = {remark.column: remark for remark in remarks}
-        assert found[specified]["exact"].drop
-        assert "missing exactly in the rows of class 'well'" in found[specified]["exact"].said
-    assert not any(of["told"].drop for of in found.values())
-    assert found[()]["told"].families == ("missing",)
-    assert "--feature amount=missing:log-normal" in found["amount=missing",]["amount"].said
-
-
-def test_later_columns_cannot_be_smoothed_and_counted_by_one_word(tmp_path, capsys):
-    X, y = gappy()
-    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    options = ["--feature", "missing", "--m", "2", "--columns", "grow"]
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.bayesnb"), *options])
-    assert ended.value.code == 2
-    assert "name the columns, as COL=missing" in " ".join(capsys.readouterr().err.split())
-
-
-def test_predictive_checks_do_not_compare_a_column_with_its_flag():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"k": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
-    X = X.mask(rng.random(X.shape) < 0.3)
-    y = rng.choice(["u", "v"], 200)
-    checks = nb.checks.predictive_checks(nb.BayesianNB("missing", random_state=0).fit(X, y), X, y, draws=100).table
-    pairs = {frozenset(pair) for pair in zip(checks["first"], checks["second"], strict=True)}
-    assert frozenset(("k", "k is missing")) not in pairs
-    assert frozenset(("x", "x is missing")) not in pairs
-    assert frozenset(("k", "x is missing")) in pairs
-    assert frozenset(("k is missing", "x is missing")) in pairs

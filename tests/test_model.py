@@ -9,8 +9,6 @@ import pytest
 from conftest import mixed
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from scipy.special import logsumexp
 from sklearn.metrics import accuracy_score, log_loss
 
 import bayesnb as nb
@@ -27,12 +25,9 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
-    datasets,
 )
-from bayesnb.errors import ImproperError
-from bayesnb.evaluation import compare, compare_estimates, evaluate
+from bayesnb.evaluation import compare_estimates, evaluate
 from bayesnb.families import GaussianKnownVariance
-from bayesnb.inference.scoring import scores
 from bayesnb.model import ESTIMATES, Data, NaiveBayes, Posterior, Statistics
 from bayesnb.statistics.membership import Labels
 
@@ -160,19 +155,6 @@ def test_merging_two_models_equals_learning_both_tables() -> None:
     assert_array_equal(b.predict_log_proba(NEW), before)  # and the other model is as it was
 
 
-def test_classes_can_be_named_before_they_have_a_row() -> None:
-    some = Y != "cow"
-    clf = model().partial_fit(X[some], Y[some], classes=CLASSES)
-    assert clf.classes_.tolist() == list(CLASSES)
-    assert clf.class_count_[2] == 0
-    proba = clf.predict_proba(NEW)
-    assert (proba > 0).all()
-    # Under "cow" a row has its prior predictive, and the class the share of Dirichlet(1).
-    empty = NEW.head(1).assign(**{name: None for name in NEW if name != "hours"}).astype(NEW.dtypes)
-    assert_allclose(clf.predict_proba(empty)[0, 2], 1 / (some.sum() + 3))
-    assert_same_model(clf.partial_fit(X[~some], Y[~some]), model().fit(X, Y))
-
-
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted rows"])
 def test_forgetting_some_rows_equals_learning_the_rest(weight: Any) -> None:
     part = default_rng(5).random(N) < 0.4
@@ -204,12 +186,6 @@ def test_discounting_multiplies_weights_and_leaves_the_prior_at_0() -> None:
     assert_allclose(clf.predict_proba(NEW), 1 / 3)
     with pytest.raises(ValueError, match="factor between 0 and 1"):
         clf.discount(1.5)
-
-
-def test_a_row_of_weight_k_equals_k_copies_of_the_row() -> None:
-    copies = default_rng(1).integers(0, 4, N)
-    repeated = np.repeat(np.arange(N), copies)
-    assert_same_model(model().fit(X, Y, copies), model().fit(X.iloc[repeated], Y[repeated]))
 
 
 # Leave one out
@@ -268,29 +244,6 @@ def test_leave_one_out_removes_the_row_from_the_class_counts_too(class_prior: An
         assert_allclose(found.loc[i, "probability"].astype(float), expected(rest), rtol=1e-12)
 
 
-def test_leaving_out_a_row_of_weight_0_changes_nothing() -> None:
-    weight = np.where(np.arange(N) < 3, 0.0, WEIGHT)
-    clf = model().fit(X, Y, weight)
-    found = clf.loo(X, Y, weight)
-    assert len(found) == N
-    assert_allclose(found["probability"][:3], clf.predict_proba(X[:3]))
-    assert_allclose(found[3:], clf.loo(X[3:], Y[3:], weight[3:]))
-
-
-def test_leave_one_out_is_the_same_for_sparse_and_dense_tables() -> None:
-    dense = (default_rng(3).random((N, 4)) < 0.4).astype(float)
-    thin = sparse.csr_array(dense)
-    for family in (Bernoulli(), Multinomial()):
-        found = BayesianNB(family).fit(thin, Y, WEIGHT).loo(thin, Y, WEIGHT)
-        assert_allclose(found, BayesianNB(family).fit(dense, Y, WEIGHT).loo(dense, Y, WEIGHT), rtol=1e-10)
-
-
-def test_leave_one_out_names_the_feature_and_class_whose_posterior_is_improper_without_a_row() -> None:
-    clf = BayesianNB(Gaussian(NormalGamma.reference())).fit({"x": [1.0, 2.0, 3.0, 5.0, 8.0]}, list("ppqqq"))
-    with pytest.raises(ImproperError, match=r"feature 'x', class 'p'.*without one of its rows"):
-        clf.loo({"x": [1.0, 2.0, 3.0, 5.0, 8.0]}, list("ppqqq"))
-
-
 # Evidence
 
 
@@ -303,14 +256,6 @@ def test_the_evidence_is_the_sum_of_the_evidences_of_labels_and_features() -> No
     alone = BayesianNB({"winged": Bernoulli()}).fit(X[["winged"]], Y, WEIGHT).log_evidence_
     assert alone.features["winged"] == pytest.approx(evidence.features["winged"])
     assert alone.label == pytest.approx(evidence.label)
-
-
-def test_the_evidence_of_two_rows_is_that_computed_by_hand() -> None:
-    clf = BayesianNB().fit({"t": ["a", "b"]}, ["p", "q"])
-    # P(y) = 1/2 × 1/3 under Dirichlet(1); each t is the first of its class, 1/2.
-    assert np.exp(clf.log_evidence_.label) == pytest.approx(1 / 6)
-    assert np.exp(clf.log_evidence_.conditional) == pytest.approx(1 / 4)
-    assert np.exp(clf.log_evidence_.joint) == pytest.approx(1 / 24)
 
 
 def test_the_evidence_is_the_product_of_the_predictives_of_each_row_given_those_before() -> None:
@@ -346,31 +291,6 @@ def test_a_sample_looks_like_the_table_it_was_learned_from() -> None:
     assert (found[["buzz", "moo", "hum"]].sum(axis=1) == round(length)).all()
 
 
-def test_a_sample_can_have_one_chosen_class_and_can_be_empty() -> None:
-    clf = model(random_state=0).fit(X, Y)
-    assert set(nb.draws.sample(clf, 50, label="bee")["y"]) == {"bee"}
-    for label in CLASSES:
-        drawn, own = nb.draws.sample(clf, 200, label=label)["length"], X.loc[label == Y, "length"]
-        assert abs(drawn.mean() - own.mean()) < 0.5 * own.std()
-    assert nb.draws.sample(clf, 0).columns.tolist() == ["y", *X.columns]
-    assert len(nb.draws.sample(clf, 0)) == 0
-    assert len(nb.draws.sample(clf)) == 1
-    found = nb.draws.sample(BayesianNB(random_state=0).fit({"y": [1.0, 2.0], "x": [3.0, 4.0]}, ["p", "q"]), 2)
-    assert found.columns.tolist() == ["y_", "y", "x"]  # a feature has the name of the label
-    with pytest.raises(ValueError, match="class 'dog' was never learned"):
-        nb.draws.sample(clf, 1, label="dog")
-
-
-@pytest.mark.parametrize("estimate", ["predictive", "mean"])
-def test_the_seed_determines_a_sample(estimate: str) -> None:
-    clf = model(estimate=estimate, random_state=7).fit(X, Y)
-    pd.testing.assert_frame_equal(nb.draws.sample(clf, 30), nb.draws.sample(clf, 30))
-    other = model(estimate=estimate, random_state=8).fit(X, Y)
-    assert (nb.draws.sample(clf, 30)["length"] != nb.draws.sample(other, 30)["length"]).all()
-    moving = model(estimate=estimate, random_state=default_rng(7)).fit(X, Y)
-    assert (nb.draws.sample(moving, 30)["length"] != nb.draws.sample(moving, 30)["length"]).all()
-
-
 def test_a_fit_to_a_large_sample_recovers_the_parameters() -> None:
     n = 10_000
     truth = model(estimate="mean", random_state=11).fit(X, Y)
@@ -404,28 +324,6 @@ def test_a_fit_to_a_large_sample_recovers_the_parameters() -> None:
     assert checked == 3 + 6 + (9 + 12) + 9 + 12 + 3 + 3 + 9
 
 
-def test_probabilities_at_draws_sum_to_1_and_depend_only_on_the_seed() -> None:
-    clf = model(random_state=5).fit(X, Y)
-    draws = nb.draws.sample_proba(clf, NEW, draws=700)  # more than one block of draws
-    assert draws.shape == (700, len(NEW), 3)
-    assert_allclose(draws.sum(axis=-1), 1.0)
-    assert (draws.std(axis=0) > 0).all()
-    assert draws.std(axis=0).max() > 0.1
-    assert_array_equal(draws, nb.draws.sample_proba(clf, NEW, draws=700))
-    assert not np.array_equal(draws, nb.draws.sample_proba(model(random_state=6).fit(X, Y), NEW, draws=700))
-    with pytest.raises(ValueError, match="at least one draw"):
-        nb.draws.sample_proba(clf, NEW, draws=0)
-
-
-def test_the_mean_over_draws_given_the_data_of_a_class_probability_differs_from_the_predictive() -> None:
-    table, y = datasets.play_tennis()
-    today = table.iloc[[0]].assign(temperature="cool", wind="strong")
-    clf = BayesianNB(random_state=0).fit(table, y)
-    draws = nb.draws.sample_proba(clf, today, draws=20_000, given="data")[:, 0, 0]
-    assert clf.predict_proba(today)[0, 0] == pytest.approx(0.735314, abs=1e-6)
-    assert draws.mean() == pytest.approx(0.679, abs=5 * draws.std() / np.sqrt(20_000) + 0.0005)
-
-
 # The class prior
 
 
@@ -450,18 +348,6 @@ def test_the_class_prior_is_the_specified_one(class_prior: Any, expected: Any) -
     clf = BayesianNB({"x": Gaussian()}, class_prior=class_prior).fit({"x": [1.0, 2, 3, 4, 5, 6, 7, 8]}, y)
     assert_allclose(clf.predict_proba({"x": [None, np.nan]}), [expected] * 2)
     assert_allclose(clf.tables()["(class)"]["probability"], expected)
-
-
-def test_each_class_can_have_its_own_prior() -> None:
-    prior = {"p": Gamma(1.0, 2.0), "q": Gamma(30.0, 10.0)}
-    levels = {"q": Dirichlet({"a": 5.0, "b": 1.0}), "p": Dirichlet({"a": 1.0, "b": 2.0})}
-    clf = BayesianNB({"n": Poisson(prior), "t": Categorical(levels)}, estimate="mean")
-    clf.fit({"n": [0, 2, 4], "t": ["a", "b", "b"]}, ["p", "q", "q"])
-    tables = clf.tables()
-    assert_allclose(tables["n"]["rate"], [1 / 3, 36 / 12])
-    assert_allclose(tables["t"], [[2 / 4, 2 / 4], [5 / 8, 3 / 8]])
-    with pytest.raises(ValueError, match="feature 'n': Expected a prior for class 'r'"):
-        clf.partial_fit({"n": [1], "t": ["a"]}, ["r"])
 
 
 # Estimates
@@ -495,38 +381,6 @@ def test_the_predictive_equals_the_plug_in_of_the_mean_only_for_single_trials(
 # Scores
 
 
-def test_scores_are_those_of_scikit_learn() -> None:
-    rng = default_rng(0)
-    log_joint, codes = rng.normal(scale=3.0, size=(200, 3)), rng.integers(0, 3, 200)
-    proba = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
-    found = scores(log_joint, codes)
-    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
-    assert found["log_loss"] == pytest.approx(log_loss(codes, proba))
-    assert found["brier"] == pytest.approx(
-        np.mean([((p - np.eye(3)[c]) ** 2).sum() for p, c in zip(proba, codes, strict=True)])
-    )
-    assert found["impossible"] == 0
-
-
-def test_the_calibration_error_is_that_computed_by_hand() -> None:
-    # Confidences 0.95, 0.95 (one right), 0.75 (right), 0.55, 0.55 (none right), in bins of a tenth.
-    p = np.array([[0.95, 0.05], [0.05, 0.95], [0.75, 0.25], [0.55, 0.45], [0.45, 0.55]])
-    found = scores(np.log(p) - 7.0, np.array([0, 0, 0, 1, 0]))
-    by_hand = 2 / 5 * abs(0.95 - 0.5) + 1 / 5 * abs(0.75 - 1) + 2 / 5 * abs(0.55 - 0)
-    assert found["ece"] == pytest.approx(by_hand)
-    one_bin = scores(np.log(p), np.array([0, 0, 0, 1, 0]), bins=1)
-    assert one_bin["ece"] == pytest.approx(abs(3.75 / 5 - 2 / 5))
-
-
-def test_an_impossible_row_is_counted_and_has_an_infinite_log_loss() -> None:
-    log_joint = np.array([[0.0, -np.inf], [-np.inf, -np.inf]])
-    found = scores(log_joint, np.array([0, 0]))
-    assert np.isnan(found.pop("auc"))
-    assert found == {
-        "accuracy": 0.5, "balanced_accuracy": 0.5, "log_loss": np.inf, "brier": 0.5, "ece": 0.0, "impossible": 1,
-    }  # fmt: skip
-
-
 def brier_score(proba: np.ndarray, y: Any) -> float:
     return float(((proba - (np.asarray(y)[:, None] == np.array(CLASSES))) ** 2).sum(axis=1).mean())
 
@@ -557,19 +411,6 @@ def test_the_note_says_why_an_estimate_or_a_dependence_does_not_exist() -> None:
     assert jeffreys.loc["mean", "note"] == ""
 
 
-def test_compare_estimates_can_score_by_folds() -> None:
-    found = compare_estimates(model(), X, Y, 3, ())
-    assert found.index.tolist() == list(ESTIMATES)
-    assert found.loc["predictive", "accuracy"] > 0.6
-    left_out = compare_estimates(model(), X, Y, "loo", ())
-    for estimate in ("mean", "predictive"):
-        assert found.loc[estimate, "note"] == ""
-        assert found.loc[estimate, "log_loss"] == pytest.approx(left_out.loc[estimate, "log_loss"], abs=0.5)
-        assert found.loc[estimate, "log_loss"] != left_out.loc[estimate, "log_loss"]
-    with pytest.raises(ValueError, match=r"as many as the smallest class has rows \(15\); got 16"):
-        compare_estimates(model(), X, Y, cv=16)
-
-
 def test_a_dependence_is_scored_by_folds_beside_the_estimates() -> None:
     for cv, folds in (("loo", 5), (3, 3)):
         found = compare_estimates(model(), X, Y, cv, ("tempered",))
@@ -577,9 +418,3 @@ def test_a_dependence_is_scored_by_folds_beside_the_estimates() -> None:
         alone = evaluate(model().set_params(dependence="tempered"), X, Y, cv=folds)
         assert found.loc["tempered", "log_loss"] == pytest.approx(alone["log_loss"])
         assert ("scored by 5 folds" in found.loc["tempered", "note"]) == (cv == "loo")
-
-
-@pytest.mark.parametrize("run", [evaluate, lambda clf, X, y, cv: compare({"clf": clf}, X, y, cv)])
-def test_leave_one_out_of_a_dependence_is_refused_with_the_folds_to_use(run: Any) -> None:
-    with pytest.raises(ValueError, match=r"dependence='weighted', such as cv=5; got cv=\"loo\".*learned its label"):
-        run(model().set_params(dependence="weighted"), X, Y, "loo")

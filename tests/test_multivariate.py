@@ -13,7 +13,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 
 import bayesnb as nb
 from bayesnb import BayesianNB, ByType, Gaussian, NormalGamma, NormalWishart, load
-from bayesnb.errors import ImproperError
 from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
@@ -43,24 +42,6 @@ def belief() -> NormalWishart:
 
 
 # Independent references
-
-
-def test_the_density_of_the_prior_is_that_of_scipy(belief):
-    mu, precision = (v[0] for v in belief.draw(default_rng(2)))
-    (m,), (kappa,), (nu,), (scale,) = belief.m, belief.kappa, belief.nu, belief.scale
-    expected = stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision)
-    expected += stats.multivariate_normal(m, np.linalg.inv(kappa * precision)).logpdf(mu)
-    assert_allclose(belief.log_prob(mu[None], precision[None]), expected, rtol=1e-10)
-    of_mu, of_precision = belief.log_prob_of_each(belief.theta(mu[None], precision[None]))
-    assert_allclose(of_precision, stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision), rtol=1e-10)
-    assert_allclose(of_mu + of_precision, expected, rtol=1e-10)
-
-
-def test_mean_and_variance_of_the_prior_are_those_of_its_draws(belief):
-    drawn, means, variances = belief.draw(default_rng(3), (40_000,)), belief.mean(), belief.variance()
-    for value, mean, variance in zip(drawn, means, variances, strict=True):
-        assert (np.abs(value.mean(0) - mean) <= 5 * np.sqrt(variance / len(value))).all()
-        assert_allclose(value.var(0), variance, rtol=0.1)
 
 
 @pytest.mark.parametrize("gaps", [[], [1], [0, 2]])
@@ -120,15 +101,6 @@ def test_maximum_likelihood_is_quadratic_discriminant_analysis(wine):
     ours = BayesianNB(MultivariateGaussian(), estimate="mle").fit(X, y)
     theirs = QuadraticDiscriminantAnalysis(solver="svd").fit(X, y)
     assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-8, atol=1e-9)
-
-
-def test_the_mode_under_the_reference_prior_has_the_divisor_n_minus_1(wine):
-    X, y = wine
-    clf = BayesianNB(MultivariateGaussian(NormalWishart.reference()), estimate="map").fit(X, y)
-    table, of_class = clf.tables()["numbers"], X[y == 1]
-    assert_allclose(table.loc[1]["mean"], of_class.mean(), rtol=1e-12)
-    assert_allclose(table.loc[1]["sd"], of_class.std(ddof=1), rtol=1e-10)
-    assert_allclose(table.loc[1].filter(like="correlation"), of_class.corr(), rtol=1e-10)
 
 
 def test_a_shared_covariance_worth_many_rows_is_linear_discriminant_analysis(wine):
@@ -217,35 +189,6 @@ def test_leave_one_out_takes_the_row_out_of_the_shared_covariance_too():
     assert_allclose(joint, found + label, rtol=1e-9)
 
 
-# Numbers
-
-
-def test_numbers_far_from_zero_lose_no_digits(wine):
-    X, y = wine
-    near = (X + 1e9) - 1e9
-    clf, far = (BayesianNB(MultivariateGaussian()).fit(rows, y) for rows in (near, near + 1e9))
-    assert_allclose(far.predict_log_proba(near + 1e9), clf.predict_log_proba(near), rtol=1e-9, atol=1e-9)
-    assert_allclose(far.log_evidence_.joint, clf.log_evidence_.joint, rtol=1e-12)
-
-
-def test_many_parts_give_the_scatter_of_the_whole():
-    x = 1e9 + default_rng(10).normal(size=(4000, 3))
-    labels = Labels.of(np.zeros(len(x), int))
-    whole = Scatter.of(x, labels)
-    parts = [Scatter.of(x[k::200], labels[k::200]) for k in range(200)]
-    found = sum(parts[1:], parts[0])
-    exact = (x - 1e9) - (x - 1e9).mean(0)
-    for s in (whole, found):
-        assert_allclose((s.mean - 1e9) + s.low, (x - 1e9).mean(0)[None], rtol=0, atol=1e-14)
-        assert_allclose(s.scatter[0], exact.T @ exact, rtol=1e-12, atol=1e-9)
-
-
-def test_a_row_far_out_is_given_its_log_density(belief):
-    x = np.array([[1e60, 1.0, 1.0], [1e140, 1.0, 1.0]])
-    near, far = MultivariateGaussian().log_predictive(belief, x)[:, 0]
-    assert_allclose(near - far, (belief.dof[0] + 3) * 80 * np.log(10), rtol=1e-10)
-
-
 # Missing cells, and rows that cannot be learned
 
 
@@ -284,37 +227,6 @@ def test_rows_can_be_unlearned_unless_the_others_are_lost_to_rounding(wine):
     clf.partial_fit(out, y[:1])
     with pytest.raises(UnlearnedError, match="fit the other rows anew"):
         clf.forget(out, y[:1])
-
-
-def test_fewer_rows_than_columns_need_a_proper_prior(wine):
-    X, y = wine
-    few = np.concatenate([np.flatnonzero(y == c)[:3] for c in range(3)])
-    clf = BayesianNB(MultivariateGaussian(NormalWishart.reference()))
-    with pytest.raises(ImproperError, match="fewer rows than columns"):
-        clf.fit(X.iloc[few], y[few]).predict(X)
-    assert BayesianNB(MultivariateGaussian()).fit(X.iloc[few], y[few]).score(X, y) > 0.6
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"scale": [[1.0, 2.0], [0.0, 1.0]]}, "Expected scale to be a covariance matrix"),
-        ({"scale": [[1.0, 2.0], [2.0, 1.0]]}, "Expected scale to be a covariance matrix"),
-        ({"scale": "pooled"}, 'Expected scale to be a matrix, "shared" or None'),
-        ({"dof": None}, 'dof=None is learned around the shared covariance: scale="shared"'),
-        ({"dof": -1.0}, "Expected dof to be finite and not negative"),
-        ({"m": [np.nan, 0.0]}, "Expected m to be finite"),
-    ],
-)
-def test_a_prior_that_is_none_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        NormalWishart(**arguments)
-
-
-def test_a_prior_of_other_columns_is_refused(wine):
-    X, y = wine
-    with pytest.raises(ValueError, match=r"Expected a prior of shape \(3, 4, 4\)"):
-        BayesianNB(MultivariateGaussian(NormalWishart(scale=np.eye(3)))).fit(X, y)
 
 
 # The rest of the house

@@ -19,13 +19,11 @@ from scipy.special import logsumexp
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Gamma
-from bayesnb.chains import Convergence, Sampler, weights_without
+from bayesnb.chains import Convergence, Sampler
 from bayesnb.families import Exponential, FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.sampled import Draws
 from bayesnb.modelfile import codec
-from bayesnb.modelfile.container import ModelFileError
 from bayesnb.statistics.membership import Labels
-from tests.model_files import cell, changed
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 
@@ -106,43 +104,7 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     assert np.ptp(found[0]) > 1
 
 
-def test_the_variables_of_the_model_are_those_of_the_tree(unsampled):
-    clf, X, y = unsampled
-    tree, model = clf.sample_posterior(10, 2, X=X, y=y), clf.to_pymc(X, y)
-    for name, drawn in tree["posterior"].dataset.items():
-        assert model.named_vars_to_dims[name] == drawn.dims[2:]
-        assert model[name].ndim == drawn.ndim - 2
-        assert all(len(model.coords[dim]) == tree["posterior"].sizes[dim] for dim in drawn.dims[2:])
-
-
 # Draws
-
-
-def test_a_tree_has_as_many_draws_as_the_shortest_chains(unsampled):
-    clf, X, y = unsampled
-    alone = BayesianNB().fit(X[["size"]], y).sample_posterior()
-    assert dict(alone["posterior"].sizes)["draw"] == 1000
-    features = clf.posterior_.model.features
-    assert {family.sampler.draws for family in features.values() if not family.exact} == {1000}
-    short = {"student": StudentT(draws=30, chains=3), "means": HierarchicalGaussian(draws=40, chains=2)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Sampler, "run", made_up)
-        tree = BayesianNB(short).fit(X[["student", "means", "size"]], y).sample_posterior()
-    assert (tree["posterior"].sizes["chain"], tree["posterior"].sizes["draw"]) == (2, 30)
-
-
-def test_vector_parameters_have_an_axis_of_their_own(unsampled):
-    clf, *_ = unsampled
-    tree = clf.sample_posterior(20, 2, include=["log_prior"])
-    mu = tree["posterior"]["mu_pymc_normal_mixture"]
-    assert mu.dims[2:] == ("class_label", "pymc_normal_mixture_feature", "pymc_normal_mixture_mu_0")
-    assert tree["log_prior"]["w_pymc_normal_mixture"].dims[2:] == ("class_label", "pymc_normal_mixture_feature")
-    assert list(clf.tables()["two bumps"]) == ["w[0]", "w[1]", "mu[0]", "mu[1]", "sigma[0]", "sigma[1]"]
-    weights = tree["posterior"]["w_pymc_normal_mixture"]
-    expected = stats.dirichlet([2.0, 2.0]).logpdf(np.moveaxis(weights.to_numpy(), -1, 0).reshape(2, -1))
-    assert_allclose(tree["log_prior"]["w_pymc_normal_mixture"].to_numpy().ravel(), expected)
-    of_mu = stats.norm.logpdf(mu, [0.0, 5.0], 2.0)
-    assert_allclose(tree["log_prior"]["mu_pymc_normal_mixture"], of_mu)
 
 
 def test_a_mixture_has_the_density_of_its_parts():
@@ -213,19 +175,6 @@ def test_leaving_a_row_out_by_weights_agrees_with_the_closed_form(monkeypatch):
         own = y == c
         assert_allclose(by_feature[label].sum(axis=1)[own], found["log_density"][own])
     assert_allclose(nb.evaluate(clf, X, y)["log_loss"], nb.evaluate(exact, X, y)["log_loss"], atol=0.01)
-
-
-def test_a_row_that_counts_twice_is_left_out_twice():
-    log_p = np.log(default_rng(2).gamma(5.0, 1.0, (2000, 1)))
-    once, _ = weights_without(log_p, np.ones(1), 4)
-    twice, _ = weights_without(log_p, np.full(1, 2.0), 4)
-    assert_allclose(np.exp(once).sum(0), 1.0)
-    # E[1/p] over a Gamma(5) is 1/4; without the row p has the shape 4, without two rows the shape 3.
-    assert_allclose((np.exp(once + log_p)).sum(), 4.0, atol=0.15)
-    assert_allclose((np.exp(twice + log_p)).sum(), 3.0, atol=0.25)
-    even, k = weights_without(np.zeros((100, 2)), np.ones(2), 4)
-    assert_allclose(np.exp(even), 0.01)
-    assert_array_equal(k, -np.inf)
 
 
 def test_rows_that_cannot_be_left_out_by_weights_are_named_and_can_be_sampled_again(monkeypatch):
@@ -299,34 +248,6 @@ def test_a_file_can_name_nothing_of_pymc_but_distributions(name):
         codec.decode({"pymc": name}, {}, 0)
 
 
-LIES = {
-    "draws of other parameters": (
-        lambda content, arrays: arrays.update({"draws.student.theta.mu": arrays["draws.student.theta.mu"][:, :1]}),
-        "'student': its draws are not of its parameters",
-    ),
-    "a draw that is no number": (cell("draws.student.theta.mu", np.nan), "'student': one of its draws is no number"),
-    "a value twice": (
-        lambda content, arrays: dict(content["statistics"]["features"]["map"])["gamma"]["levels"]["tuple"][0][
-            "tuple"
-        ].__setitem__(slice(2), [1.0, 1.0]),
-        "'gamma': its statistics are not those of its columns",
-    ),
-    "no draws": (
-        lambda content, arrays: content["draws"]["map"].pop(),
-        "nothing says what its arrays",
-    ),
-}
-
-
-@pytest.mark.parametrize("lie", LIES)
-def test_draws_that_do_not_fit_their_feature_are_refused(lie, unsampled, tmp_path):
-    change, message = LIES[lie]
-    clf, *_ = unsampled
-    clf.save(tmp_path / "model.bayesnb")
-    with pytest.raises(ModelFileError, match=message):
-        nb.load(changed(tmp_path / "model.bayesnb", change))
-
-
 # NUTS
 
 
@@ -363,18 +284,6 @@ def test_a_mixed_model_leaves_rows_out_as_arviz_does(fitted):
     scores = nb.evaluate(BayesianNB(clf.features, random_state=0), X, y)
     expected = -np.log([mine.loc[i, ("probability", label)] for i, label in enumerate(y)]).mean()
     assert_allclose(scores["log_loss"], expected, rtol=1e-10)
-
-
-@pytest.mark.nuts
-def test_arviz_reads_the_tree_of_a_mixed_model_without_arguments(fitted):
-    clf, X, y = fitted
-    tree = clf.sample_posterior(X=X, y=y)
-    assert {"mu_student_t[ant, student]", "w_pymc_normal_mixture[bee, two bumps, 1]"} <= set(az.summary(tree).index)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert az.compare({"a": tree, "b": tree})["rank"].tolist() == [0, 1]
-        assert "prior" in az.psense_summary(tree)
-    assert set(tree["log_prior"].data_vars) == set(tree["posterior"].data_vars)
 
 
 @pytest.mark.nuts

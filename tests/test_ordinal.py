@@ -106,15 +106,6 @@ def test_a_file_whose_levels_are_not_those_of_the_family_is_refused(path, as_, t
         load(lie)
 
 
-def test_an_unknown_level_is_refused_on_the_command_line_without_code(tmp_path, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["fit", "play-tennis", "--feature", "wind=ordinal:calm,weak", "-o", str(tmp_path / "m.bayesnb")])
-    said = capsys.readouterr().err
-    assert ended.value.code == 1
-    assert "the order of an Ordinal names all levels from the lowest to the highest" in said
-    assert "order=" not in said
-
-
 def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
     X.assign(y=Y, stars=[1, 2, 3, 4, 5] * 2).to_csv(tmp_path / "t.csv", index=False)
     options = ["--feature", f"size=ordinal:{','.join(SIZES)}", "--feature", "stars=ordinal:5,4,3,2,1"]
@@ -125,32 +116,6 @@ def test_the_command_line_takes_the_order_of_text_and_of_numbers(tmp_path):
     features = load(tmp_path / "m.bayesnb").classifier_.schema.features
     assert features["size"].levels == (tuple(SIZES),)
     assert features["stars"].levels == ((5, 4, 3, 2, 1),)
-
-
-@pytest.mark.parametrize(
-    ("column", "family", "said"),
-    [
-        (["a", "b"], Ordinal(), "column 'v' holds text, whose order is not known: name its levels from the lowest"),
-        (pd.Categorical(["a", "b"]), Ordinal(), "column 'v' holds text, whose order is not known"),
-        ([np.nan, np.nan], Ordinal(), "column 'v' holds no value"),
-        (["a", "b"], Ordinal(order=["a", "c"]), "column 'v' holds 'b' in row 1, which is not among its ordered levels"),
-        ([1, 2], Ordinal(order=["1", "2"]), "column 'v' holds 1 in row 0, which is not among its ordered levels"),
-    ],
-    ids=["text", "categories without an order", "no value", "another level", "numbers for text"],
-)
-def test_levels_without_a_place_in_an_order_are_refused_by_name(column, family, said):
-    with pytest.raises(ValueError, match=said):
-        BayesianNB({"v": family}).fit({"v": column}, ["x", "y"])
-
-
-def test_orders_that_are_none_are_refused():
-    for order in ("abc", ["a", "a"], []):
-        with pytest.raises(ValueError, match="Expected different levels from the lowest to the highest"):
-            Ordinal(order=order)
-    with pytest.raises(ValueError, match="column 'v': Expected at most 64 levels; got 65: use PolyaTree"):
-        BayesianNB({"v": Ordinal()}).fit({"v": np.arange(65)}, [0] * 65)
-    with pytest.raises(ValueError, match="column 'size': a level that is reserved for new ones has no place"):
-        BayesianNB({"size": Ordinal(order=SIZES)}, unseen="new").fit(X, Y)
 
 
 def test_a_later_level_is_refused_and_an_unseen_one_is_missing():

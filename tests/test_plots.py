@@ -1,7 +1,6 @@
 """Each picture shows its input completely and with labels, and leaves no open figure; invalid input is refused."""
 
 import io
-import re
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +17,6 @@ from bayesnb import BayesianNB, datasets, plots
 from bayesnb.data.targets import codes_of
 from bayesnb.dependence.audit import Independence
 from bayesnb.inference.scoring import calibration_error
-from bayesnb.plots import panels
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
 
@@ -46,25 +44,6 @@ def cut_off(figure):
 def texts(figure):
     """All texts of the figure, in the order of drawing."""
     return [t.get_text() for t in figure.findobj(plt.Text) if t.get_visible() and t.get_text()]
-
-
-def ledger_of(entries, label="no", against="yes", unit="nats"):
-    """Contributions made by hand: {entry: (value, log-odds)}; ``...`` stands for a missing value."""
-    lines = {"(prior)": (None, -0.5)} | entries
-    total = sum(size for _, size in lines.values())
-    lines["(total)"] = (None, total)
-    frame = pd.DataFrame({
-        "label": label,
-        "against": against,
-        "value": pd.Series([None if value is ... else value for value, _ in lines.values()], dtype=object),
-        "log_odds": [float(size) for _, size in lines.values()],
-        "lower": [size - 0.3 for _, size in lines.values()],
-        "upper": [size + 0.4 for _, size in lines.values()],
-        "missing": [value is ... for value, _ in lines.values()],
-    })  # fmt: skip
-    frame.index = pd.MultiIndex.from_tuples([(7, name) for name in lines], names=["row", "entry"])
-    frame.attrs["unit"] = unit
-    return frame
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +104,6 @@ def test_a_picture_is_not_blank_and_has_the_colours_of_what_it_shows(name, drawn
     assert all(shows(picture, colour) for colour in plots.OKABE_ITO[:n])
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_nothing_is_cut_off_at_the_edge_of_a_picture(name, drawn):
-    assert not cut_off(drawn[name])
-
-
 @pytest.mark.parametrize("name", [name for name in PICTURES if name not in ("reliability", "ledger")])
 def test_the_legend_names_each_class_and_covers_no_data(name, drawn):
     figure = drawn[name]
@@ -174,107 +148,13 @@ def test_a_map_of_dependence_has_a_cell_for_each_pair_and_shows_copies(n):
     assert all(r"\$" in label.get_text() for label in axes.get_yticklabels())
 
 
-def test_one_column_has_no_map_of_dependence():
-    X, y = datasets.posts()
-    with pytest.raises(ValueError, match="at least one pair"):
-        plots.independence(nb.checks.independence(BayesianNB().fit(X, y), X, y))
-
-
-def test_more_classes_than_named_colours_get_different_colours():
-    for n in (2, 8, 9, 12):
-        colours = {to_rgb(colour) for colour in panels.colours_of(n)}
-        assert len(colours) == n
-
-
-HOSTILE = "$x_1$ is\n_very_ long, and \\frac{a}{b} and $y$ would be mathematics " * 2
-
-
-@pytest.mark.parametrize("name", ["$a$", "$a", "_hidden", "two\nlines", "\\alpha$", HOSTILE])
-def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
-    figure = plots.ledger(ledger_of({name: (name, 1.0)}, label=name, against="b"))
-    assert not cut_off(figure)
-    shown = panels.plain(name)
-    assert "\n" not in shown
-    assert len(shown) <= 2 * 32
-    frame = pd.DataFrame({"prediction": [name, "b"], "aleatoric": [0.1, 0.2], "epistemic": [0.1, 0.3]})
-    (legend,) = plots.uncertainty_scatter(frame).legends
-    assert {text.get_text() for text in legend.get_texts()} == {shown, "b", "equal total"}
-    assert legend.get_texts()[0].get_text().replace("\\$", "$").strip()[:2] in (name[:2], "b")
-
-
 # Prior to posterior
-
-
-def test_the_prior_is_dashed_and_the_posterior_is_not(tree):
-    figure = plots.prior_posterior(tree, "mu_bill_length_mm")
-    (axes,) = figure.axes
-    assert [line.get_linestyle() for line in axes.lines] == ["--"] * 3 + ["-"] * 3
-    assert {"prior", "posterior", "mu_bill_length_mm", "density"} <= set(texts(figure))
-    posterior = axes.lines[3:]
-    peaks = [line.get_xdata()[line.get_ydata().argmax()] for line in posterior]
-    held = tree["posterior"]["mu_bill_length_mm"]
-    assert_allclose(peaks, held.mean(["chain", "draw"]), atol=0.5)
 
 
 def test_a_drawn_density_integrates_to_one(tree):
     (axes,) = plots.prior_posterior(tree, "pi").axes
     for line in axes.lines[3:]:
         assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.02)
-
-
-def test_a_tree_without_a_prior_shows_the_posterior(tree):
-    alone = tree.copy()
-    del alone["prior"]
-    figure = plots.prior_posterior(alone, "pi")
-    assert len(figure.axes[0].lines) == 3
-    assert "prior" not in texts(figure)
-
-
-def test_a_category_shared_by_columns_is_titled_with_its_own_columns_level(tennis):
-    _, X, y = tennis
-    wide = X.assign(**{f"x{k}": np.arange(14.0) for k in range(24)})
-    shared = BayesianNB(random_state=0).fit(wide, y).sample_posterior(50)
-    titles = [axes.get_title() for axes in plots.prior_posterior(shared, "theta_categorical_3").axes]
-    assert titles[:4] == ["outlook, overcast", "outlook, rain", "outlook, sunny", "temperature, cool"]
-    (axes,) = plots.prior_posterior(
-        shared, "theta_categorical_3", categorical_3_feature="temperature", categorical_3_category="sunny|mild"
-    ).axes
-    assert axes.get_title() == "temperature, mild"
-
-
-def test_each_variable_and_each_of_its_levels_has_a_panel(tennis):
-    figure = plots.prior_posterior(tennis[0].sample_posterior(50), ["theta_outlook", "theta_wind"])
-    assert [axes.get_title() for axes in figure.axes] == ["overcast", "rain", "sunny", "strong", "weak"]
-    assert [axes.get_xlabel() for axes in figure.axes] == ["theta_outlook"] * 3 + ["theta_wind"] * 2
-
-
-def test_a_known_parameter_is_drawn_as_a_line():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB(class_prior="uniform", random_state=0).fit(X, y)
-    (axes,) = plots.prior_posterior(clf.sample_posterior(50), "pi").axes
-    assert all(set(line.get_xdata()) == {0.5} for line in axes.lines)
-
-
-@pytest.mark.parametrize(
-    ("variable", "selection", "words"),
-    [
-        ("mu", {}, ("'mu'", "mu_year")),
-        ("mu_year", {"feature": "year"}, ("class_label", "'feature'")),
-        ("mu_year", {"chain": 0}, ("class_label", "'chain'")),
-        ("mu_year", {"class_label": "wings"}, ("Adelie", "'wings'")),
-    ],
-)
-def test_an_unknown_parameter_is_refused(tree, variable, selection, words):
-    with pytest.raises(ValueError, match="".join(f"(?=.*{re.escape(word)})" for word in words)):
-        plots.prior_posterior(tree, variable, **selection)
-
-
-def test_too_many_panels_are_refused():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(20, 30)), columns=[f"c{k}" for k in range(30)])
-    tree = BayesianNB(random_state=0).fit(X, np.arange(20) % 2).sample_posterior(50)
-    with pytest.raises(ValueError, match=r"30 panels.*mu_gaussian, c0"):
-        plots.prior_posterior(tree, "mu_gaussian")
 
 
 # Class probabilities
@@ -289,72 +169,6 @@ def test_each_row_has_a_panel_with_its_predictive_marked(tennis):
     assert_allclose(marks, proba[3])
     assert figure.axes[-1].get_xlabel() == "p(class | row, θ)"
     assert "predictive" not in texts(plots.class_probability(nb.draws.sample_proba(clf, X, 100), clf.classes_))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"draws": np.zeros((5, 3))}, "draws .draw, row, class."),
-        ({"classes": ["a", "b", "c"]}, "3 classes; got shape"),
-        ({"rows": [14]}, r"0 to 13.*\[14\]"),
-        ({"rows": []}, "at least one"),
-        ({"rows": list(range(14)) * 2}, "at most 24 rows"),
-        ({"predictive": np.zeros((3, 2))}, r"shape \(14, 2\); got \(3, 2\)"),
-    ],
-)
-def test_draws_of_the_wrong_shape_are_refused(tennis, change, words):
-    clf, X, _ = tennis
-    good = {"draws": nb.draws.sample_proba(clf, X, 10), "classes": clf.classes_}
-    with pytest.raises(ValueError, match=words):
-        plots.class_probability(**good | change)
-
-
-# MAP against Bayes
-
-
-def test_rows_with_different_predicted_classes_are_marked_by_a_ring():
-    plug_in = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
-    predictive = np.array([[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
-    figure = plots.map_against_bayes(plug_in, predictive, ["a", "b"])
-    points, rings = figure.axes[0].collections
-    assert_allclose(points.get_offsets(), np.stack([predictive[:, 1], plug_in[:, 1]], axis=1))
-    assert_allclose(rings.get_offsets(), [[0.6, 0.4]])
-    assert {"p(b)", "another class is predicted\n(1 of 3 rows)", "plug-in (MAP)"} <= set(texts(figure))
-
-
-def test_the_frame_of_an_agreement_gives_the_same_picture_as_two_arrays(tennis):
-    clf, X, y = tennis
-    frame = clf.verify(X, sampler="exact", random_seed=0).plug_ins
-    by_frame = plots.map_against_bayes(frame)
-    by_array = plots.map_against_bayes(
-        BayesianNB(estimate="map").fit(X, y).predict_proba(X), clf.predict_proba(X), clf.classes_
-    )
-    offsets = [figure.axes[0].collections[0].get_offsets() for figure in (by_frame, by_array)]
-    assert_allclose(*offsets)
-    assert plots.map_against_bayes(frame, estimate="mean").axes[0].get_ylabel() == "plug-in (mean)"
-
-
-def test_rows_that_are_impossible_are_counted_and_not_drawn():
-    plug_in = np.array([[np.nan, np.nan], [0.6, 0.4]])
-    figure = plots.map_against_bayes(plug_in, np.full((2, 2), 0.5))
-    assert len(figure.axes[0].collections[0].get_offsets()) == 1
-    assert figure.axes[0].get_title().startswith("1 rows are impossible")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((np.zeros((3, 2)), np.zeros((4, 2))), r"\(3, 2\) and \(4, 2\)"),
-        ((np.zeros((3, 2)),), r"\(3, 2\) and \(\)"),
-        ((np.zeros((0, 2)), np.zeros((0, 2))), r"\(0, 2\)"),
-        ((np.zeros((3, 2)), np.zeros((3, 2)), ["a"]), r"2 classes; got \['a'\]"),
-        ((np.full((3, 2), np.nan), np.zeros((3, 2))), "every row impossible"),
-        ((pd.DataFrame({"x": [1]}),), "'map'"),
-    ],
-)
-def test_probabilities_that_do_not_match_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        plots.map_against_bayes(*arguments)
 
 
 # Reliability
@@ -382,43 +196,6 @@ def test_an_error_bar_has_the_given_coverage_and_shrinks_with_more_rows():
         assert many["upper"] - many["lower"] < few["upper"] - few["lower"]
 
 
-def test_error_bars_cover_the_frequency_of_calibrated_forecasts():
-    rng = np.random.default_rng(1)
-    held = []
-    for _ in range(400):
-        p = rng.choice([0.65, 0.85, 0.95], size=60)
-        table = plots.reliability_table(np.stack([p, 1 - p], axis=1), (rng.random(60) > p).astype(int), prob=0.9)
-        held += ((table["lower"] <= table["confidence"]) & (table["confidence"] <= table["upper"])).tolist()
-    assert 0.86 < np.mean(held) < 0.96
-
-
-def test_reliability_of_one_class_uses_the_probability_of_that_class(tennis):
-    clf, X, y = tennis
-    proba, true = clf.loo(X, y)["probability"].to_numpy(), codes(clf, y)
-    table = plots.reliability_table(proba, true, bins=1, code=1)
-    assert table["confidence"].item() == pytest.approx(proba[:, 1].mean())
-    assert table["share"].item() == pytest.approx(9 / 14)
-    assert "probability of class 1" in texts(plots.reliability(proba, true, code=1))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((np.zeros(3), np.zeros(3, int)), r"\(3,\)"),
-        ((np.full((3, 2), 0.5), np.zeros(2, int)), r"\(3, 2\) and \(2,\)"),
-        ((np.full((3, 2), 0.5), np.array([0, 1, 2])), r"0 to 1; got \[0, 1, 2\]"),
-        ((np.full((3, 2), 0.5), np.array([0.0, 1.0, 1.0])), "codes from 0 to 1"),
-        ((np.full((3, 2), 1.5), np.zeros(3, int)), "between 0 and 1"),
-        ((np.full((3, 2), np.nan), np.zeros(3, int)), "between 0 and 1"),
-        ((np.full((3, 2), 0.5), np.zeros(3, int), 0), "bins"),
-        ((np.full((3, 2), 0.5), np.zeros(3, int), 10, 2), "code"),
-    ],
-)
-def test_invalid_forecasts_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        plots.reliability(*arguments)
-
-
 # Ledger
 
 
@@ -431,74 +208,6 @@ def test_a_bar_is_as_long_as_its_contribution(tennis):
     assert names == ["(prior)", "outlook = sunny", "temperature = hot", "humidity = high", "wind (missing)", "(total)"]
     assert axes.get_xlabel() == "log-odds [bits]"
     assert (axes.get_title("left"), axes.get_title("right")) == ("← for yes", "for no →")
-
-
-def test_a_missing_value_is_named_in_grey_and_has_no_bar():
-    (axes,) = plots.ledger(ledger_of({"wind": (..., 0.0), "hum": ("high", 1.0)})).axes
-    label = axes.get_yticklabels()[1]
-    assert (label.get_text(), label.get_color()) == ("wind (missing)", panels.GREY)
-    assert axes.patches[1].get_width() == 0
-
-
-def test_bars_for_and_against_have_different_colours():
-    (axes,) = plots.ledger(ledger_of({"a": (1.5, 2.0), "b": ("x", -3.0)})).axes
-    assert [bar.get_facecolor()[:3] for bar in axes.patches] == [
-        to_rgb(colour) for colour in (VERMILLION, BLUE, VERMILLION, VERMILLION)
-    ]
-
-
-def test_the_smallest_of_many_contributions_are_drawn_as_one_sum():
-    sizes = np.linspace(-2, 3, 50)
-    frame = ledger_of({f"c{k}": ("v", size) for k, size in enumerate(sizes)})
-    (axes,) = plots.ledger(frame, entries=10).axes
-    names = [text.get_text() for text in axes.get_yticklabels()]
-    widths = [bar.get_width() for bar in axes.patches]
-    assert len(names) == 12
-    assert names[-2] == "(41 others)"
-    assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(frame["log_odds"].iloc[-1])
-
-
-def test_an_infinite_contribution_is_drawn_to_the_edge_and_labelled():
-    frame = ledger_of({"a": ("x", 2.0), "b": ("y", -np.inf)})
-    figure = plots.ledger(frame)
-    assert texts(figure).count("−∞") == 2
-    width = figure.axes[0].patches[2].get_width()
-    assert np.isfinite(width)
-    assert width < -2
-    assert shows(pixels(figure), VERMILLION)
-
-
-def test_a_contribution_of_0_against_0_is_labelled_so():
-    figure = plots.ledger(ledger_of({"a": ("x", 2.0), "b": ("y", np.nan)}))
-    assert texts(figure).count(" 0/0") == 2
-    assert shows(pixels(figure), BLUE)
-
-
-def test_a_column_may_have_the_name_of_the_total():
-    (axes,) = plots.ledger(ledger_of({"(total) ": ("x", 1.0), "(prior) ": ("y", 1.0)})).axes
-    assert len(axes.patches) == 4
-    frame = ledger_of({"a": ("x", 1.0)})
-    frame.index = pd.Index(["(prior)", "(total)", "(total)"], name="entry")
-    assert len(plots.ledger(frame).axes[0].patches) == 3
-
-
-@pytest.mark.parametrize("wrong", ["two rows", "one label for two rows", "no total", "no ledger", "no entries"])
-def test_anything_but_the_contributions_of_one_row_is_refused(tennis, wrong):
-    clf, X, _ = tennis
-    two = clf.explain(X.iloc[:2])
-    match wrong:
-        case "two rows":
-            bad, words = two, "one row; got 2 rows.*loc"
-        case "one label for two rows":
-            bad, words = clf.explain(X.iloc[[0, 0]]), "one row; got 2 rows"
-        case "no total":
-            bad, words = two.iloc[:4], "from '\\(prior\\)' to '\\(total\\)'"
-        case "no ledger":
-            bad, words = X, "no column 'label'"
-        case _:
-            bad, words = two.iloc[:6], "entries to be 1 or more"
-    with pytest.raises(ValueError, match=words):
-        plots.ledger(bad, entries=0 if wrong == "no entries" else 20)
 
 
 # Uncertainty
@@ -516,19 +225,6 @@ def test_every_row_is_a_point_in_the_colour_of_its_class():
     assert to_rgb(BLUE) == tuple(a.get_facecolor()[0, :3])
     for line in axes.lines:
         assert_array_equal(line.get_xdata() + line.get_ydata(), [line.get_xdata()[1]] * 2)
-
-
-def test_rows_without_any_uncertainty_are_drawn():
-    frame = pd.DataFrame({"prediction": [1], "aleatoric": [0.0], "epistemic": [0.0]})
-    assert shows(pixels(plots.uncertainty_scatter(frame)), BLUE)
-
-
-def test_a_frame_without_entropies_or_rows_is_refused(tennis):
-    _, X, _ = tennis
-    with pytest.raises(ValueError, match="'prediction'"):
-        plots.uncertainty_scatter(X)
-    with pytest.raises(ValueError, match="at least one row"):
-        plots.uncertainty_scatter(pd.DataFrame({"prediction": [], "aleatoric": [], "epistemic": []}))
 
 
 # Decision regions
@@ -551,48 +247,9 @@ def test_the_background_is_the_entropy_predicted_from_the_two_columns_alone(peng
     assert [figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()] == list(names)
 
 
-def test_a_table_without_names_is_drawn_by_position(penguins):
-    _, X, y = penguins
-    columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm"]
-    named = BayesianNB().fit(X[columns], y)
-    array = BayesianNB().fit(X[columns].to_numpy(), y)
-    by_name = plots.decision_regions(named, X[columns], y, (columns[0], columns[2]), "class", grid_resolution=20)
-    by_place = plots.decision_regions(array, X[columns].to_numpy(), y, (0, 2), "class", grid_resolution=20)
-    shades = [figure.axes[0].collections[0].get_array() for figure in (by_name, by_place)]
-    assert_array_equal(*shades)
-    assert by_place.axes[0].get_xlabel() == "x0"
-
-
 def test_drawing_does_not_change_the_classifier(penguins):
     _, X, y = penguins
     clf = BayesianNB().fit(X, y)
     before = dict(vars(clf))
     plots.decision_regions(clf, X, y, ("bill_length_mm", "year"), grid_resolution=5)
     assert vars(clf) == before
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"features": ("bill_length_mm", "island")}, "real numbers; 'island' is read by Categorical"),
-        ({"features": ("bill_length_mm", "wings")}, "'wings' was not fitted"),
-        ({"features": ("year", "year")}, "two different columns"),
-        ({"features": ("year",)}, "two different columns"),
-        ({"features": "ab"}, "two different columns"),
-        ({"response": "proba"}, "'entropy' or 'class'; got 'proba'"),
-        ({"grid_resolution": 1}, "2 or more; got 1"),
-        ({"y": ["Adelie"]}, "344 rows and y has 1"),
-        ({"y": ["Dodo"] * 344}, "'Dodo' was never learned"),
-    ],
-)
-def test_an_invalid_pair_of_features_is_refused(penguins, change, words):
-    clf, X, y = penguins
-    good = {"clf": clf, "X": X, "y": y, "features": ("bill_length_mm", "year")}
-    with pytest.raises(ValueError, match=words):
-        plots.decision_regions(**good | change)
-
-
-def test_a_pair_of_features_without_a_complete_row_is_refused(penguins):
-    clf, X, y = penguins
-    with pytest.raises(ValueError, match="no row has both"):
-        plots.decision_regions(clf, X.assign(year=np.nan), y, ("bill_length_mm", "year"))

@@ -76,29 +76,6 @@ def test_the_density_of_a_class_integrates_to_one_in_the_units_of_the_column():
         assert_allclose(sum(parts), 1.0, atol=1e-7)
 
 
-def test_a_class_that_is_distributed_as_the_column_is_believed_to_be():
-    rng = default_rng(1)
-    same, apart = rng.normal(size=2000), rng.normal(np.arange(2000) % 2, 1.0)
-    clf = BayesianNB(PolyaTree()).fit(pd.DataFrame({"same": same, "apart": apart}), np.arange(2000) % 2)
-    differs = {name: clf.posterior_.features[name].differs()[:, 0] for name in ("same", "apart")}
-    assert (differs["same"] < 0.2).all()
-    assert (differs["apart"] > 0.999).all()
-
-
-def test_the_slopes_of_a_whole_tree_are_derivatives():
-    rng = default_rng(2)
-    prior = BetaTree(3.0, 1.5, 0.4, 40.0).over(rng.integers(1, 9, (2, 64)).astype(float), 3)
-    left, right = rng.integers(0, 4, (2, 3, 2, 63)).astype(float)
-    posterior, step = prior.plus(left, right), 1e-5
-    first, second = posterior.slopes(left, right, t=0.3)
-    at = [posterior.along(left, right, t=0.3 + k * step) for k in (-1, 0, 1)]
-    peak = BetaTree.peak(left, right)
-    assert_allclose(first, (at[2] - at[0]) / (2 * step), rtol=1e-6)
-    others = [posterior.slopes(left, right, t=0.3 + k * step)[0] for k in (-1, 1)]
-    assert_allclose(second, (others[1] - others[0]) / (2 * step), rtol=1e-6)
-    assert peak.shape == first.shape
-
-
 def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_path):
     rng = default_rng(3)
     frames = [pd.DataFrame({"v": rng.normal(k, 1.0, 50), "y": np.arange(50) % 2}) for k in range(3)]
@@ -115,27 +92,6 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
     other = BayesianNB({"v": PolyaTree()}).fit(frames[1][["v"]], frames[1]["y"])
     with pytest.raises(ValueError, match="feature 'v': the two models differ in its family"):
         clf.merge(other)
-
-
-@pytest.mark.parametrize(
-    ("edges", "said"),
-    [([1.0, 1.0], "increase"), ([0.0, np.inf], "finite"), (list(range(64)), "at most 63 edges; got 64")],
-)
-def test_edges_that_make_no_cells_are_refused(edges, said):
-    with pytest.raises(ValueError, match=said):
-        BayesianNB({"v": PolyaTree(edges=edges)}).fit(X, Y)
-
-
-@pytest.mark.parametrize("numbers", [{"strength": 0.0}, {"growth": -1.0}, {"near": np.inf}, {"stop": 1.5}])
-def test_a_prior_of_numbers_that_make_no_tree_is_refused(numbers):
-    with pytest.raises(ValueError, match=f"Expected {next(iter(numbers))} to be"):
-        BetaTree(**numbers)
-
-
-def test_quantiles_stand_in_the_table_of_parameters():
-    x = default_rng(4).normal(10.0, 2.0, 4000)
-    shown = BayesianNB({"v": PolyaTree()}).fit({"v": x}, ["a"] * 4000).tables()["v"].loc["a"]
-    assert_allclose(shown, np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]), atol=0.1)
 
 
 @pytest.mark.nuts

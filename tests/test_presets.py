@@ -6,7 +6,6 @@ written out in a few lines of numpy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
 import bayesnb as nb
-from bayesnb import BayesianNB, ByType, datasets, presets
+from bayesnb import BayesianNB, datasets, presets
 
 IRIS, WINE, DIGITS = (load(return_X_y=True) for load in (load_iris, load_wine, load_digits))
 CANCER = load_breast_cancer(return_X_y=True)
@@ -51,11 +50,6 @@ def test_sklearn_adds_a_share_of_the_largest_variance_as_gaussian_nb_does(table,
         frame,
         X,
     )
-
-
-def test_sklearn_reads_columns_that_are_constant_in_a_class_as_gaussian_nb_does():
-    X, y = DIGITS
-    close(presets.sklearn(model="GaussianNB").fit(X, y), GaussianNB().fit(X, y), X)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 3.0])
@@ -149,12 +143,6 @@ def test_e1071_and_klar_follow_the_rule_of_both_packages(laplace):
         assert_allclose(found, as_in_r(X, y, laplace, given), atol=1e-9)
 
 
-def test_without_smoothing_a_level_not_seen_in_a_class_excludes_the_class():
-    X, y = datasets.play_tennis()
-    overcast = X.assign(outlook="overcast")
-    assert (presets.e1071().fit(X, y).predict_proba(overcast) == [0.0, 1.0]).all()
-
-
 # Weka
 
 
@@ -184,24 +172,11 @@ def test_weka_rounds_numbers_to_the_mean_gap_and_asks_for_an_interval(columns):
     assert_allclose(parts.predict_proba(frame), expected, atol=1e-9)
 
 
-def test_weka_smooths_levels_and_classes_by_one():
-    X, y = datasets.play_tennis()
-    assert_allclose(presets.weka().fit(X, y).predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), atol=1e-15)
-
-
 def test_weka_keeps_a_deviation_of_a_sixth_of_the_precision_and_no_floor_under_probabilities():
     clf = presets.weka().fit({"x": [1.0, 1.0, 3.0, 3.0]}, ["a", "a", "b", "b"])
     # h is 2, and 1 and 3 round to 0 and 4. At 1000 both probabilities are 0 as floats.
     assert_allclose(clf.posterior_.features["x"].theta["sigma"], 2 / 6)
     assert clf.predict_proba({"x": [1000.0]}).tolist() == [[0.0, 1.0]]
-
-
-def test_weka_has_no_intervals_and_no_file_where_numbers_are_read_by_its_rule(tmp_path):
-    clf = presets.weka().fit(*datasets.heights())
-    with pytest.raises(ValueError, match="no posterior"):
-        clf.predict_interval(datasets.heights()[0])
-    with pytest.raises(ValueError, match="RoundedGaussian"):
-        clf.save(tmp_path / "weka.bayesnb")
 
 
 # Spark
@@ -249,42 +224,7 @@ def test_spark_itself_gives_the_same_probabilities():
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: presets.sklearn(alpha=-1), "alpha: Expected a number of 0 or more; got -1"),
-        (lambda: presets.sklearn(var_smoothing=np.inf), "var_smoothing: Expected a number of 0 or more; got inf"),
-        (lambda: presets.sklearn(model="ComplementNB"), "model: Expected one of .*; got 'ComplementNB'"),
-        (lambda: presets.e1071(threshold=0.001), "threshold: Expected 0, because no probability is ever replaced"),
-        (lambda: presets.e1071(eps=1e-9), "eps: Expected 0"),
-        (lambda: presets.klar(usekernel=True), "usekernel: Expected False"),
-        (lambda: presets.klar(threshold=0.001), "threshold: Expected 0"),
-        (lambda: presets.spark(model_type="complement"), "model_type: Expected one of .*; got 'complement'"),
-        (lambda: presets.spark(smoothing=None), "smoothing: Expected a number of 0 or more; got None"),
-        (lambda: nb.Gaussian(var_smoothing=-1.0), "Expected var_smoothing to be a number of 0 or more"),
-        (lambda: ByType(number=nb.families.PolyaTree()), "number: PolyaTree takes something from the rows"),
-        (lambda: presets.weka().fit(sparse.eye(3).tocsr(), [0, 1, 1]), "no family for sparse matrices"),
-    ],
-)
-def test_a_setting_that_cannot_be_equalled_is_refused_by_name(make: Callable[[], Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_a_family_of_another_type_is_refused_by_name():
-    with pytest.raises(TypeError, match=r"text: Gaussian cannot read these columns; see Categorical\(\)"):
-        ByType(text=nb.Gaussian())
-    with pytest.raises(TypeError, match="number: Expected a family"):
-        ByType(number="gaussian")
-
-
 def test_a_grid_search_sets_the_priors_of_a_preset_by_name():
     clf = presets.sklearn().set_params(features__text__prior__alpha=2.0, features__number__var_smoothing=0.1)
     assert (clf.features.text.prior.alpha, clf.features.number.var_smoothing) == (2.0, 0.1)
     assert "var_smoothing=0.1" in repr(clf.features.number)
-
-
-def test_a_column_with_the_name_of_the_columns_read_together_is_refused():
-    X = {"numbers": ["a", "b", "a"], "x": [1.5, 2.0, 3.0]}
-    with pytest.raises(ValueError, match="a column is called 'numbers'"):
-        presets.sklearn().fit(X, [0, 0, 1])

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import html
 import io
-import json
 import os
 import re
 import stat
@@ -16,14 +15,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import run
 from matplotlib import image
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, NormalGamma, checks, cli, datasets
-from bayesnb.cli import printing
+from bayesnb import BayesianNB, Categorical, Gaussian, NormalGamma, checks, datasets
 from bayesnb.inference import questions
-from bayesnb.report import report, rows, write, writer
+from bayesnb.report import report, write, writer
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "&<>\"'|\nx"
@@ -179,50 +177,6 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     assert "Reliability of the predictions of 8 rows" in page
 
 
-def test_of_many_contributions_the_small_ones_share_a_line():
-    frame = pd.DataFrame(
-        {"value": None, "log_odds": [*np.linspace(-3, 3, 30), 0.5], "lower": -4.0, "upper": 4.0},
-        pd.Index([f"c{k}" for k in range(30)] + ["(total)"], name="entry"),
-    )
-    lines = rows.by_size(frame)
-    assert len(lines) == rows.MOST_ENTRIES + 1
-    assert lines.index[-2:].tolist() == ["(19 others)", "(total)"]
-    assert lines["log_odds"].iloc[:-1].sum() == pytest.approx(frame["log_odds"].iloc[:-1].sum())
-    assert lines["log_odds"].iloc[:-2].abs().is_monotonic_decreasing
-
-
-def test_a_total_outside_of_its_interval_is_explained_where_it_stands():
-    # One class has hardly any words, so that a word that occurs 60 times tells much about its probability.
-    X = pd.DataFrame([[60, 1, 0], [0, 1, 30], [1, 1, 1], [2, 20, 1]], columns=["the", "of", "and"])
-    y = ["a", "b", "a", "b"]
-    clf = BayesianNB({"words": (Multinomial(), list(X.columns))}).fit(X, y)
-    ledger = clf.explain(X[3:]).droplevel("row")
-    outside = ~ledger["log_odds"].between(ledger["lower"], ledger["upper"])
-    assert outside["(total)"]
-    page = report(clf, X, y, format="md", explain=4, draws=20)
-    said = [line for line in page.splitlines() if "(total): the log-odds are outside" in line]
-    assert said
-    assert all("burstiness" in line for line in said)
-
-
-def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
-    clf, X, y = tennis
-    page = report(clf, X, y, format="md", explain=3, by="epistemic", draws=200)
-    block = page.partition("The rows of the highest epistemic entropy")[2].partition("**Row ")[0]
-    shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
-    assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
-
-
-def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    X = pd.DataFrame({"noise": rng.normal(size=200), "signal": rng.normal(size=200) + 2 * y})
-    page = report(BayesianNB().fit(X, y), X, y, format="md", explain=0, draws=50).partition("\n## Evidence\n")[2]
-    factors = {line.split(" | ")[0][2:]: float(line.split(" | ")[2][:-2]) for line in page.splitlines()
-               if re.match(r"\| (noise|signal) \| -", line)}  # fmt: skip
-    assert factors["noise"] < 0 < factors["signal"]
-
-
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
     pictures = tennis_page.all("img")
     assert len(pictures) == 5
@@ -233,15 +187,6 @@ def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
         drawn = ElementTree.fromstring(base64.b64decode(data))
         assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) > 5
         assert float(drawn.get("width")[:-2]) == pytest.approx(int(attrs["width"]) * 72 / 90, abs=1)
-
-
-def test_pictures_have_other_colours_on_a_dark_page(tennis_page):
-    for _, attrs, _ in tennis_page.all("img"):
-        drawn = base64.b64decode(attrs["src"].partition(",")[2]).decode()
-        assert "@media (prefers-color-scheme:dark)" in drawn
-        body = drawn.partition("</style>")[2]
-        assert "var(--ink)" in body
-        assert "#000000" not in body
 
 
 @pytest.mark.parametrize("kind", [pytest.param("polars", marks=pytest.mark.slow), "sparse", "index"])
@@ -260,13 +205,6 @@ def test_every_kind_of_table_has_a_page(kind):
     assert ("**Row same, " in page) == (kind == "index")
 
 
-def test_text_that_the_font_of_the_pictures_lacks_is_shown_in_the_tables():
-    X = pd.DataFrame({"色": ["赤", "青", "赤", "青"]})
-    y = ["はい", "いいえ"] * 2
-    page = Page(report(BayesianNB(random_state=0).fit(X, y), X, y, draws=20, explain=1))
-    assert page.table("色")[0] == ["class", "赤", "青"]
-
-
 def test_long_tables_are_shortened_with_a_note():
     X = pd.DataFrame({"id": [f"level {k}" for k in range(100)]})
     y = np.arange(100) % 2
@@ -275,15 +213,6 @@ def test_long_tables_are_shortened_with_a_note():
     assert "id: the first 40 of 100 rows" in page
     assert "level 38" in page
     assert "| level 99 |" not in page
-
-
-def test_only_the_rows_with_the_highest_entropy_are_split_by_draws():
-    # Row k lies k units from the middle of two classes, so that the last rows are the most certain ones.
-    X = pd.DataFrame({"x": np.repeat(np.arange(275.0), 2) * np.tile([-1, 1], 275)})
-    y = np.tile(["left", "right"], 275)
-    page = report(BayesianNB(random_state=0).fit(X, y), X, y, format="md", explain=3, draws=20)
-    assert "Of 550 rows, the 500 with the highest predictive entropy are shown." in page
-    assert page.count("log-odds +") + page.count("log-odds -") == 3
 
 
 def test_a_further_question_is_one_function_and_can_stand_in_the_report(tennis):
@@ -367,11 +296,6 @@ def test_input_without_a_report_is_refused(tennis, change, words):
         report(**{"clf": clf, "X": X, "y": y} | change)
 
 
-def test_a_report_of_an_unfitted_classifier_is_refused(tennis):
-    with pytest.raises(NotFittedError):
-        report(BayesianNB(), *tennis[1:])
-
-
 # Nothing from outside, and nothing runs
 
 
@@ -408,16 +332,6 @@ def test_the_content_policy_of_the_page_allows_only_its_own_style_and_pictures(t
     }
 
 
-def test_the_page_is_accessible_to_screen_readers(tennis_page):
-    ((_, attrs, _),) = tennis_page.all("html")
-    assert attrs["lang"] == "en"
-    assert len(tennis_page.texts("h1")) == len(tennis_page.texts("title")) == 1
-    assert all(attrs["scope"] in ("col", "row") for _, attrs, _ in tennis_page.all("th"))
-    assert len(tennis_page.all("caption")) == len(tennis_page.all("table"))
-    regions = [attrs for _, attrs, _ in tennis_page.all("div")]
-    assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in regions)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_a_contrast_of_at_least_4_5_to_1(tennis_html, scheme):
     light, dark = re.findall(r":root \{(.*?)\}", tennis_html, re.DOTALL)
@@ -452,13 +366,6 @@ def test_names_and_values_are_escaped_in_html(hostile, hostile_html):
     assert f"classes of {SCRIPT}:" in page.texts("p")[0]
 
 
-def test_control_characters_and_surrogates_are_replaced(hostile_html, hostile_md):
-    for text in (hostile_html, hostile_md):
-        text.encode()
-        assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\ud800-\udfff]", text)
-        assert "\ufffd\ufffd\ufffd" in text
-
-
 def cells_of(line):
     """The cells of a line of a Markdown table, as displayed."""
     cells = re.split(r"(?<!\\)(?:\\\\)*\|", line.strip())[1:-1]
@@ -489,15 +396,6 @@ def test_markdown_in_a_name_is_escaped(text):
     escaped = writer.escaped(text)
     assert escaped != text
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped) == text
-
-
-@pytest.mark.parametrize("text", ["-1.5", "+2", "3.14", "1e-5", "−∞", "—", "(prior)", "a-b"])
-def test_numbers_and_plain_names_are_not_escaped(text):
-    assert writer.escaped(text) == text
-
-
-def test_a_name_within_a_word_keeps_its_underscore():
-    assert writer.escaped("bill_length_mm") == "bill_length_mm"
 
 
 # Writing
@@ -545,14 +443,6 @@ def test_writing_a_page_to_a_folder_is_refused(tmp_path):
 # The command line
 
 
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a command."""
-    with pytest.raises(SystemExit) as ended:
-        cli.main(list(arguments))
-    printed = capsys.readouterr()
-    return ended.value.code, printed.out, printed.err
-
-
 QUICK = ("--draws", "50", "--explain", "1", "--dependence", "none")
 
 
@@ -565,37 +455,6 @@ def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, 
     assert "What the model is worth (0 s so far)" in err
     assert err.replace("\n", "").endswith(f"wrote {path}")
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_the_command_can_print_to_stdout_and_reads_any_table(capsys, tmp_path):
-    X, y = datasets.heights()
-    X.assign(sex=y).to_csv(tmp_path / "t.csv", index=False)
-    code, out, err = run(
-        capsys, "report", str(tmp_path / "t.csv"), "--target", "sex", "-o", "-", "--format", "md", "--title", "A|B",
-        *QUICK,
-    )  # fmt: skip
-    assert code == 0
-    assert out.startswith("# A\\|B\n")
-    assert out.count("**Row ") == 1
-    assert "wrote" not in err
-
-
-def test_a_command_that_fails_leaves_the_old_page(capsys, tmp_path):
-    path = tmp_path / "r.html"
-    path.write_text("old")
-    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path), "--force")
-    assert (code, out) == (1, "")
-    assert "no such file" in err
-    assert path.read_text() == "old"
-
-
-def test_a_page_without_a_place_to_write_is_refused_before_any_work(capsys, tmp_path):
-    for target, words in ((tmp_path / "none" / "r.html", "there is no folder"), (tmp_path, "is a folder")):
-        code, out, err = run(capsys, "report", "play-tennis", "-o", str(target))
-        assert (code, out) == (2, "")
-        assert words in err
-        assert "14 rows" not in err
-    assert run(capsys, "report", "play-tennis")[0] == 2
 
 
 def explained(capsys, *arguments):
@@ -611,40 +470,6 @@ def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_pat
     assert code == 0
     assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
     assert "outside of their interval" not in explained(capsys, "play-tennis")[1]
-
-
-def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):
-    X, y = datasets.heights()
-    X.assign(y=(y == "male").astype(int)).to_csv(tmp_path / "t.csv", index=False)
-    code, out, _ = explained(
-        capsys, str(tmp_path / "t.csv"), "--target", "y", "--label", "1", "--format", "json"
-    )  # fmt: skip
-    assert code == 0
-    assert (json.loads(out)["label"], json.loads(out)["against"]) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--label", "maybe"), ("no class 'maybe'", "['no', 'yes']")),
-        (("--against", "maybe"), ("--against", "no class 'maybe'")),
-        (("--label", "no", "--against", "no"), ("against itself",)),
-        (("--row", "cloud=9"), ("no column 'cloud'",)),
-        (("--row", ""), ("is not column=value",)),
-        (("--unit", "octaves"), ("octaves",)),
-        (("--prob", "1"), ("--prob",)),
-    ],
-)
-def test_what_cannot_be_explained_ends_with_2(capsys, arguments, words):
-    code, out, err = explained(capsys, "play-tennis", *arguments)
-    assert (code, out) == (2, "")
-    assert all(word in " ".join(err.split()) for word in words)
-
-
-def test_an_infinite_contribution_has_an_arrow():
-    assert printing.bar_of(-np.inf).plain == "◀" + 11 * "█" + "│" + 12 * " "
-    assert printing.bar_of(np.inf).plain == 12 * " " + "│" + 11 * "█" + "▶"
-    assert printing.bar_of(0.0).plain.strip() == "│"
 
 
 # In a browser

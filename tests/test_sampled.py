@@ -13,16 +13,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
-from sklearn.metrics import log_loss
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Gamma, Gaussian, Poisson
+from bayesnb import BayesianNB, Gaussian
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.families import FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.columns import LEVELS
-from bayesnb.families.sampled import Draws, WeightedValues
+from bayesnb.families.sampled import WeightedValues
 from bayesnb.sampling import draws
-from bayesnb.statistics.membership import Labels, in_every_class
+from bayesnb.statistics.membership import Labels
 
 EXPONENTIAL = FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2.0, "beta": 1.5})})
 FAMILIES = {
@@ -158,13 +157,6 @@ def test_chains_that_did_not_converge_are_said_once_by_each_question_that_uses_t
     assert "tune=" in said[0]
 
 
-def test_questions_that_use_no_draws_do_not_speak_of_chains(unconverged):
-    clf, X, _ = unconverged
-    assert clf.verify(X[:2], sampler="exact", draws=200).agrees
-    assert clf.to_pymc().name == ""
-    assert clf.describe().loc["x", "family"] == "StudentT"
-
-
 # What is added up
 
 
@@ -183,48 +175,12 @@ def test_the_statistic_counts_distinct_values_so_that_rows_can_be_added_and_forg
         (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
 
 
-def test_a_weighted_row_is_learned_like_repeated_rows_and_a_missing_cell_not_at_all():
-    rng = default_rng(6)
-    x, y = rng.standard_t(3, (60, 1)).round(1), rng.integers(0, 2, 60)
-    x[10:15] = np.nan
-    seen, weight = ~np.isnan(x[:, 0]), rng.integers(1, 3, 60)
-    twice = np.repeat(np.arange(60), weight)
-    family = StudentT()
-    # NUTS gets only the distinct values and their weights, and has a seed: equal statistics give equal draws.
-    for one, other in (
-        (family.statistic(x, Labels.of(y, weight=weight)), family.statistic(x[twice], Labels.of(y[twice]))),
-        (family.statistic(x, Labels.of(y)), family.statistic(x[seen], Labels.of(y[seen]))),
-    ):
-        a, b = WeightedValues.of(one), WeightedValues.of(other)
-        for name in ("value", "code", "column", "weight"):
-            assert_array_equal(getattr(a, name), getattr(b, name))
-
-
-def test_two_rows_of_weight_one_half_equal_one_row():
-    family, x = StudentT(), np.array([[1.0], [2.0]])
-    hard = family.statistic(x, Labels.of([0, 1]))
-    twice = in_every_class(np.tile(np.eye(2) / 2, (2, 1)))
-    one, other = (family.statistic(np.tile(x, (2, 1)), own) for own in twice)
-    assert_array_equal(hard.counts, (one + other).counts)
-
-
-def test_a_weight_counts_as_that_many_rows_in_quantiles():
-    rng = default_rng(3)
-    x, weight = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
-    weighed = WeightedValues.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
-    rows = np.repeat(x, weight, axis=0)
-    assert_array_equal(weighed.quantiles((0.25, 0.5), 2), np.quantile(rows, (0.25, 0.5), axis=0, method="inverted_cdf"))
-    assert_allclose(weighed.variance(2), rows.var(axis=0))
-
-
 def test_outliers_do_not_change_the_scale_of_the_prior():
     x = np.append(np.linspace(-1, 1, 99), 1e9)[:, None]
     s = StudentT().statistic(x, Labels.of(np.zeros(100, int)))
     prior = StudentT().priors(s, ("a",))
     assert_allclose([prior.m[0, 0], prior.s[0, 0]], [0.0, 1 / 1.349], atol=0.05)
     assert prior.reach[0, 0] > 1e8
-    given = StudentT(m=1.0, s=2.0, reach=3.0).priors(s, ("a",))
-    assert [float(v[0, 0]) for v in (given.m, given.s, given.reach)] == [1.0, 2.0, 3.0]
 
 
 # Densities
@@ -258,12 +214,6 @@ def test_a_density_from_pymc_is_that_of_scipy(dist, theta, reads, right):
     assert_array_equal(found[:, 3], -np.inf)
 
 
-def test_parameters_fixed_at_a_number_are_not_learned():
-    family = FromPyMC(pm.Binomial, {"n": 5, "p": (pm.Beta, {"alpha": 1, "beta": 1})}, reads="counts")
-    found = family.log_likelihood({"p": np.full((1, 1), 0.3)}, np.array([[2.0]]))
-    assert_allclose(found, [[stats.binom.logpmf(2, 5, 0.3)]])
-
-
 def test_the_predictive_averages_the_joint_over_draws(unsampled):
     family = FAMILIES["from pymc"]
     X, y = table(family)
@@ -274,15 +224,6 @@ def test_the_predictive_averages_the_joint_over_draws(unsampled):
     assert_allclose(
         clf.predict_joint_log_proba(X), alone.predict_joint_log_proba(X[["z"]]) + averaged, rtol=1e-9, atol=1e-9
     )
-
-
-def test_log_moments_of_several_columns_add(unsampled):
-    family, x = StudentT(), default_rng(1).normal(size=(200, 2))
-    both = believed_of(family, x, 2)
-    one = [Draws({k: v[:, :, [j]] for k, v in both.theta.items()}, both.convergence) for j in (0, 1)]
-    t = np.linspace(0.5, 1.5, 400).reshape(200, 2)
-    parts = [family.log_moment(part, x[:, [j]], t) for j, part in enumerate(one)]
-    assert_allclose(family.log_moment(both, x, t), parts[0] + parts[1])
 
 
 # What is refused
@@ -339,35 +280,6 @@ def test_what_is_refused_names_every_sampled_column_and_a_cure(what, two_sampled
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: StudentT(nu=-1), "nu to be positive"),
-        (lambda: StudentT(s=[1.0, 0.0]), "s to be positive"),
-        (lambda: StudentT(m=np.nan), "m to be finite"),
-        (lambda: StudentT(draws=0), "draws to be a positive whole number"),
-        (lambda: StudentT(target_accept=1.0), "target_accept to lie between 0 and 1"),
-        (lambda: StudentT(burn=3), "burn"),
-        (lambda: HierarchicalGaussian(between=-1.0), "between to be positive"),
-        (lambda: HierarchicalGaussian(m=np.inf), "m to be finite"),
-        (lambda: HierarchicalCategorical(strength=0), "strength to be positive"),
-        (lambda: FromPyMC("Normal", {}), "Expected a PyMC distribution class"),
-        (lambda: FromPyMC(pm.Normal, {"mu": 0.0, "sigma": 1.0}), "a prior for at least one parameter"),
-        (lambda: FromPyMC(pm.Normal, {"mu": "HalfNormal"}), "Expected the prior of 'mu'"),
-        (lambda: FromPyMC(pm.Normal, [1]), "Expected priors as"),
-        (lambda: FromPyMC(pm.Normal, {"mean": (pm.Normal, {})}), "Normal has no parameter 'mean'; it has .'mu', "),
-        (lambda: FromPyMC(pm.Normal, {"mu": (pm.Gamma, {"a": 1})}), "Gamma has no parameter 'a'"),
-        (
-            lambda: FromPyMC(pm.Normal, {"mu": (pm.Normal, {})}, reads="levels"),
-            "reads to be one of .*'reals', 'positive reals', 'counts'.*got 'levels'",
-        ),
-    ],
-)
-def test_invalid_specifications_are_refused_before_fitting(make, said):
-    with pytest.raises((ValueError, TypeError), match=said):
-        make()
-
-
-@pytest.mark.parametrize(
     ("family", "said"),
     [
         (FromPyMC(pm.Dirichlet, {"a": (pm.HalfNormal, {})}), "feature 'x': Expected a univariate distribution"),
@@ -406,14 +318,6 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     assert list(shown.columns) == wanted.get(name, ["mu", "sigma"])
 
 
-def test_a_learned_smoothing_has_a_linear_form(unsampled):
-    X, y = table(FAMILIES["hierarchical"])
-    clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
-    weights, intercept = nb.odds.linear_form(clf)
-    scores = weights.loc[[("x", level) for level in X["x"]]].to_numpy() + intercept.to_numpy()
-    assert_allclose(scores, clf.predict_joint_log_proba(X[["x"]]))
-
-
 # NUTS
 
 SHORT = {"draws": 500, "tune": 500, "chains": 2}
@@ -450,22 +354,6 @@ def test_student_t_agrees_with_quadrature():
 
 
 @pytest.mark.nuts
-def test_student_t_predicts_better_than_gaussian_with_gross_outliers():
-    rng = default_rng(0)
-    y = rng.integers(0, 2, 500)
-    x = rng.normal(3.0 * y, 1.0)
-    x[::15] += rng.choice([-60.0, 80.0], len(x[::15]))
-    train, rest = slice(0, 150), slice(150, None)
-    X = pd.DataFrame({"x": x})
-    losses = {
-        name: log_loss(y[rest], BayesianNB(family).fit(X[train], y[train]).predict_proba(X[rest]))
-        for name, family in (("student", StudentT(**SHORT)), ("gaussian", Gaussian()))
-    }
-    assert losses["student"] < 0.5 * losses["gaussian"]
-    assert losses["student"] < 0.35
-
-
-@pytest.mark.nuts
 def test_a_conjugate_pair_from_pymc_agrees_with_its_closed_form():
     x = default_rng(2).exponential(0.5, (25, 1))
     believed = believed_of(EXPONENTIAL, x)
@@ -474,19 +362,6 @@ def test_a_conjugate_pair_from_pymc_agrees_with_its_closed_form():
     close(drawn.mean(), a / b, believed.convergence, drawn.std())
     asked = np.array([0.01, 0.5, 2.0, 4.0])
     predicted(EXPONENTIAL, believed, asked[:, None], stats.lomax.logpdf(asked, a, scale=b))
-
-
-@pytest.mark.nuts
-def test_a_poisson_from_pymc_agrees_with_the_poisson_family():
-    rng = default_rng(5)
-    y = rng.integers(0, 2, 80)
-    X = pd.DataFrame({"k": rng.poisson(2.0 + 3 * y).astype(float)})
-    X.loc[3, "k"] = np.nan
-    sampled = FromPyMC(pm.Poisson, {"mu": (pm.Gamma, {"alpha": 2.0, "beta": 0.5})}, reads="counts")
-    a, b = (BayesianNB({"k": family}).fit(X, y) for family in (sampled, Poisson(Gamma(2.0, 0.5))))
-    assert_allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X), atol=0.02)
-    with pytest.raises(ValueError, match="needs a count"):
-        a.predict(pd.DataFrame({"k": [0.5]}))
 
 
 @pytest.mark.nuts
@@ -511,19 +386,6 @@ def test_predictions_do_not_depend_on_the_order_and_the_parts_of_the_rows():
     seen = X["x"].notna()
     without = BayesianNB().fit(X[["z"]], y).predict_proba(X[["z"]])
     assert_allclose(whole[~seen], without[~seen], rtol=1e-12)
-
-
-@pytest.mark.nuts
-def test_classes_without_rows_keep_the_prior():
-    clf = BayesianNB(EXPONENTIAL).partial_fit(np.array([[1.0], [2.0]]), [0, 0], classes=[0, 1])
-    drawn = clf.posterior_.features["x"].theta["lam"][:, 1, 0]
-    close(drawn.mean(), 2.0 / 1.5, clf.posterior_.features["x"].convergence, drawn.std())
-
-
-@pytest.mark.nuts
-def test_a_class_with_equal_values_is_sampled_without_trouble():
-    clf = BayesianNB(StudentT()).fit(np.array([[0.0]] * 20 + [[1.0], [2.0], [4.0]]), [0] * 20 + [1] * 3)
-    assert_array_equal(clf.predict([[0.0], [2.0]]), [0, 1])
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.inf])

@@ -11,10 +11,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.compose import make_column_transformer
-from sklearn.preprocessing import OneHotEncoder
 
-import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -190,37 +187,6 @@ def test_zeros_and_ones_with_a_gap_are_bernoulli_in_every_container(table: Any) 
     assert_allclose(clf.posterior_.features["a"].alpha[:, 0], [2.0, 2.0])
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int64, np.uint8])
-def test_an_array_of_zeros_and_ones_is_bernoulli_as_a_frame_of_them_is(dtype: Any) -> None:
-    x = np.array([[1, 0], [0, 1], [1, 1], [0, 1]], dtype)
-    array, frame = BayesianNB().fit(x, [0, 0, 1, 1]), BayesianNB().fit(pd.DataFrame(x).add_prefix("x"), [0, 0, 1, 1])
-    assert families(array) == {"x": "Bernoulli"}
-    assert_allclose(array.predict_proba(x), frame.predict_proba(pd.DataFrame(x).add_prefix("x")))
-
-
-@pytest.mark.parametrize("dtype", [int, float])
-def test_an_array_of_whole_numbers_is_gaussian_though_some_columns_hold_only_0_and_1(dtype: Any) -> None:
-    counts = np.array([[1, 0, 2], [0, 1, 9], [1, 1, 0], [0, 0, 1]], dtype)
-    assert families(BayesianNB().fit(counts, [0, 1, 1, 0])) == {"x": "Gaussian"}
-
-
-def test_the_columns_of_an_array_with_fractions_that_hold_only_0_and_1_are_bernoulli() -> None:
-    x = np.array([[1, 0, 0.2], [0, 1, -1], [1, 1, 0], [0, 0, 1]])
-    clf = BayesianNB().fit(x, [0, 1, 1, 0])
-    assert families(clf) == {"x": "Gaussian", "flags": "Bernoulli"}
-    named = BayesianNB().fit(pd.DataFrame(x).add_prefix("x").astype({"x0": int, "x1": int}), [0, 1, 1, 0])
-    assert_allclose(clf.predict_proba(x), named.predict_proba(pd.DataFrame(x).add_prefix("x")))
-
-
-def test_a_missing_cell_leaves_a_column_of_an_array_bernoulli_and_a_column_without_any_value_gaussian() -> None:
-    x = np.array([[1.0, np.nan, 0.5], [np.nan, np.nan, 2.0], [0.0, np.nan, 1.0]])
-    assert families(BayesianNB().fit(x, [0, 1, 1])) == {"x": "Gaussian", "flags": "Bernoulli"}
-
-
-def test_a_column_of_floats_that_holds_0_alone_is_gaussian() -> None:
-    assert families(BayesianNB().fit(np.zeros((3, 2)), [0, 1, 1])) == {"x": "Gaussian"}
-
-
 def test_fractions_of_any_row_say_that_an_array_is_no_table_of_counts() -> None:
     x = np.tile([[0.0, 1.0], [1.0, 2.0], [1.0, 3.0], [0.0, 5.0]], (2000, 1))
     y = np.tile([0, 1], 4000)
@@ -245,31 +211,6 @@ def test_one_hot_columns_are_noticed_once(wrap: Any) -> None:
     BayesianNB(Bernoulli()).fit(wrap(hot.drop(columns="bill_length_mm")), y)
 
 
-def test_columns_of_an_encoder_in_front_are_read_as_those_of_its_table() -> None:
-    X, y = datasets.penguins()
-    encoder = make_column_transformer(
-        (OneHotEncoder(drop="if_binary"), ["sex"]), remainder="passthrough", sparse_threshold=0.0
-    )
-    X = X[["sex", "bill_length_mm", "body_mass_g"]].dropna()
-    y = y[X.index]
-    encoded = encoder.fit_transform(X)
-    assert_allclose(BayesianNB().fit(encoded, y).predict_proba(encoded), BayesianNB().fit(X, y).predict_proba(X))
-
-
-@pytest.mark.parametrize("family", [Gaussian(), Bernoulli(), Poisson()])
-@pytest.mark.parametrize(
-    "column",
-    [pd.Categorical([None, None], categories=["u"]), pl.Series([None, None], dtype=pl.Enum(["u"]))],
-    ids=["pandas", "polars"],
-)
-def test_a_categorical_column_without_a_value_says_nothing_to_a_family_of_numbers(family: Any, column: Any) -> None:
-    table = pl.DataFrame({"a": column}) if isinstance(column, pl.Series) else pd.DataFrame({"a": column})
-    clf = BayesianNB(family).fit(table, [0, 1]).partial_fit(table, [0, 1])
-    assert_allclose(clf.predict_proba(table), 0.5)
-    named = table.assign(y=[0, 1]) if isinstance(table, pd.DataFrame) else table.with_columns(y=pl.Series([0, 1]))
-    assert BayesianNB(family).fit(iter([named]), "y").classifier_.statistics.features["a"].seen().sum() == 0
-
-
 BIG = [2**53 + 1, 5, None, 7]
 
 
@@ -292,19 +233,6 @@ def test_whole_numbers_beyond_what_a_float_holds_exactly_are_rounded_alike_every
     assert_allclose(clf.predict_proba(table), expected.predict_proba({"id": [2.0**53, 5.0, np.nan, 7.0]}))
 
 
-VIEWS = pa.array(["u", "v", "u", None], pa.string_view())
-
-
-@pytest.mark.parametrize(
-    "table",
-    [pa.table({"a": VIEWS}), pd.DataFrame({"a": pd.array(VIEWS, pd.ArrowDtype(pa.string_view()))})],
-    ids=["pyarrow", "ArrowDtype"],
-)
-def test_string_views_are_text_also_where_rows_are_left_out(table: Any) -> None:
-    clf = BayesianNB().fit(table, [0, 1, 1, 1], sample_weight=[1, 1, 0, 1])
-    assert_same_beliefs(clf, BayesianNB().fit({"a": ["u", "v", None]}, [0, 1, 1]))
-
-
 def test_a_value_that_stands_twice_in_a_dictionary_of_arrow_is_one_level() -> None:
     twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["u", "v", "u"]))
     expected = BayesianNB().fit({"a": ["u", "v", "u", None]}, [0, 1, 1, 1])
@@ -314,30 +242,9 @@ def test_a_value_that_stands_twice_in_a_dictionary_of_arrow_is_one_level() -> No
     assert BayesianNB().fit({"x": [1, 2, 3]}, twice[:3]).class_count_.tolist() == [2.0, 1.0]
 
 
-def test_without_holes_integers_of_0_and_1_are_bernoulli_everywhere(constructor: Constructor) -> None:
-    clf = BayesianNB().fit(constructor(cells_of_python(missing=0.0), DECLARED), Y)
-    assert list(families(clf).values()) == [
-        "Categorical",
-        "Bernoulli",
-        "Bernoulli",
-        "Gaussian",
-        "Gaussian",
-        "Categorical",
-    ]
-
-
 def test_every_constructor_gets_the_same_statistics(constructor: Constructor) -> None:
     reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y, WEIGHT)
     assert_same_beliefs(BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT), reference)
-
-
-def test_every_constructor_gets_the_same_predictions(constructor: Constructor) -> None:
-    new = cells_of_python(seed=8)
-    reference = BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y, WEIGHT)
-    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT)
-    answer, expected = clf.predict_proba(constructor(new, DECLARED)), reference.predict_proba(pandas_default(new))
-    assert_allclose(answer, expected, rtol=1e-10)
-    assert np.ptp(expected[:, 0]) > 0.1  # and the rows do differ
 
 
 def test_a_fit_on_one_kind_of_table_predicts_any_other(constructor: Constructor) -> None:
@@ -391,16 +298,6 @@ def test_a_column_that_was_not_fitted_is_ignored_with_a_warning(constructor: Con
     with pytest.warns(UserWarning, match="not fitted are ignored: \\['more'\\]"):
         answer = clf.predict_proba(constructor(X | {"more": X["real"]}, DECLARED))
     assert_array_equal(answer, clf.predict_proba(constructor(X, DECLARED)))
-
-
-def test_an_absent_column_is_an_error_or_missing(constructor: Constructor) -> None:
-    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
-    short = constructor({name: values for name, values in X.items() if name != "real"}, DECLARED)
-    with pytest.raises(ValueError, match="column 'real' was fitted and is not in this table"):
-        clf.predict(short)
-    answer = clf.set_params(absent="missing").predict_proba(short)
-    hidden = constructor(X | {"real": [np.nan] * len(Y)}, DECLARED)
-    assert_allclose(answer, clf.predict_proba(hidden), rtol=1e-12)
 
 
 # Missing values
@@ -566,13 +463,6 @@ def test_an_unseen_level_can_have_a_cell_of_its_own(constructor: Constructor) ->
     assert UNSEEN in clf.tables()["t"].columns
 
 
-def test_the_reserved_cell_stays_when_a_new_level_is_learned() -> None:
-    clf = BayesianNB(unseen="new").fit({"t": ["a", "b", "a"]}, ["p", "p", "q"]).partial_fit({"t": ["c"]}, ["q"])
-    answer = np.exp(clf.predict_joint_log_proba({"t": ["zebra", "c"]}))
-    assert_allclose(answer[0], [3 / 6 * 1 / 6, 3 / 6 * 1 / 6])
-    assert_allclose(answer[1], [3 / 6 * 1 / 6, 3 / 6 * 2 / 6])
-
-
 def test_the_reserved_cell_has_the_average_concentration_of_a_level() -> None:
     clf = BayesianNB({"t": Categorical(Dirichlet({"a": 1.0, "b": 3.0}))}, unseen="new")
     clf.fit({"t": ["a", "b"]}, ["p", "q"])
@@ -624,15 +514,6 @@ def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any)
                 assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
         total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
     assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
-
-
-def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:
-    text = np.dtypes.StringDType(na_object=None)
-    X, y = np.array([["a", "b"], [None, "b"], ["a", "d"], ["c", "d"]], object), np.array(["u", "v", "u", None], object)
-    plain = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, y)
-    strings = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X.astype(text), y.astype(text))
-    assert strings.classes_.tolist() == ["u", "v"]
-    assert_allclose(strings.predict_proba(X.astype(text)), plain.predict_proba(X), rtol=0)
 
 
 def test_an_array_of_text_has_a_categorical_feature_for_each_column() -> None:
@@ -794,10 +675,3 @@ def test_columns_of_a_dict_are_joined_by_position_whatever_their_index() -> None
     plain = BayesianNB().fit({"a": x, "b": x}, y)
     indexed = BayesianNB().fit({"a": pd.Series(x, index=[3, 1, 2, 0]), "b": pd.Series(x)}, y)
     assert_same_beliefs(indexed, plain)
-
-
-def test_pandas_categories_with_arrow_storage_are_read() -> None:
-    values = pd.array(["a", None, "b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
-    clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
-    assert clf.classifier_.schema.features["t"].levels == (("a", "b"),)
-    assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]

@@ -30,7 +30,7 @@ from bayesnb import (
     plots,
 )
 from bayesnb.errors import ImproperError
-from bayesnb.families import Exponential, GaussianKnownVariance, PolyaTree
+from bayesnb.families import Exponential, GaussianKnownVariance
 from bayesnb.inference.sensitivity import largest_power, powered
 
 PRIORS = [
@@ -89,12 +89,6 @@ def test_the_density_of_a_power_is_the_power_of_the_density(prior, scaling):
     assert_allclose(apart, apart[0], rtol=1e-9)
 
 
-def test_a_prior_whose_powers_are_no_priors_is_refused():
-    clf = BayesianNB({"real": PolyaTree(edges=[0.0])}).fit(X[["real"]], Y)
-    with pytest.raises(ValueError, match="a power of a BetaTree is none"):
-        nb.checks.sensitivity(clf, X[["real"]])
-
-
 @pytest.mark.parametrize("scaling", ["density", "rows"])
 @pytest.mark.parametrize("name", [*NAMES, "(all)"])
 def test_the_change_of_class_probabilities_and_of_the_evidence_is_that_of_refits(name, scaling):
@@ -111,16 +105,6 @@ def test_the_change_of_class_probabilities_and_of_the_evidence_is_that_of_refits
     assert_allclose(by_row, change[np.arange(24), top], atol=2e-6)
 
 
-def test_a_power_of_the_likelihood_counts_each_row_so_many_times():
-    clf, h = fitted(), 1e-3
-    up, down = (fitted(weight=np.full(24, np.exp(k * h))) for k in (1, -1))
-    change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
-    line = nb.checks.sensitivity(clf, X).loc["(all)", "likelihood"]
-    assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
-    evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
-    assert_allclose(line["log_evidence"], evidence, rtol=1e-4)
-
-
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 4.0])
 def test_the_slope_of_the_evidence_equals_its_formula(alpha):
     n = np.array([3.0, 5.0])
@@ -132,25 +116,6 @@ def test_the_slope_of_the_evidence_equals_its_formula(alpha):
     prior = np.full(2, alpha)
     expected = np.log(2) * (slope(prior + n) - slope(prior))
     assert_allclose(nb.checks.sensitivity(clf).loc["(class)", ("prior", "log_evidence")], expected, rtol=1e-5)
-
-
-def test_a_flat_prior_does_not_change_and_is_called_flat():
-    X, y = datasets.play_tennis()
-    table = nb.checks.sensitivity(BayesianNB().fit(X, y), X)
-    assert table["prior", "flat"].all()
-    assert (table["prior"][["mean", "largest", "log_evidence"]] == 0).all(axis=None)
-    assert (table["likelihood", "largest"] > 0.01).all()
-    counted = nb.checks.sensitivity(BayesianNB().fit(X, y), X, scaling="rows")
-    assert not counted["prior", "flat"].any()
-    # Of a table of levels only the ratio of imaginary to real rows counts.
-    assert_allclose(counted["prior", "largest"], counted["likelihood", "largest"], rtol=1e-6)
-
-
-def test_known_class_probabilities_have_no_power():
-    X, y = datasets.play_tennis()
-    table = nb.checks.sensitivity(BayesianNB(class_prior="uniform").fit(X, y), X, "rows")
-    assert (table.loc["(class)", "prior"][["mean", "largest", "log_evidence"]] == 0).all()
-    assert table.loc["(class)", ("prior", "flat")]
 
 
 def test_an_improper_prior_changes_probabilities_and_has_no_evidence():
@@ -178,34 +143,6 @@ def test_the_sensitivity_is_that_of_the_chosen_estimate(estimate):
     up, down = (BayesianNB(class_prior=Dirichlet(1 + 2 * np.exp(k * h)), estimate=estimate).fit(X, y) for k in (1, -1))
     change = np.log(2) * (up.predict_proba(X) - down.predict_proba(X)) / (2 * h)
     assert_allclose(nb.checks.sensitivity(clf, X).loc["(class)", ("prior", "largest")], np.abs(change).max(), rtol=1e-5)
-
-
-def test_without_rows_the_model_draws_some():
-    X, y = datasets.penguins()
-    clf = BayesianNB(random_state=3).fit(X, y)
-    pd.testing.assert_frame_equal(nb.checks.sensitivity(clf), nb.checks.sensitivity(clf))
-    assert nb.checks.sensitivity(clf, by="row").shape == (200, 2 * 9)
-
-
-def test_what_has_no_sensitivity_is_refused():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().fit(X, y)
-    for options, said in (
-        ({"by": "prior"}, "Expected by to be 'factor' or 'row'; got 'prior'"),
-        ({"scaling": "alpha"}, "Expected scaling to be 'density' or 'rows'; got 'alpha'"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            nb.checks.sensitivity(clf, X, **options)
-    with pytest.raises(ValueError, match="no rows"):
-        nb.checks.sensitivity(clf, X[:0])
-    with pytest.raises(ValueError, match='estimate="mle" has no prior'):
-        nb.checks.sensitivity(BayesianNB(estimate="mle").fit(X, y), X)
-    with pytest.raises(ValueError, match="exponents were learned under these priors"):
-        nb.checks.sensitivity(BayesianNB(dependence="tempered").fit(X, y), X)
-    with pytest.raises(ValueError, match="needs one class prior"):
-        nb.checks.sensitivity(nb.deploy.with_class_prior(clf, np.full((14, 2), 0.5)), X)
-    with pytest.raises(ValueError, match="rows that were counted"):
-        nb.checks.sensitivity(BayesianNB().fit(X, y.where(y.index > 2)), X)
 
 
 # The sampled road.
@@ -261,11 +198,6 @@ def test_psense_of_arviz_finds_the_prior_that_matters():
     assert told["rate_x"].item() > 0.05 > told["rate_z"].item()
     by_likelihood = az.psense(tree, var_names=rates, group="likelihood")
     assert all(by_likelihood[name].item() > 0.05 for name in rates)
-
-
-def test_an_unknown_group_of_the_tree_is_refused():
-    with pytest.raises(ValueError, match=r"Expected include to be of \['log_prior', .*\]; got \['prior'\]"):
-        fitted().sample_posterior(5, include=["prior"])
 
 
 def test_the_picture_has_a_line_for_each_factor():

@@ -124,21 +124,3 @@ def test_intervals_are_those_of_weighted_draws_of_one_covariance(few):
             assert_allclose(found[row, c], expected, atol=0.02)
     assert clf.uncertainty(rows)["epistemic"].between(0, np.log(3)).all()
     assert len(clf.explain(rows)) == 9
-
-
-def test_what_needs_independent_classes_is_refused_by_name(few):
-    clf, X, y = few
-    clf = clf.fit(X, y)
-    for ask in (
-        lambda: nb.odds.log_odds(clf, X),
-        lambda: clf.to_pymc(),
-        lambda: nb.sets.predict_credal(clf, X),
-        lambda: clf.verify(X[:1], sampler="exact"),
-        lambda: nb.sets.conformal(clf, X, y, method="full"),
-        lambda: BayesianNB("shared-gaussian", dependence="weighted").fit(X, y),
-        lambda: BayesianNB("shared-gaussian").fit(X, np.where(y == 0, None, y)),
-    ):
-        with pytest.raises(ValueError, match="SharedGaussian shares parameters between classes"):
-            ask()
-    with pytest.raises(ValueError, match="Expected one prior of the covariance"):
-        SharedGaussian(NormalWishart.shared())

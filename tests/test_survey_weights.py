@@ -51,9 +51,3 @@ def test_a_mean_of_weighted_rows_is_as_well_known_as_that_of_so_many_rows():
     weight = rng.gamma(1.0, 1.0, n)
     means = (rng.normal(size=(20_000, n)) * weight).sum(axis=1) / weight.sum()
     assert 1 / means.var() == pytest.approx(kish(weight), rel=0.05)
-
-
-@pytest.mark.parametrize("weight", [[1.0, -1.0], [1.0, np.nan], [0.0, 0.0], [[1.0], [2.0]]])
-def test_weights_that_are_none_are_refused(weight):
-    with pytest.raises(ValueError, match="Expected one finite weight of 0 or more"):
-        reliability_weights(weight)

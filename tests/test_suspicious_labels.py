@@ -8,15 +8,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, datasets
+from bayesnb import BayesianNB, Bernoulli, datasets
 from bayesnb.cli import main
-from bayesnb.inference.label_noise import drawn_wrong_labels, wrong_labels
+from bayesnb.inference.label_noise import wrong_labels
 from bayesnb.model import Posterior
 from bayesnb.report import report
 from bayesnb.sampling import gibbs
@@ -52,14 +51,6 @@ def test_the_probability_of_a_label_is_that_of_a_model_that_has_not_seen_the_row
         assert row["probability"] == pytest.approx(without[["no", "yes"].index(y[i])], rel=1e-12)
         assert row["suggested"] == ["no", "yes"][without.argmax()]
         assert row["suggested_probability"] == pytest.approx(without.max(), rel=1e-12)
-
-
-def test_the_probabilities_of_a_mixed_table_are_those_of_loo():
-    X, y = mixed(30, "uvw")
-    clf = BayesianNB(FEATURES).fit(X, y)
-    proba = clf.loo(X, y)["probability"]
-    for i, row in nb.checks.suspicious_labels(clf, X, y).iterrows():
-        assert row["probability"] == pytest.approx(proba.loc[i, y[i]], rel=1e-12)
 
 
 def test_planted_wrong_labels_come_first_and_their_number_is_told():
@@ -98,14 +89,6 @@ def test_the_expected_number_of_wrong_labels_is_the_true_number_on_average_where
     assert abs(np.mean(away)) < 4
 
 
-def test_where_no_label_is_wrong_hardly_any_is_expected_to_be():
-    number = []
-    for seed in range(3):
-        X, label, _ = two_classes(seed, 0.0)
-        number.append(nb.checks.suspicious_labels(BayesianNB().fit(X, label), X, label).attrs["expected"])
-    assert np.mean(number) < 3
-
-
 def binary_rows() -> tuple[Posterior, dict, np.ndarray]:
     """What is believed before ten rows of three columns, their cells, and labels of which one is wrong."""
     rng = np.random.default_rng(3)
@@ -133,32 +116,6 @@ def test_the_drawn_labels_are_those_of_a_sum_over_all_right_labels():
     # their number.
     assert_allclose(1 - drawn.proba.mean(0)[np.arange(10), y], p @ wrong, atol=0.04)
     assert (drawn.labels != y).sum(-1).mean() == pytest.approx(p @ wrong.sum(1), abs=0.2)
-
-
-def test_a_row_of_weight_two_is_drawn_as_two_rows():
-    before, data, y = binary_rows()
-    weight = np.r_[2.0, 3.0, np.ones(8)]
-    row = np.repeat(np.arange(10), weight.astype(int))
-    one = drawn_wrong_labels(before, data, Labels(y, weight, 2))
-    many = drawn_wrong_labels(before, {name: x[row] for name, x in data.items()}, Labels.of(y[row], 2))
-    assert (one.expected, one.sd) == (pytest.approx(many.expected), many.sd)
-    assert one.each[0] == pytest.approx(many.each[:2].mean())
-
-
-def test_a_number_that_is_but_a_lower_bound_says_so_and_has_no_spread():
-    X, label, _ = two_classes(0)
-    found = nb.checks.suspicious_labels(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, label), X, label)
-    assert "a prior is improper" in found.attrs["note"]
-    assert np.isnan(found.attrs["sd"])
-    assert found.attrs["says"].startswith("At least about")
-
-
-def test_where_classes_overlap_right_labels_are_not_taken_as_wrong():
-    X, y = drawn(600, 1.0, 0, columns=2)
-    found = nb.checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
-    improbable = (1 - found["probability"]).sum()
-    assert improbable > 100
-    assert found.attrs["expected"] < 0.3 * improbable
 
 
 def test_copies_of_a_column_make_right_labels_look_wrong_and_the_docs_say_so():
@@ -235,14 +192,3 @@ def test_a_row_of_weight_two_is_two_rows_and_the_index_is_kept():
     assert set(found.index) == set(X.index)
     assert found.attrs["expected"] == pytest.approx(found["wrong"].loc[X.index] @ weight)
     assert_array_equal(found["label"].loc[X.index], y)
-
-
-def test_what_has_no_answer_is_said():
-    X, y = datasets.play_tennis()
-    with pytest.raises(ValueError, match="there is one class"):
-        nb.checks.suspicious_labels(BayesianNB().fit(X, ["a"] * len(y)), X, ["a"] * len(y))
-    clf = BayesianNB().fit(X, y)
-    with pytest.raises(ValueError, match="y is missing in 1 of 14 rows"):
-        nb.checks.suspicious_labels(clf, X, y.mask(y.index == 3))
-    with pytest.raises(ValueError, match="leave-one-out is exact for rows that were counted"):
-        nb.checks.suspicious_labels(BayesianNB().fit(X, y.mask(y.index == 3)), X, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from itertools import product
 from typing import Any
@@ -19,7 +18,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
 from test_generative import IN_PYTHON
 
 import bayesnb as nb
@@ -38,7 +36,6 @@ from bayesnb import (
     learning,
 )
 from bayesnb.em import EM, em
-from bayesnb.errors import BoundaryError
 from bayesnb.families import GaussianKnownVariance
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed
@@ -170,13 +167,6 @@ def test_the_objective_never_falls(seed, known, free, missing, weight, at, label
     assert_allclose(found.statistics.rows.sum(), known + weight * rows.sum())
 
 
-def test_an_unlabelled_row_of_almost_no_weight_leaves_the_objective_finite():
-    # The mode of its level is 1e-13 or so, and not 0.
-    case = Case(0, 3, 2, {"hue": INFORMED["hue"]}, LABEL["frequencies"], 0.0)
-    found = case.em(weight=1e-3, row_weight=default_rng(0).choice([0.5, 1.0, 3.0], 1), at="mode", max_iterations=40)
-    assert_climbs(found)
-
-
 @pytest.mark.parametrize("at", ["mode", "mean"])
 def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(at):
     case = Case(0, 40, 6, INFORMED, LABEL["learned"])
@@ -203,14 +193,6 @@ def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(at):
         other = case.model.expected_statistics(case.free, moved * rows[:, None], CLASSES)
         near = point(found.posterior.given(case.labelled * rng.uniform(0.9, 1.1) + other))
         assert objective(near) < found.objective[-1]
-
-
-def test_a_row_of_weight_0_may_be_impossible():
-    model = NaiveBayes({"hue": Categorical()})
-    rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
-    labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
-    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="mode")
-    assert_allclose(found.responsibilities, [[0.5, 0.5]])
 
 
 def test_with_classes_far_apart_em_equals_a_fit_with_the_true_labels():
@@ -360,13 +342,6 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
             )
 
 
-def test_gibbs_holds_class_probabilities_that_are_known():
-    case = Case(11, 10, 6, {"hue": INFORMED["hue"]}, LABEL["known"], missing=0.1)
-    drawn = by_gibbs(case, draws=200)
-    assert_mean_over_chains(drawn.proba, enumerated(case)[0])
-    assert_allclose(np.exp(drawn.parameters.log_pi), np.broadcast_to([0.3, 0.7], (24, 200, 2)))
-
-
 def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     import arviz as az
 
@@ -391,44 +366,6 @@ def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     drawn = draws.parameters(tree, clf.posterior_)
     joint = drawn.log_joint(clf.classifier_.read(X.iloc[labels["row"].to_numpy()])[0], 8)
     assert_allclose(tree["sample_stats"]["log_likelihood_unlabelled"], logsumexp(joint, axis=-1).sum(axis=-1))
-
-
-def test_gibbs_gives_the_same_draws_for_the_same_seed():
-    case = small()
-    a, b = (by_gibbs(case, draws=5, chains=2, seed=5) for _ in range(2))
-    assert_array_equal(a.parameters.log_pi, b.parameters.log_pi)
-    assert_array_equal(a.labels, b.labels)
-
-
-def test_gibbs_warns_if_its_chains_did_not_converge():
-    clf, X, y = half_labelled()
-    with pytest.warns(UserWarning, match="The Gibbs sampler did not converge: .*effective draws"):
-        clf.sample_posterior(20, sampler="gibbs", X=X, y=y, tune=0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({}, ValueError, r"pass the learned rows.*sampler=\"gibbs\", X=X, y=y"),
-        ({"rows": slice(13)}, ValueError, "rows of weight 13 were given and rows of weight 14 were learned"),
-        ({"rows": slice(14), "target_accept": 0.9}, TypeError, r"but tune and thin; got \['target_accept'\]"),
-        ({"rows": slice(14), "tune": -1}, ValueError, "tune to be a whole number, 0 or more; got -1"),
-    ],
-)
-def test_gibbs_refuses_what_it_cannot_use(arguments, error, words):
-    clf, X, y = half_labelled()
-    rows = arguments.pop("rows", None)
-    with pytest.raises(error, match=words):
-        clf.sample_posterior(sampler="gibbs", **({} if rows is None else {"X": X[rows], "y": y[rows]}), **arguments)
-
-
-def test_gibbs_refuses_rows_that_count_in_part():
-    X, _, target = simulated(24)
-    clf = BayesianNB(unlabelled=nb.Unlabelled(weight=0.5)).fit(X, target)
-    with pytest.raises(
-        ValueError, match=r'Unlabelled\(weight=0.5\) .*sampler="nuts", or fit with Unlabelled\(weight=1\)'
-    ):
-        clf.sample_posterior(sampler="gibbs", X=X, y=target)
 
 
 @pytest.mark.nuts
@@ -456,20 +393,6 @@ def simulated(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np
     return X, y, np.where(np.arange(n) < 4, y.astype(object), None)
 
 
-@pytest.mark.parametrize("estimate", ["predictive", "map"])
-def test_unlabelled_rows_help_where_the_model_is_right(estimate):
-    X, y, target = simulated(seed=1)
-    new, truth, _ = simulated(2000, seed=2)
-    few = BayesianNB(estimate=estimate).fit(X[:4], y[:4])
-    helped = BayesianNB(estimate=estimate).fit(X, target)
-    whole = BayesianNB(estimate=estimate).fit(X, y)
-    losses = [log_loss(truth, clf.predict_proba(new)) for clf in (few, helped, whole)]
-    assert losses[1] < 0.7 * losses[0]
-    assert losses[1] < 1.1 * losses[2]
-    assert helped.classifier_.em.converged
-    assert_climbs(helped.classifier_.em)
-
-
 def test_the_statistics_are_labelled_plus_weighted_expected_rows():
     X, y, target = simulated(60)
     clf = BayesianNB(unlabelled=nb.Unlabelled(weight=0.25)).fit(X, target)
@@ -483,44 +406,6 @@ def test_the_statistics_are_labelled_plus_weighted_expected_rows():
     assert_array_equal(clf.fit(X, y).predict_proba(X), clone(clf).fit(X, y).predict_proba(X))
     assert clf.classifier_.em is None
     assert np.isfinite(clf.log_evidence_.joint)
-
-
-@pytest.mark.parametrize("estimate", ["mean", "map", "mle"])
-def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
-    X, _, target = simulated(200)
-    clf = BayesianNB(estimate=estimate).fit(X, target)
-    assert_allclose(clf.predict_proba(X)[4:], clf.classifier_.em.responsibilities, atol=1e-4)
-
-
-def test_a_prior_without_a_mode_has_a_mean():
-    X, _, target = simulated(30)
-    features = {"hue": Categorical(Dirichlet.jeffreys())}
-    assert BayesianNB(features).fit(X, target).classifier_.em.converged
-    few = X.assign(hue="red")
-    few.loc[0, "hue"] = "blue"
-    with pytest.raises(BoundaryError, match=r"feature 'hue', class 'yes', level 'blue'.*estimate=\"mean\""):
-        BayesianNB(features, estimate="map").fit(few, target)
-
-
-def test_rows_of_weight_0_are_ignored():
-    X, y, target = simulated(30)
-    alone = BayesianNB().fit(X[:4], y[:4])
-    for clf in (
-        BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, target),
-        BayesianNB().fit(X, target, np.repeat([1.0, 0.0], [4, 26])),
-    ):
-        assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
-        assert clf.classifier_.em is None
-
-
-def test_a_row_of_weight_2_equals_the_row_twice():
-    X, _, target = simulated(30)
-    weight = default_rng(0).integers(0, 3, 30)
-    weight[:4] = 1
-    weighed = BayesianNB().fit(X, target, weight)
-    rows = np.repeat(np.arange(30), weight)
-    twice = BayesianNB().fit(X.iloc[rows], target[rows])
-    assert_allclose(weighed.predict_proba(X), twice.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -548,109 +433,9 @@ def test_every_marker_of_a_missing_label_means_unlabelled(y, options, classes):
     assert set(clf.predict(X4)) <= set(classes)
 
 
-def test_a_class_without_a_row_exists_if_a_prior_names_it():
-    X, _, target = simulated(200)
-    X.loc[100:, ["x0", "x1", "x2", "x3"]] += 40.0
-    clf = BayesianNB(class_prior={"no": 0.25, "yes": 0.25, "new": 0.5}).fit(X, target)
-    assert clf.classes_.tolist() == ["new", "no", "yes"]
-    assert set(clf.predict(X[100:])) == {"new"}
-    assert "new" not in set(clf.predict(X[:100]))
-    prior = {"no": NormalGamma(), "yes": NormalGamma(), "new": NormalGamma(40.0)}
-    priors = {f"x{k}": Gaussian(prior) for k in range(4)}
-    assert_array_equal(BayesianNB(priors).fit(X, target).predict(X), clf.predict(X))
-
-
-def test_no_row_needs_a_label_if_priors_differ_between_the_classes():
-    X, y, _ = simulated(300)
-    priors = {"x0": Gaussian({"no": NormalGamma(0.0, 5.0, 5.0, 5.0), "yes": NormalGamma(1.2, 5.0, 5.0, 5.0)})}
-    clf = BayesianNB(priors).fit(X, [None] * 300)
-    assert clf.classes_.tolist() == ["no", "yes"]
-    assert (clf.predict(X) == y).mean() > 0.85
-
-
 # --- What it refuses ---
 
 X4 = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0], "hue": list("uvuv")})
-
-
-class Wild(Gaussian):
-    exact = False
-
-
-NOBODY = [None] * 4
-
-
-@pytest.mark.parametrize(
-    ("options", "y", "words"),
-    [
-        ({}, NOBODY, "no row has a label: y is missing everywhere.*{class: prior}"),
-        ({"unlabelled": nb.Unlabelled(weight=0)}, NOBODY, "no row has a label"),
-        ({"features": {"size": Gaussian({"a": NormalGamma(1.0)})}}, NOBODY, "no row has a label"),
-        ({"class_prior": {"a": 0.3, "b": 0.7}}, NOBODY, "'a' and 'b' have no labelled row and the same prior.*label a"),
-        ({"features": {"size": Gaussian({"a": NormalGamma(1.0), "b": NormalGamma(1.0)})}}, NOBODY, "'a' and 'b' have"),
-        ({"class_prior": {"a": 0.2, "b": 0.3, "c": 0.5}}, ["a", "a", None, None], "'b' and 'c' have no labelled row"),
-        ({"features": {"size": Wild()}}, ["a", "b", "a", None], "feature 'size': Wild is sampled .* for EM"),
-        ({"features": {"size": Gaussian(NormalGamma.reference())}}, ["a", "b", "b", None], "feature 'size', class 'a'"),
-    ],
-)  # fmt: skip
-def test_a_table_or_an_option_that_em_cannot_use_is_refused_with_the_cure(options, y, words):
-    clf = BayesianNB(**options)
-    with pytest.raises(ValueError, match=words):
-        clf.fit(X4, y)
-    assert not hasattr(clf, "classes_")
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
-        *(({"weight": weight}, "weight of unlabelled rows") for weight in (-1.0, np.nan, "half", None)),
-        *(({"starts": starts}, "EM starts") for starts in (0, 1.5, True, "many")),
-    ],
-)
-def test_a_weight_of_unlabelled_rows_or_a_number_of_starts_that_is_none_is_refused(option, words):
-    with pytest.raises(ValueError, match=words):
-        BayesianNB(unlabelled=nb.Unlabelled(**option)).fit(X4, list("abab"))
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"at": "map"}, "'mode' or 'mean'"),
-        ({"max_iterations": 0}, "at least one iteration"),
-        ({"row_weight": np.ones(3)}, "2 row weights"),
-        ({"row_weight": np.array([1.0, -1.0])}, "2 row weights"),
-    ],
-)
-def test_em_refuses_what_it_cannot_do(options, words):
-    with pytest.raises(ValueError, match=words):
-        Case(0, 6, 4, DEFAULTS, LABEL["learned"]).em(**options)
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda clf, X, y: clf.log_evidence_, "marginal likelihood"),
-        (lambda clf, X, y: clf.loo(X, y), "leave-one-out is exact"),
-        (lambda clf, X, y: clf.forget(X[:2], y[:2]), "forget is exact"),
-        (lambda clf, X, y: clf.to_pymc(X, y, likelihood="rows"), "likelihood='rows'"),
-        (lambda clf, X, y: BayesianNB().fit(X[:4], y[:4]).merge(clf).log_evidence_, "marginal likelihood"),
-    ],
-)
-def test_loo_forget_and_evidence_are_refused_after_em_with_the_cure(ask, words):
-    X, _, target = simulated(20)
-    clf = BayesianNB().fit(X, target)
-    with pytest.raises(
-        (ValueError, AttributeError),
-        match=f"{re.escape(words)}.*expected counts of unlabelled rows.*labelled rows alone",
-    ):
-        ask(clf, X, target)
-
-
-def test_sampling_with_rows_other_than_the_learned_ones_is_refused():
-    X, _, target = simulated(20)
-    clf = BayesianNB().fit(X, target)
-    with pytest.raises(ValueError, match="rows of weight 19 were given and rows of weight 20 were learned"):
-        clf.to_pymc(X[:-1], target[:-1])
 
 
 def test_fit_warns_if_em_did_not_converge(monkeypatch):
@@ -671,29 +456,7 @@ def half_labelled() -> tuple[BayesianNB, np.ndarray, np.ndarray]:
     return BayesianNB(Gaussian(NormalGamma(0.5, 1.0, 2.0, 2.0)), random_state=0).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("how", [{}, {"sampler": "exact"}, {"sampler": "exact", "learned": True}])
-def test_verify_does_not_judge_expected_counts_by_themselves(how):
-    clf, X, y = half_labelled()
-    with pytest.raises(ValueError, match=r"learned as expected counts.*verify\(learned=\(X, y\)\)"):
-        clf.verify(X[:3], **how | ({"learned": (X, y)} if "learned" in how else {}))
-
-
 @pytest.mark.nuts
 def test_verify_with_the_learned_rows_sums_the_labels_out_and_disagrees_with_expected_counts():
     clf, X, y = half_labelled()
     assert not clf.verify([[-1.0], [0.5], [2.0]], random_seed=3, learned=(X, y)).agrees
-
-
-def test_verify_by_gibbs_disagrees_with_expected_counts():
-    clf, X, y = half_labelled()
-    how = {"sampler": "gibbs", "learned": (X, y), "random_seed": 3, "draws": 400, "tune": 50}
-    assert not clf.verify([[-1.0], [0.5], [2.0]], **how).agrees
-
-
-def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_counts():
-    clf, X, y = half_labelled()
-    for frame in (clf.predict_interval(X), clf.uncertainty(X)):
-        assert "expected counts" in frame.attrs["note"]
-        assert 'sample_posterior(sampler="gibbs", X=X, y=y)' in frame.attrs["note"]
-    counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
-    assert "note" not in counted.predict_interval(X).attrs

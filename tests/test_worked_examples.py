@@ -26,7 +26,6 @@ from bayesnb import (
     Poisson,
     datasets,
 )
-from bayesnb.errors import ImpossibleRowError
 from bayesnb.families import GaussianKnownVariance
 
 # Play tennis (Mitchell 1997, 6.9.1)
@@ -106,13 +105,6 @@ def test_a_zero_count_gives_a_class_probability_0_whatever_the_other_features_ar
     assert clf.predict_joint_log_proba(DAYS.loc[["overcast"]])[0, 0] == -inf
 
 
-def test_a_row_with_a_zero_count_in_every_class_raises_an_error():
-    X = pd.DataFrame({"sky": ["red", "blue"], "sea": ["calm", "rough"]})
-    clf = BayesianNB(estimate="mle").fit(X, ["no", "yes"])
-    with pytest.raises(ImpossibleRowError, match="row 1 has probability 0 under every class"):
-        clf.predict(pd.DataFrame({"sky": ["red", "red"], "sea": ["calm", "rough"]}))
-
-
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])
 @pytest.mark.parametrize("alpha", [1, 0.5, 1e-3, 1e-150])
 def test_a_zero_count_rules_out_no_class_under_a_proper_prior(alpha, estimate):
@@ -146,12 +138,6 @@ def test_the_m_estimate_is_n_plus_m_p_over_total_plus_m(m):
         n = pd.crosstab(y, X[column])
         by_hand = (n + m * share[n.columns]).div(n.sum(axis=1) + m, axis=0)
         assert_allclose(tables[column][n.columns], by_hand, rtol=1e-14)
-
-
-def test_the_class_probabilities_are_smoothed_by_default_and_counted_on_request():
-    assert_allclose(tennis().tables()["(class)"]["probability"], [6 / 16, 10 / 16], rtol=1e-14)
-    counted = tennis(class_prior="frequencies").tables()["(class)"]["probability"]
-    assert_allclose(counted, [5 / 14, 9 / 14], rtol=1e-14)
 
 
 # One thousand incomes (Han, Kamber and Pei 2012, example 8.5)
@@ -335,13 +321,6 @@ def test_dropping_a_density_equals_integrating_over_its_values(estimate):
     assert_allclose(np.trapezoid(joint, height, axis=0), without[0], rtol=1e-9)
 
 
-def test_dropping_a_factor_equals_fitting_without_the_column():
-    X, y = datasets.play_tennis()
-    without = BayesianNB().fit(X.drop(columns="outlook"), y)
-    today = DAYS.loc[["unknown"]]
-    assert_allclose(tennis().predict_proba(today), without.predict_proba(today.drop(columns="outlook")), rtol=1e-12)
-
-
 # Classes fitted apart, and added later
 
 
@@ -367,22 +346,6 @@ def test_a_class_can_be_added_later():
     assert_allclose(clf.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-12)
 
 
-def test_a_class_can_be_declared_before_it_has_a_row():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB().partial_fit(X, y, classes=["maybe", "no", "yes"])
-    # Nothing was counted in it: one imaginary row of 17 for the class, and uniform levels.
-    joint = np.exp(clf.predict_joint_log_proba(DAYS.loc[["sunny"]]))[0, 0]
-    assert joint == pytest.approx(1 / 17 * 1 / 3 * 1 / 3 * 1 / 2 * 1 / 2, rel=1e-12)
-
-
-def test_every_example_updates_the_model():
-    X, y = datasets.play_tennis()
-    clf = BayesianNB()
-    for day in range(len(X)):
-        clf.partial_fit(X.iloc[[day]], y.iloc[[day]])
-    assert_allclose(clf.predict_proba(DAYS), tennis().predict_proba(DAYS), rtol=1e-12)
-
-
 # The ratio of averages is not the average of ratios
 
 
@@ -393,16 +356,6 @@ def test_the_average_over_draws_given_the_data_of_the_class_probability_differs_
     assert p_no.mean() == pytest.approx(0.679, abs=5 * error + 5e-4)  # 0.679 is itself rounded
     assert clf.predict_proba(DAYS.loc[["sunny"]])[0, 0] == pytest.approx(0.7353, abs=5e-5)
     assert 0.7353 - p_no.mean() > 30 * error
-
-
-def test_the_ratio_of_averages_over_draws_is_the_predictive():
-    clf = tennis()
-    data, n = clf.classifier_.read(DAYS.loc[["sunny"]])
-    joint = np.exp(clf.posterior_.draw(np.random.default_rng(1), (40_000,)).log_joint(data, n))[:, 0]
-    ratio = joint[:, 0].mean() / joint.sum(axis=1).mean()
-    # The error of a ratio of means, to first order.
-    error = (joint[:, 0] - ratio * joint.sum(axis=1)).std() / joint.sum(axis=1).mean() / np.sqrt(len(joint))
-    assert ratio == pytest.approx(clf.predict_proba(DAYS.loc[["sunny"]])[0, 0], abs=5 * error)
 
 
 # The classifier as softmax regression
@@ -462,18 +415,6 @@ def test_the_log_odds_are_linear(table, settings):
     assert np.ptp(log_proba[:, 1] - log_proba[:, 0]) > 1
 
 
-def test_a_normal_with_different_variances_of_the_classes_has_no_linear_form():
-    with pytest.raises(ValueError, match=r"feature 'weight_kg' has no linear form: its variance differs"):
-        nb.odds.linear_form(BayesianNB(estimate="mean").fit(*datasets.heights()))
-
-
-@pytest.mark.parametrize("family", [Poisson(), GaussianKnownVariance(variance=4.0)])
-def test_a_predictive_that_is_not_a_plug_in_has_no_linear_form(family):
-    clf = BayesianNB(family).fit(*counts_table())
-    with pytest.raises(ValueError, match=r"feature 'red' has no linear form.*estimate=\"mean\""):
-        nb.odds.linear_form(clf)
-
-
 # Binning
 
 
@@ -503,15 +444,6 @@ def test_the_edges_of_bins_belong_to_the_fitted_model_and_the_outer_bins_are_ope
     clf.partial_fit(pd.DataFrame({"height_cm": [20.0, 5000.0]}), ["female", "male"])
     assert cut_of(clf, "height_cm") == edges
     assert clf.tables()["height_cm"].shape == (2, 5)
-
-
-def test_an_empty_bin_has_its_prior_mass():
-    x = pd.DataFrame({"x": [1.0, 2.0, 2.5, 31.0, 35.0]})
-    y = ["a", "a", "b", "b", "b"]
-    table = BayesianNB({"x": Binned(edges=[10.0, 20.0, 30.0], prior=Dirichlet(0.5))}).fit(x, y).tables()["x"]
-    assert list(table) == ["(-inf, 10)", "[10, 20)", "[20, 30)", "[30, inf)"]
-    assert_allclose(table.loc["a"], [2.5 / 4, 0.5 / 4, 0.5 / 4, 0.5 / 4], rtol=1e-14)
-    assert_allclose(table.loc["b"], [1.5 / 5, 0.5 / 5, 0.5 / 5, 2.5 / 5], rtol=1e-14)
 
 
 def test_a_binned_column_equals_a_categorical_column_of_its_intervals():

@@ -26,8 +26,7 @@ from bayesnb import (
     datasets,
 )
 from bayesnb.families import Exponential, GaussianKnownVariance
-from bayesnb.inference.credal import Bounds, credal
-from bayesnb.inference.prior_intervals import bounds
+from bayesnb.inference.credal import Bounds, credal, interval_bounds
 from bayesnb.statistics.membership import Labels
 
 
@@ -175,7 +174,7 @@ INTERVALS = {
 def test_bounds_under_intervals_are_those_of_a_search_over_a_grid_of_priors(family, ends, learned, asked):
     s = family.statistic(np.array(learned)[:, None], Y)
     x = np.array([*asked, np.nan])[:, None]
-    low, high = bounds(family, ends, s, x, (0, 1))
+    low, high = interval_bounds(family, ends, s, x, (0, 1))
     assert_allclose(np.stack([low, high])[:, -1], 0.0)
     names = {
         Gamma: ("alpha", "beta"),

@@ -25,7 +25,7 @@ from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels import sums
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 
 WEIGHTS = {"one each": np.ones(40), "weighted": np.resize([1.0, 0.3, 2.5, 0.0], 40)}
 

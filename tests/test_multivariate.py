@@ -17,7 +17,7 @@ from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 
 COLUMNS = ["alcohol", "ash", "hue", "proline"]
 

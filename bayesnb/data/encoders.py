@@ -31,14 +31,14 @@ from bayesnb.families.columns import (
     united,
 )
 from bayesnb.families.family import Family
+from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed
-from bayesnb.families.words import Bag
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, large_enough, slices
 from bayesnb.kernels.reading import whole_numbers
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
-from bayesnb.statistics.scatter import PARTLY_MISSING, gap_in_a_row
+from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 

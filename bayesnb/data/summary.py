@@ -27,7 +27,7 @@ from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import SENTENCES, Text, are_sentences
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
-from bayesnb.families.words import Bag
+from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.statistics.membership import Labels, every_row

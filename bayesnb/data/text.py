@@ -15,8 +15,7 @@ from scipy import sparse
 
 from bayesnb.data.columns import Column, Names
 from bayesnb.families.columns import united
-from bayesnb.families.multinomial import Multinomial
-from bayesnb.families.words import Bag
+from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.priors import Array, Dirichlet
 
 SENTENCES = " of sentences"

@@ -31,7 +31,7 @@ from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 from bayesnb.statistics.statistic import Statistic
 
 type Cut = Dyadic | tuple[Any, ...] | int

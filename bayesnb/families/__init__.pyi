@@ -10,11 +10,11 @@ from .hierarchical import HierarchicalCategorical as HierarchicalCategorical
 from .hierarchical import HierarchicalGaussian as HierarchicalGaussian
 from .multinomial import Multinomial as Multinomial
 from .multivariate_gaussian import MultivariateGaussian as MultivariateGaussian
+from .multivariate_gaussian import SharedGaussian as SharedGaussian
 from .rates import Exponential as Exponential
 from .rates import GammaKnownShape as GammaKnownShape
 from .rates import Poisson as Poisson
 from .sampled import StudentT as StudentT
-from .shared_gaussian import SharedGaussian as SharedGaussian
 from .trees import Ordinal as Ordinal
 from .trees import PolyaTree as PolyaTree
 from .trials import Bernoulli as Bernoulli

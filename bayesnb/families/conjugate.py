@@ -57,7 +57,7 @@ from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shar
 from bayesnb.priors.belief import LocatedError, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.scatter import patterns
+from bayesnb.statistics.moments import patterns
 from bayesnb.statistics.statistic import Statistic
 
 SPREAD = 1.0

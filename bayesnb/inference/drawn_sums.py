@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.inference.believed import Believed, chosen_classes
-from bayesnb.inference.cells import prepared
-from bayesnb.inference.saddlepoint import LARGE, WIDE
+from bayesnb.inference.saddlepoint import LARGE, WIDE, prepared
 from bayesnb.model import Data
 from bayesnb.priors import Array
 

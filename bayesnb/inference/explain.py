@@ -25,7 +25,7 @@ from bayesnb.data.targets import codes_of
 from bayesnb.dependence.learned import Dependence, DrawnDependence, weighed
 from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import BAG, columns_of
-from bayesnb.families.words import Bag
+from bayesnb.families.multinomial import Bag
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval

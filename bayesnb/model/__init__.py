@@ -11,8 +11,8 @@ from bayesnb.estimates import Estimate as Estimate
 from bayesnb.estimates import EstimateRule as EstimateRule
 from bayesnb.estimates import estimate_rule as estimate_rule
 from bayesnb.model.naive_bayes import NaiveBayes as NaiveBayes
+from bayesnb.model.naive_bayes import Parameters as Parameters
 from bayesnb.model.naive_bayes import Posterior as Posterior
-from bayesnb.model.parameters import Parameters as Parameters
 from bayesnb.model.probabilities import Evidence as Evidence
 from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
 from bayesnb.model.probabilities import counted_in as counted_in

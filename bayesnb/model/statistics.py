@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.priors import Array
-from bayesnb.statistics.errors import LocatedError
-from bayesnb.statistics.statistic import Statistic, cleared
+from bayesnb.statistics.statistic import LocatedError, Statistic, cleared
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""

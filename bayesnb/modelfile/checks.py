@@ -28,7 +28,7 @@ from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 from bayesnb.statistics.statistic import Statistic
 
 UNSEEN_POLICIES = ("missing", "new", "error")

@@ -23,7 +23,7 @@ from bayesnb.families import dyadic, families, from_pymc, sampled
 from bayesnb.model import Statistics
 from bayesnb.numerics import Array
 from bayesnb.priors import UNSEEN, Compound, FixedProbabilities
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 
 NAMED = {
     kind.__name__: kind

@@ -16,7 +16,9 @@ from bayesnb.priors.belief import BoundaryError as BoundaryError
 from bayesnb.priors.belief import ImproperError as ImproperError
 from bayesnb.priors.belief import Prior as Prior
 from bayesnb.priors.belief import Theta as Theta
+from bayesnb.priors.belief import constant as constant
 from bayesnb.priors.belief import positive_scale as positive_scale
+from bayesnb.priors.belief import shared as shared
 from bayesnb.priors.belief import spread as spread
 from bayesnb.priors.beta import Beta as Beta
 from bayesnb.priors.beta import Outcome as Outcome
@@ -30,10 +32,8 @@ from bayesnb.priors.gamma import Gamma as Gamma
 from bayesnb.priors.normal import Normal as Normal
 from bayesnb.priors.normal_gamma import NormalGamma as NormalGamma
 from bayesnb.priors.normal_wishart import NormalWishart as NormalWishart
-from bayesnb.priors.tensors import constant as constant
-from bayesnb.priors.tensors import shared as shared
-from bayesnb.statistics.errors import UnlearnedError as UnlearnedError
-from bayesnb.statistics.errors import first as first
+from bayesnb.statistics.statistic import UnlearnedError as UnlearnedError
+from bayesnb.statistics.statistic import first as first
 
 __all__ = [
     "UNSEEN",

@@ -7,7 +7,9 @@ of a sampler.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
@@ -18,7 +20,7 @@ from numpy.random import Generator
 
 from bayesnb.numerics import Array, Size
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.statistics.errors import LocatedError, first
+from bayesnb.statistics.statistic import LocatedError, first
 
 type Theta = Mapping[str, Array]
 
@@ -364,3 +366,36 @@ def positive_scale(centre: Array, variance: Array) -> Array:
     """The pooled variance; if it is 0 or unknown, centre²; if that is 0 too, 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
+
+
+# How the numbers of priors and data enter a PyMC model.
+
+
+def _alone(value: Array) -> Any:
+    import pytensor
+
+    return pytensor.shared(value, shape=value.shape)
+
+
+_ENTER: ContextVar[Callable[[Array], Any]] = ContextVar("enter", default=_alone)
+
+
+def shared(value: Array) -> Any:
+    """An array as a shared variable of PyTensor, not a constant, so that compiled code serves other data too."""
+    return _ENTER.get()(np.asarray(value, float))
+
+
+@contextmanager
+def constant() -> Iterator[None]:
+    """Let :func:`shared` make constants.
+
+    ``pymc.sample_posterior_predictive`` takes a shared variable for one that may have changed since the draws were
+    taken. It then warns, or in older versions draws the parameters again from their prior.
+    """
+    from pytensor import tensor as pt
+
+    token = _ENTER.set(pt.constant)
+    try:
+        yield
+    finally:
+        _ENTER.reset(token)

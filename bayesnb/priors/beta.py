@@ -10,10 +10,9 @@ import numpy as np
 
 from bayesnb.numerics import Array, log_rising, rate_deviance
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import SimplexPrior
-from bayesnb.priors.tensors import shared
 
 NONE = np.zeros(())
 

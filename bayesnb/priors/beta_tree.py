@@ -18,10 +18,9 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Prior, Theta, first, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Prior, Theta, first, shared, spread
 from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.tensors import shared
 
 type Terms = tuple[Any, ...]
 """Logarithms at nodes, alone or with their first and second derivative."""

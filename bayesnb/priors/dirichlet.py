@@ -34,10 +34,10 @@ from bayesnb.priors.belief import (
     by_label,
     require_in_range,
     require_mode,
+    shared,
 )
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.gamma import Gamma
-from bayesnb.priors.tensors import shared
 
 type Per = Literal["level", "class", "feature", "pooled"]
 

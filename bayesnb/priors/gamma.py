@@ -22,9 +22,8 @@ from bayesnb.numerics import (
     rate_deviance,
 )
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, ROUNDING, Prior, Theta, require_mode, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, ROUNDING, Prior, Theta, require_mode, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.tensors import shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

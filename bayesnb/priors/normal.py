@@ -17,9 +17,8 @@ from scipy.special import ndtri
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, Prior, Theta, parts_of, spread
+from bayesnb.priors.belief import FINITE, Prior, Theta, parts_of, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.tensors import shared
 
 
 class Located(Prior):

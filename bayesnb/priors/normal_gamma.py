@@ -14,10 +14,9 @@ from scipy.special import digamma, gammaln, stdtrit, zeta
 
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.normal import Located
-from bayesnb.priors.tensors import shared
 
 
 class UnknownPrecision(Located):

@@ -13,10 +13,9 @@ from scipy.special import digamma
 
 from bayesnb.numerics import Array, Size, highest, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, shared, spread
 from bayesnb.priors.normal_gamma import UnknownPrecision
-from bayesnb.priors.tensors import shared
-from bayesnb.statistics.scatter import Scatter
+from bayesnb.statistics.moments import Scatter
 
 type Target = Literal["shared"]
 

@@ -16,7 +16,7 @@ from bayesnb.inference.draws import PART, PosteriorDraws, probability_of_interva
 from bayesnb.inference.far_rows import of_near_rows
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
-from bayesnb.inference.saddlepoint import LogOdds, close
+from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds, close
 from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
@@ -43,59 +43,44 @@ class Saddlepoint:
         """Quantiles of p(class | row, θ), (row, class, quantile), and the Monte Carlo errors of those from draws."""
         ends, errors = np.empty((n_rows, 2, len(shares))), []
 
-        def fill(rows: Array, quantile: Callable[[float], Array]) -> None:
+        def fill(rows: Array, log_odds: LogOdds | DrawnLogOdds) -> None:
             # The lower end of one class is the upper end of the other.
             for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
-                z = quantile(q)
+                z = log_odds.quantile(q)
                 for k, share in enumerate(shares):
                     if round(share, 12) == q:
                         ends[rows, 0, k] = expit(z)
                     if round(1 - share, 12) == q:
                         ends[rows, 1, k] = expit(-z)
 
-        def draw(rows: Array, some: Data, offset: Array) -> None:
-            ends[rows], error = self.draws.intervals(some, len(rows), shares, offset)
-            errors.append(error)
-
-        self._ask(
-            data, n_rows, offset,
-            lambda rows, certain: fill(rows, lambda q: certain),
-            lambda rows, log_odds: fill(rows, log_odds.quantile),
-            draw,
-        )  # fmt: skip
-        return ends, np.concatenate(errors) if errors else None
+        far = self._ask(data, n_rows, offset, fill)
+        if len(far):
+            drawn = part_of(data, far), len(far), shares, np.broadcast_to(offset, (n_rows, 2))[far]
+            with counted_in(far):
+                ends[far], errors = self.draws.intervals(*drawn)
+        return ends, errors if len(far) else None
 
     def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
         share = np.empty(len(codes))
 
-        def fill(rows: Array, below: Array) -> None:
+        def fill(rows: Array, log_odds: LogOdds | DrawnLogOdds) -> None:
+            below = log_odds.cdf(0.0)
             share[rows] = np.where(codes[rows] == 0, 1 - below, below)
 
-        def draw(rows: Array, some: Data, offset: Array) -> None:
-            share[rows] = self.draws.prob_top(some, codes[rows], offset)
-
-        self._ask(
-            data, len(codes), offset,
-            lambda rows, certain: fill(rows, (certain < 0).astype(float)),
-            lambda rows, log_odds: fill(rows, log_odds.cdf(0.0)),
-            draw,
-        )  # fmt: skip
+        far = self._ask(data, len(codes), offset, fill)
+        if len(far):
+            with counted_in(far):
+                rows_offset = np.broadcast_to(offset, (len(codes), 2))[far]
+                share[far] = self.draws.prob_top(part_of(data, far), codes[far], rows_offset)
         return share
 
     def _ask(
-        self,
-        data: Data,
-        n_rows: int,
-        offset: Array,
-        certain: Callable[[Array, Array], None],
-        uncertain: Callable[[Array, LogOdds], None],
-        draw: Callable[[Array, Data, Array], None],
-    ) -> None:
-        """Apply a function to the distribution of the log-odds, some rows at a time.
+        self, data: Data, n_rows: int, offset: Array, fill: Callable[[Array, LogOdds | DrawnLogOdds], None]
+    ) -> Array:
+        """Give ``fill`` the distribution of the log-odds, some rows at a time; return the rows that have no formula.
 
-        A row that is impossible under one class has the certain log-odds of plus or minus infinity, and no
-        distribution. A row for which there is no formula is drawn.
+        A row that is impossible under one class has the certain log-odds of plus or minus infinity.
         """
         believed = self.draws.believed
         whole = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
@@ -103,7 +88,7 @@ class Saddlepoint:
         normalize(log_joint)
         ruled_out = np.isneginf(log_joint)
         if (rows := np.flatnonzero(ruled_out.any(1))).size:
-            certain(rows, np.where(ruled_out[rows, 0], -np.inf, np.inf))
+            fill(rows, DrawnLogOdds(np.where(ruled_out[rows, 0], -np.inf, np.inf)[None]))
         possible = np.flatnonzero(~ruled_out.any(1))
         many = large_enough(EVALUATIONS * len(possible) * len(whole.factors))
 
@@ -115,13 +100,10 @@ class Saddlepoint:
                 near = np.flatnonzero(~some.too_wide)
                 rows, some, far = rows[near], some[near], rows[far]
             if len(rows):
-                uncertain(rows, some)
+                fill(rows, some)
             return far
 
-        far = np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
-        if len(far):
-            with counted_in(far):
-                draw(far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far])
+        return np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
 
 
 EXPECTED_LABELS = (

@@ -350,7 +350,12 @@ class DrawnLogOdds:
 
     def quantile(self, q: float) -> Array:
         """z with P(log-odds < z | D) = q, (row,)."""
-        return np.quantile(self.draws, q, axis=0)
+        # Between infinite draws nothing can be interpolated, and a certain value needs no second draw.
+        return self.draws[0] if len(self.draws) == 1 else np.quantile(self.draws, q, axis=0)
+
+    def cdf(self, z: float) -> Array:
+        """P(log-odds < z | D), (row,)."""
+        return (self.draws < z).mean(0)
 
 
 # Log moments are computed at many exponents of the same cells. So the terms without the exponent are computed once, and

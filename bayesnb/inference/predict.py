@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesnb.data.levels import warn_of_unseen
-from bayesnb.data.rows import table_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.model import normalize, probabilities
@@ -97,9 +95,4 @@ def predict_joint_log_proba(classifier: Classifier, X: Any) -> Array:
     >>> clf.predict_joint_log_proba(X[:1]).round(2)
     array([[-3.84, -4.71]])
     """
-    table = table_of(X, classifier.schema)
-    classifier.require_offset_of(table)
-    classifier.posterior.warn_of_chains()
-    _, data = classifier.schema.read(table, absent=classifier.absent)
-    warn_of_unseen(classifier.schema, table)
-    return classifier.log_joint(data, table.n_rows)
+    return classifier.log_joint(*classifier.read(X))

@@ -7,7 +7,7 @@ learned before, or ``None``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -96,7 +96,7 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
                 "alone, or use dependence=None"
             )
         return _by_em(settings, rows, target)
-    return _and_rows(settings, None, rows, target=target)
+    return with_part(settings, None, rows, target=target)
 
 
 def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
@@ -105,14 +105,14 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
     Exponents are learned from a sample of rows that is drawn while the table is read, and the cells of shapes and pairs
     are counted in this sample alone.
     """
-    if settings.dependence is None:
-        return of_summary(settings, None, _summary(settings, X, y, sample_weight), y, named)
     _require_names(y, sample_weight)
+    if settings.dependence is None:
+        return with_part(settings, None, engines.summary(settings, X, y, sample_weight), named, target=y)
     spec = dependent.named(settings.dependence)
     summary, rows = engines.summary_and_sample(settings, X, y, sample_weight, spec.rows, spec.random_seed)
     if rows is None:
         raise ValueError(f"none of {spec.rows} rows that were drawn has a class; draw more, with Exponents(rows=...)")
-    return _with_exponents(settings, of_summary(settings, None, summary, y, named), rows)
+    return _with_exponents(settings, with_part(settings, None, summary, named, target=y), rows)
 
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
@@ -142,19 +142,31 @@ def with_rows(
     settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> Classifier:
     """The classifier after further rows; ``classes`` are named by the user."""
-    schema = _schema(settings, before)
     named = () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
-    if engines.streams(X):
-        if before is None:
-            return _of_parts(settings, X, y, sample_weight, named)
-        if not _counts_cells(settings, before):
-            return of_summary(settings, before, _summary(settings, X, y, sample_weight, schema), y, named)
-        _require_names(y, sample_weight)
-        for rows in engines.rows(settings, X, y, sample_weight, schema):
-            before = _and_rows(settings, before, rows, named)
-        return before
-    return _and_rows(settings, before, _labelled(settings, X, y, sample_weight, schema), named)
+    if before is None and engines.streams(X):
+        return _of_parts(settings, X, y, sample_weight, named)
+    for part in _parts(settings, before, X, y, sample_weight):
+        before = with_part(settings, before, part, named)
+    return before
+
+
+def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows | Summary]:
+    """A table as what is learned of it at a time: rows in memory, or the summary of a table that is read in parts.
+
+    A summary has no rows in which the cells of shapes and pairs could be counted. Where they are counted too, a table
+    that is read in parts comes as the rows of each part.
+    """
+    schema = _schema(settings, before)
+    if not engines.streams(X):
+        yield _labelled(settings, X, y, sample_weight, schema)
+        return
+    _require_names(y, sample_weight)
+    held = None if before is None or settings.dependence is None else before.dependence
+    if held is None or held.statistics.cells.empty:
+        yield engines.summary(settings, X, y, sample_weight, schema)
+    else:
+        yield from engines.rows(settings, X, y, sample_weight, schema)
 
 
 def _labelled(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Rows:
@@ -169,18 +181,28 @@ def _named_by_user(classes: Any) -> Array:
     return column_or_1d(classes)
 
 
-def _and_rows(
-    settings: Any, before: Classifier | None, rows: Rows, named: tuple[Any, ...] = (), **others: Any
-) -> Classifier:
-    """The classifier after further rows in memory; ``named`` are classes that the user names."""
-    schema = _schema(settings, before)
+def _summarised(settings: Any, before: Classifier | None, part: Rows | Summary) -> tuple[Summary, Rows | None]:
+    """The summary of a part of a table, and its rows if they are in memory."""
+    if isinstance(part, Summary):
+        return part, None
     asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
-    schema, statistics = rows.statistics(schema, *asked)
-    declared = *rows.target.declared, *named
-    learned = _added(settings, before, schema, statistics, rows.target.classes, declared, **others)
-    if before is None and settings.dependence is not None:
+    schema, statistics = part.statistics(_schema(settings, before), *asked)
+    return Summary(schema, statistics, part.target.classes, len(part.weight), 0, {}, part.target.declared), part
+
+
+def with_part(
+    settings: Any, before: Classifier | None, part: Rows | Summary, named: tuple[Any, ...] = (), **others: Any
+) -> Classifier:
+    """The classifier after a part of a table, or of it alone; ``named`` are classes that the user names.
+
+    Exponents are learned from the rows of the first part. The counts of later ones are added to what they count.
+    """
+    summary, rows = _summarised(settings, before, part)
+    declared = *summary.named, *named
+    learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
+    if before is None and rows is not None and settings.dependence is not None:
         return _with_exponents(settings, learned, rows)
-    return _carried(settings, before, learned, lambda held: held.statistics + _counted(held, learned, rows))
+    return _carried(settings, before, learned, lambda held: _counted(held, learned, rows))
 
 
 def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -192,22 +214,15 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
         Where it can be seen that the rows were never learned, or if no class would be left.
     """
     before.require_counted("forget is exact for rows that were counted")
-    if engines.streams(X):
-        if _counts_cells(settings, before):
-            _require_names(y, sample_weight)
-            for rows in engines.rows(settings, X, y, sample_weight, before.schema):
-                before = _less(settings, before, rows.statistics(_schema(settings, before))[1], rows)
-            return before
-        rows, statistics = None, _summary(settings, X, y, sample_weight, _schema(settings, before)).statistics
-    else:
-        rows = _labelled(settings, X, y, sample_weight, before.schema)
-        _, statistics = rows.statistics(_schema(settings, before))
-    return _less(settings, before, statistics, rows)
+    for part in _parts(settings, before, X, y, sample_weight):
+        before = _less(settings, before, part)
+    return before
 
 
-def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows | None) -> Classifier:
-    """Subtract statistics from those of a classifier; ``rows`` are given if they are in memory."""
-    rest, labels = before.statistics.without(statistics), labels_of(before.classes)
+def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier:
+    """The classifier without a part of the learned rows."""
+    summary, rows = _summarised(settings, before, part)
+    rest, labels = before.statistics.without(summary.statistics), labels_of(before.classes)
     named = before.named_classes
     stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
     if not stays.any():
@@ -217,11 +232,7 @@ def _less(settings: Any, before: Classifier, statistics: Statistics, rows: Rows 
         )
     schema, rest = before.schema.without_unused_words(rest)
     learned = believed(settings, before, schema, rest, before.classes[stays], before.declared)
-
-    def less(held: Dependence) -> DependenceStatistics:
-        return held.statistics if rows is None else held.statistics.without(_counted(held, before, rows))
-
-    return _carried(settings, before, learned, less)
+    return _carried(settings, before, learned, lambda held: _counted(held, before, rows, forget=True))
 
 
 def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
@@ -325,9 +336,12 @@ def _carried(
     return learned.with_dependence(held)
 
 
-def _counted(held: Dependence, learned: Classifier, rows: Rows) -> DependenceStatistics:
-    """The counts of shapes and pairs in these rows."""
-    return held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
+def _counted(held: Dependence, learned: Classifier, rows: Rows | None, forget: bool = False) -> DependenceStatistics:
+    """The counts of shapes and pairs with these rows, or without them; as they were, if the rows are not in memory."""
+    if rows is None:
+        return held.statistics
+    counts = held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
+    return held.statistics.without(counts) if forget else held.statistics + counts
 
 
 def _places(classes: Array, among: Array) -> list[int]:
@@ -343,18 +357,6 @@ def require_dependence(settings: Any) -> None:
         require_prior(settings.estimate)
 
 
-def _counts_cells(settings: Any, before: Classifier) -> bool:
-    """Whether the cells of shapes and pairs are counted too, which takes the rows themselves, a part at a time."""
-    held = None if settings.dependence is None else before.dependence
-    return held is not None and not held.statistics.cells.empty
-
-
-def _summary(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None = None) -> Summary:
-    """The summary of a table that is read in parts, and names its own columns."""
-    _require_names(y, sample_weight)
-    return engines.summary(settings, X, y, sample_weight, schema)
-
-
 def _require_names(y: Any, sample_weight: Any) -> None:
     """Refuse labels and weights that are no names of columns."""
     for what, name in (("y", y), ("sample_weight", sample_weight)):
@@ -363,17 +365,6 @@ def _require_names(y: Any, sample_weight: Any) -> None:
                 f"X is no 2-dimensional table in memory, but read in parts, so {what} is the name of one of its "
                 f"columns; got {name!r}"
             )
-
-
-def of_summary(
-    settings: Any, before: Classifier | None, summary: Summary, target: Any, named: tuple[Any, ...] = (),
-    reading: Mapping[str, tuple[str, ...]] | None = None,
-) -> Classifier:  # fmt: skip
-    """The classifier of a summary, added to what was learned before; ``named`` are classes that the user names."""
-    declared = (*summary.named, *named)
-    others = {"target": target, "reading": reading or {}} if before is None else {}
-    learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
-    return _carried(settings, before, learned, lambda held: held.statistics)
 
 
 def of_file(path: Any) -> tuple[Parameters, Classifier, str]:

@@ -64,7 +64,7 @@ def fit(
     classes = summary.classes
     asked = replace(asked, features=features, class_prior=by_label(parameters["class_prior"], classes.tolist()))
     reading = {"drop": settings.drop, "na": format.na}
-    clf = learning.of_summary(asked, None, replace(summary, schema=schema), target, reading=reading)
+    clf = learning.with_part(asked, None, replace(summary, schema=schema), target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
     each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.statistics.rows, strict=True)]

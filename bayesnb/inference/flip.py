@@ -22,7 +22,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from bayesnb.data.targets import labels_of
 from bayesnb.estimates import estimate_rule
@@ -412,6 +411,8 @@ def _greedily(
 
 def _contamination(log_joint: Array, tables: Array, top: int) -> float:
     """The smallest ε with which tables (1 - ε) p of the answer, and (1 - ε) p + ε of another class, are level."""
+    from scipy.optimize import brentq  # Its import would take a tenth of the time of a command.
+
     if not tables.size:
         return np.nan
     fixed = log_joint - np.log(tables).sum(axis=1)
@@ -427,6 +428,8 @@ def _contamination(log_joint: Array, tables: Array, top: int) -> float:
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
     """The power of all priors nearest to 1 with which another class is on top; NaN where there is none."""
+    from scipy.optimize import brentq
+
     rule = estimate_rule(classifier.estimate)
     try:
         parts = factors(classifier.posterior, asked, 1, rule, "rows").values()

@@ -10,7 +10,7 @@ import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_predictions, require_output
-from bayesnb.cli.printing import plain, print_csv, print_document, print_sections, records_of
+from bayesnb.cli.printing import print_answer
 from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, opened_for
@@ -56,22 +56,21 @@ def explain(
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
     turns = checks.flip(clf, frame, *learned) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
-    if layout == "json":
-        said = {"data": name, "target": str(target), "row": plain(asked)}
-        said |= {"probabilities": dict(zip(map(str, clf.classes_), map(float, proba), strict=True))}
-        said |= plain(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
-        said |= {} if turns is None else {"flip": plain({**vars(turns), "proved": turns.proved, "says": str(turns)})}
-        entries = records_of(contributions.drop(columns=["label", "against"]))
-        print_document(said | {"entries": entries, "ask_next": records_of(questions)})
-    elif layout == "csv":
-        print_csv(contributions)
-    else:
+    said = {"data": name, "target": str(target), "row": asked}
+    said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}
+    said |= dict(contributions.iloc[0][["label", "against"]]) | {"unit": unit, "prob": prob}
+    said |= {} if turns is None else {"flip": {**vars(turns), "proved": turns.proved, "says": str(turns)}}
+    said |= {"entries": contributions.drop(columns=["label", "against"]), "ask_next": questions}
+
+    def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
         lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
         parts = [*rows.ledger(contributions, unit), *_questions(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
-        print_sections([Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")])
+        return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
+
+    print_answer(layout, said, contributions, sections)
     return 0
 
 

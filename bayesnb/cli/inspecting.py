@@ -10,7 +10,7 @@ from bayesnb import datasets
 from bayesnb.cli import options
 from bayesnb.cli.advising import advised, fit_command
 from bayesnb.cli.doctor import marks_of
-from bayesnb.cli.printing import print_command, print_document, print_sections, records_of
+from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, watched
 
@@ -72,7 +72,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     }
     said = [f"{r.column}: {r.said}{' (leave it out with --drop)' if r.drop else ''}" for r in seen]
     _print(about, _columns(summary), layout, more, said)
-    if layout != "json":
+    if layout == "table":
         print_command(command)
     return 0
 
@@ -122,12 +122,10 @@ def _print(
     """Print what is known of a table or a model, its columns, and remarks."""
     from bayesnb.report.parts import Grid, Section, count_of
 
-    if layout == "json":
-        print_document({**about, "features": records_of(features), **(more or {})})
-        return
     lines = []
     for name, value in about.items():
         if isinstance(value, Mapping):
             value = count_of(value) if name != "settings" else ", ".join(f"{k}={v}" for k, v in value.items())
         lines.append(f"{name}: {value}")
-    print_sections([Section("", [Grid(features, ""), *(said or [])], "\n".join(lines))])
+    section = Section("", [Grid(features, ""), *(said or [])], "\n".join(lines))
+    print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

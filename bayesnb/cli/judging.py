@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bayesnb.cli import options
 from bayesnb.cli.advising import fit_command
 from bayesnb.cli.outputs import OWN_PICTURE, is_picture, require_output
-from bayesnb.cli.printing import plain, print_command, print_csv, print_document, print_sections, records_of
+from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of, load_model
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
@@ -76,18 +76,15 @@ def compare(
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
-    if layout == "json":
-        each = [{"row": plain(row), "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
-        document = {"data": name, "target": str(y.name), "features": records_of(clf.describe())}
-        document |= {"scored_by": compared.how, "sentence": in_options(compared.sentence)}
-        document |= {"scores": records_of(compared.table), "worse": compared.worse, "take": take, "fit": command}
-        document |= {"full_bayes": _document_of(compared.card()) if "predictive" in compared.answers else None}
-        if worth_of_more is not None:
-            document["more"] = {"table": records_of(worth_of_more), **plain(worth_of_more.attrs)}
-        print_document(document | {"rows": each} | ({} if roads is None else {"nuts": roads}))
-    elif layout == "csv":
-        print_csv(compared.table)
-    else:
+    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
+    document = {"data": name, "target": str(y.name), "features": clf.describe(), "scored_by": compared.how}
+    document |= {"sentence": in_options(compared.sentence), "scores": compared.table, "worse": compared.worse}
+    document |= {"take": take, "fit": command}
+    document |= {"full_bayes": _document_of(compared.card()) if "predictive" in compared.answers else None}
+    document |= {} if worth_of_more is None else {"more": {"table": worth_of_more, **worth_of_more.attrs}}
+    document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
+
+    def screen() -> list[Section]:
         worth = [scores.worth(compared.card())] if "predictive" in compared.answers else []
         sections = [replace(section, parts=section.parts[:2]) for section in worth]
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared)]
@@ -95,7 +92,10 @@ def compare(
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         sections += [_row_section(*both, prob, how) for both in zip(asked, answers, strict=True)]
         sections += [] if roads is None else [Section("", _said_of_nuts(roads), roads["verdict"])]
-        print_sections([*sections, Section("", [], compared.advice())])
+        return [*sections, Section("", [], compared.advice())]
+
+    print_answer(layout, document, compared.table, screen)
+    if layout == "table":
         print_command(command)
     return 0 if roads is None else roads["exit"]
 
@@ -218,12 +218,8 @@ def score(
     for sentence in counts.sentences():
         warn(sentence)
     card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=seed)
-    if layout == "json":
-        print_document({"model": model, "data": table.name, "target": target} | _document_of(card))
-    elif layout == "csv":
-        print_csv(card.table)
-    else:
-        print_sections([scores.worth(card)])
+    document = {"model": model, "data": table.name, "target": target} | _document_of(card)
+    print_answer(layout, document, card.table, lambda: [scores.worth(card)])
     return 0
 
 
@@ -239,9 +235,8 @@ def _document_of(card: Scorecard) -> dict[str, Any]:
     """A scorecard for programs."""
     return {
         "sentence": in_options(card.sentence), "rows": card.rows, "prob": card.prob, "scored_by": card.how,
-        "sure": card.sure,
-        "scores": records_of(card.table), "confusion": records_of(card.confusion), "classes": records_of(card.by_class),
-        "never_learned": plain(card.never_learned),
+        "sure": card.sure, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,
+        "never_learned": card.never_learned,
     }  # fmt: skip
 
 
@@ -276,22 +271,16 @@ def audit(
         more = ", …" if len(left) > 5 else ""
         say(f"not compared (more than 64 levels, text to count, or exposure): {', '.join(map(repr, left[:5]))}{more}")
     doubts = asking.answer("suspicious_labels") if len(learned.clf.classes_) > 1 else None
-    if layout == "json":
-        document = {
-            "data": learned.name, "target": str(learned.y.name), "says": in_options(str(found)), "advice": found.advice,
-            "prob": prob, "exponent": plain(found.exponent), "pairs": records_of(found.pairs, index=False),
-            "fits": fit.fits, "fit": str(fit), "checks": records_of(fit.table, index=False),
-        }  # fmt: skip
-        if doubts is not None:
-            number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
-            rows = records_of(doubts.head(top).rename_axis("row"))
-            document["labels"] = plain(number) | {"dependence": asking.advice, "rows": rows}
-        print_document(document)
-    elif layout == "csv":
-        print_csv(found.pairs, index=False)
-    else:
-        names = ["independence", "predictive_checks", *([] if doubts is None else ["suspicious_labels"])]
-        print_sections(asking.section(name, top) for name in names)
+    names = ["independence", "predictive_checks", *([] if doubts is None else ["suspicious_labels"])]
+    document = {
+        "data": learned.name, "target": str(learned.y.name), "says": in_options(str(found)), "advice": found.advice,
+        "prob": prob, "exponent": dict(found.exponent), "pairs": found.pairs, "fits": fit.fits, "fit": str(fit),
+        "checks": fit.table,
+    }  # fmt: skip
+    if doubts is not None:
+        number = {"wrong": doubts.attrs["expected"], "sd": doubts.attrs["sd"], "note": doubts.attrs.get("note")}
+        document["labels"] = number | {"dependence": asking.advice, "rows": doubts.head(top).rename_axis("row")}
+    print_answer(layout, document, found.pairs, lambda: [asking.section(name, top) for name in names])
     if output is not None:
         _draw(found, output)
     return 0

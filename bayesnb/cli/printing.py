@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli.terminal import console_of, json_text, stdout, visible
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def print_document(document: Mapping[str, Any]) -> None:
     """A document as JSON."""
-    stdout().write(json_text(document) + "\n")
+    stdout().write(json_text(plain(document)) + "\n")
 
 
 def print_command(command: str) -> None:
@@ -24,25 +24,31 @@ def print_command(command: str) -> None:
     stdout().write(visible(f"\n{command}\n", keep="\n"))
 
 
-def print_csv(frame: pd.DataFrame, index: bool = True) -> None:
-    """A table as CSV."""
-    stdout().write(frame.to_csv(index=index))
+def plain(value: Any) -> Any:
+    """What JSON has in place of a value: lines for a table, a text for infinity, null for NaN."""
+    if hasattr(value, "to_dict"):
+        named = any(name is not None for name in value.index.names)
+        return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None if value != value else str(value)
+    return value
 
 
-def plain(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """Replace infinity by a text and NaN by null, since JSON has neither."""
-    record_as_json = {}
-    for name, value in record.items():
-        value = value.item() if hasattr(value, "item") else value
-        if isinstance(value, float) and not abs(value) < float("inf"):
-            value = None if value != value else str(value)
-        record_as_json[str(name)] = value
-    return record_as_json
-
-
-def records_of(frame: pd.DataFrame, index: bool = True) -> list[dict[str, Any]]:
-    """The rows of a frame, by default with their index."""
-    return [plain(record) for record in (frame.reset_index() if index else frame).to_dict("records")]
+def print_answer(
+    layout: str, document: Mapping[str, Any], frame: pd.DataFrame, sections: Callable[[], Iterable[Section]]
+) -> None:
+    """The answer of a command in the layout that is asked for: "json" holds everything, "csv" one table."""
+    if layout == "json":
+        print_document(document)
+    elif layout == "csv":
+        stdout().write(flat(frame).to_csv(index=any(name is not None for name in frame.index.names)))
+    else:
+        print_sections(sections())
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.printing import flat, print_csv, print_document, print_sections, records_of
+from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import load_model
 from bayesnb.cli.sources import load, opened_for
 
@@ -62,14 +62,10 @@ def _command(question: Question) -> click.Command:
         X = X[[name for name in X.columns if name in clf.schema.names]]
         given |= {} if y is None else {"y": y}
         found = question.function(clf, X, **given)
-        frame = table_of(question, found)
-        if layout == "table":
-            print_sections([section_of(question, found)])
-        elif layout == "csv":
-            print_csv(flat(frame))
-        else:
-            records = records_of(flat(frame))
-            print_document({"question": question.name, "model": model, "data": new, "answer": records})
+        frame = flat(table_of(question, found))
+        frame = frame if any(frame.index.names) else frame.rename_axis("row")
+        document = {"question": question.name, "model": model, "data": new, "answer": frame}
+        print_answer(layout, document, frame, lambda: [section_of(question, found)])
         return 0
 
     ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")

@@ -60,7 +60,7 @@ REMARKS = {
     "nothing": "no row has a value",
     "purpose code": "the same as column 'purpose'",
     "savings": "are '?', a level like any other: if it means missing, --na '?'",
-    "income": "numbers but for 'n.a.', so all are read as",
+    "income": "numbers except 'n.a.', so all are read as",
     "debt": "are -999: if it means missing, --na debt=-999",
     "amount": "skewed and all positive",
     "calls": "counts? --feature calls=poisson",

@@ -18,7 +18,7 @@ from bayesnb.cli import asking, inspecting, judging, learning, questions, termin
 
 
 class Commands(click.Group):
-    """Commands in the order in which they are met, not by the alphabet."""
+    """A group that lists its commands in the order in which a user needs them, not by the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
@@ -28,8 +28,8 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the data or the model are at fault, 2 the command is, 4 the sampler did not "
-    "converge, 5 the two roads disagree, 130 interrupted or terminated.",
+    epilog="Exit codes: 0 done, 1 an error in the data or the model, 2 an error in the command, 4 the sampler did not "
+    "converge, 5 closed form and sampler disagree, 130 interrupted or terminated.",
 )
 @click.version_option(__version__, prog_name="bayesnb")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -48,7 +48,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
-        # The remarks on a table say it already.
+        # The remarks on the table already name such columns.
         warnings.filterwarnings("ignore", "column .* looks like an identifier")
         sys.exit(_code(arguments, arrived))
 

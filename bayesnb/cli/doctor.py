@@ -1,6 +1,6 @@
-"""What is remarkable about the columns of a table: what a person would see who looks at it before fitting a model.
+"""Remarks about the columns of a table: what a careful person would notice before fitting a model.
 
-Each rule looks at one column of a sample of the rows, and says what it sees and what may be done.
+Each rule looks at one column in a sample of the rows, and says what it found and what to do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Reading
 
 LOOKED_AT = 50_000
-"""The number of rows that are looked at, drawn at random from larger tables."""
+"""The most rows that the rules look at; of a larger table, they are drawn at random."""
 
 DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
@@ -127,7 +127,7 @@ def marks_of(remarks: Iterable[Remark]) -> list[str]:
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
-    """The same table with marks as gaps, as ``--na`` would read it: what is left of a text may be numbers."""
+    """The same table with marks read as missing, as by ``--na``: the other cells of a text column may be numbers."""
     import pandas as pd
     from pandas.api import types
 
@@ -197,7 +197,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
         na = f", or --na {_quoted(odd[0])}" if odd else ""
-        said = f"numbers but for {shown}, so all are read as levels: mend them{na}"
+        said = f"numbers except {shown}, so all are read as levels: correct them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif are_sentences(levels.index, n):
         feature = f"--feature {_quoted(name)}"
@@ -257,7 +257,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 
 
 def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:
-    """What was read otherwise than it stands in the file."""
+    """Remarks about cells that were read as something else than the file shows."""
     if how is None:
         return
     for name, marks in how.gaps.items():
@@ -269,7 +269,7 @@ def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Columns that tell the same groups of rows apart as an earlier one, or as the class."""
+    """Remarks about columns that divide the rows into the same groups as an earlier column, or as the class."""
     import pandas as pd
 
     first: dict[bytes, Any] = {}
@@ -285,7 +285,7 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Columns whose cells are missing more often in one class than in another.
+    """Remarks about columns whose cells are missing more often in one class than in another.
 
     The evidence is that of a share of missing cells for each class, beside one share for all, each with a uniform
     prior. 5 nats are 150 to 1.

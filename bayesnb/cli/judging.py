@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FOOTNOTE = (
     "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
-    "relative frequency), and mean and predictive are the same where each parameter is asked once in a row, as for "
+    "relative frequency), and mean and predictive are the same where a row has one value for each parameter, as for "
     "levels. They differ for numbers: bayesnb compare heights."
 )
 
@@ -51,7 +51,7 @@ def compare(
 
     Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
     five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
-    them. With --more, the model to take is asked what further rows are worth.
+    them. With --more, the table shows what further rows are worth to the model to take.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison

@@ -149,16 +149,16 @@ OPTIONS = {
     "target": option(READING, "--target", help="Column that holds the class (known for embedded data and models)."),
     "weight": option(READING, "--weight", metavar="COL", help="Column that holds the frequency weight of a row."),
     "drop": option(READING, "--drop", multiple=True, metavar="COL", help="Column to leave out. May be repeated."),
-    "sep": option(READING, "--sep", metavar="TEXT", help="Separator of the cells of a CSV file.  [default: found out]"),
+    "sep": option(READING, "--sep", metavar="TEXT", help="Separator of the cells of a CSV file.  [default: detected]"),
     "decimal": option(
-        READING, "--decimal", type=click.Choice([".", ","]), help="Decimal mark.  [default: found out]"
+        READING, "--decimal", type=click.Choice([".", ","]), help="Decimal mark.  [default: detected]"
     ),
     "encoding": option(
-        READING, "--encoding", metavar="NAME", help="Encoding, such as cp1252 or utf-16.  [default: found out]"
+        READING, "--encoding", metavar="NAME", help="Encoding, such as cp1252 or utf-16.  [default: detected]"
     ),
     "header": option(
         READING, "--header/--no-header", default=None,
-        help="Whether the first line holds the names of columns.  [default: found out]",
+        help="Whether the first line holds the names of columns.  [default: detected]",
     ),
     "na": option(
         READING, "--na", multiple=True, metavar="TEXT",
@@ -170,7 +170,7 @@ OPTIONS = {
         help="Family of a column. May be repeated; the other columns get theirs by type. The families: FAMILIES. Some "
         "take more: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; "
         "best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several "
-        "columns as one feature, NAME=FAMILY:COL,COL…. best alone is said of all columns of numbers, missing alone of "
+        "columns as one feature, NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for "
         "all columns.",
     ),
     "m": option(
@@ -191,7 +191,7 @@ OPTIONS = {
         MODEL, "--dependence", **_one_of("auto", "none", "tempered", "weighted", "pairwise"),
         help="How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for "
         "all of them; one for each; or also terms of pairs. auto averages over none, weighted, and pairwise with terms "
-        "of near rows and random partitions, by what they say of rows that were left out.",
+        "of near rows and random partitions, weighed by their predictions of held-out rows.",
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
@@ -224,14 +224,14 @@ OPTIONS = {
     ),
     "flip": option(
         ANSWER, "--flip", is_flag=True,
-        help="Also say what would turn the answer: the fewest learned rows, and how much doubt it bears.",
+        help="Also say what would change the answer: the fewest rows to remove, and the smallest contamination.",
     ),
     "prob": option(
         ANSWER, "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, help="Probability of the intervals."
     ),
     "seed": option(ANSWER, "--seed", type=int, default=0, help="Seed of the draws."),
     "nuts": option(
-        ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and hold the two roads together."
+        ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and compare with the closed form."
     ),
     "top": option(
         OUTPUT, "--top", type=click.IntRange(1), default=10, help="Pairs, checks and labels to print as tables."

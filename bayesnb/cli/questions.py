@@ -25,7 +25,7 @@ ELSEWHERE = (
 
 
 class Questions(click.Group):
-    """The questions that are asked about the rows of a table. They are imported when one of them is looked for."""
+    """The questions about the rows of a table. Their modules are imported when a command looks for one of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the questions."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a model, as they were written.
+    """The options of a model, as the command line has them.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Settings:
     m : float, optional
     class_prior, weight, unseen, absent, columns : str, optional
     dependence : str
-        "auto" takes what is believed of the table.
+        "auto" lets the table decide.
     """
 
     drop: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Settings:
 
     @property
     def of_all(self) -> str | None:
-        """The word that is said of all columns, "best" or "missing"; None if columns are named."""
+        """The word that stands for all columns, "best" or "missing"; None if columns are named."""
         return self.specified[0] if self.specified in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Settings:
         return {} if self.of_all else _features(self.specified, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether a column has a family that a remark advises, or another that was chosen instead."""
+        """Whether the options already choose a family for the column of a remark that advises one."""
         from bayesnb.data.specifications import Missing, values_of
 
         advised = remark.families
@@ -62,7 +62,7 @@ class Settings:
         return isinstance(spec, Missing) if "missing" in advised else values_of(spec) is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """A remark that can be followed besides the options: no column that they name is to be left out."""
+        """The remark without advice that contradicts the options: it drops no column that they name."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -72,7 +72,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator, but for ``dependence``, ``--m`` and the labels of the class prior."""
+        """The parameters of an estimator, except ``dependence``, ``--m`` and the labels of the class prior."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
@@ -89,7 +89,7 @@ class Settings:
         if self.m is None:
             return schema, self.parameters()["features"]
         if self.of_all == "missing" and self.columns == "grow":
-            _refuse("with --m, missing of all columns is not known of later columns: name the columns, as COL=missing")
+            _refuse("--m cannot smooth columns that join later: instead of missing, name the columns, as COL=missing")
         before = schema.features
         smooth = {name: _smoothed(feature, self.m) for name, feature in before.items()}
         flags = {f.indicates: f.family.prior for f in smooth.values() if f.indicates}
@@ -131,7 +131,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         column, equals, said = text.rpartition("=")
         if not equals:
             if text in ("best", "missing"):
-                _refuse(f"{text} is said of all columns: give it alone, or name each column, as COL={text}")
+                _refuse(f"{text} is for all columns: give it alone, or name each column, as COL={text}")
             _refuse(f"{text!r} is not COL=FAMILY with a family of {', '.join(families_by_name())}")
         kind = said.partition(":")[0]
         try:
@@ -148,7 +148,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
 
 
 def _spec(said: str, m: float | None) -> Any:
-    """The family that stands behind the name of a column, such as ``missing:binned:1,3``; or it and its columns."""
+    """The family after "COL=", such as ``missing:binned:1,3``; with its columns if they are named."""
     from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
     from bayesnb.families.compound import Hurdle, Mixture
     from bayesnb.families.trees import Ordinal

@@ -96,10 +96,10 @@ class Opened:
 
 
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
-    """A table for a model that has learned others, which is read as they were.
+    """Open a table for a fitted model, and read it as the model's own table was read.
 
-    The model tells which columns are expected and which are left out, and which texts mean a missing cell. A file of
-    CSV does not say whether 101 is a number or a code: a column is text where text was learned.
+    The model knows the expected columns, those to leave out, and the texts that mean a missing cell. A CSV file does
+    not show whether 101 is a number or a code: a column is text where the model has learned text.
     """
     text = [
         column
@@ -119,16 +119,16 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """A table: a path if there is a suffix, a folder or such a file; else an embedded table.
+    """Open a table: a path if it has a suffix, or is a folder or an existing file; else an embedded table.
 
     Parameters
     ----------
     data : str
     format : Format
     settings : Settings, optional
-        Whose ``drop`` is left out, and whose columns must be there.
+        The columns of ``drop`` are left out, and all columns that the settings name must exist.
     names : names of columns
-        Which the table is expected to have; they tell a header.
+        Expected names, by which a first line is recognized as a header.
     """
     from bayesnb.data.readers import Source
 
@@ -193,7 +193,7 @@ class Learned:
     remarks : tuple of Remark
         What is remarkable about the columns.
     said : str
-        Why the model lets columns depend on each other, where that was not asked for.
+        Why the model has a dependence that the command did not name.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Learned:
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
 ) -> Learned:
-    """A table in memory, and a model fitted to it; says on stderr what was read, and what is serious about it.
+    """Read a table into memory and fit a model to it; write to stderr what was read, and serious remarks.
 
     Where rows are weighted and ``repeat`` is true, they are repeated, so that scores count them as often as learning.
     """
@@ -243,10 +243,10 @@ def fitted(
 def with_dependence(
     asked: Parameters, settings: Settings, learn: Callable[[Parameters], Classifier]
 ) -> tuple[Parameters, Classifier, str]:
-    """What is learned with the dependence of the settings: with which parameters, the model, and a sentence about it.
+    """Learn with the dependence of the settings; return the parameters, the model, and a sentence about it.
 
-    Where none was asked for, there is none if the estimate plugs in a point, as textbooks do, if columns are yet to
-    come, which have no exponents, or if no exponents can be learned; the last is said on stderr.
+    With the default, "auto", there is no dependence if the estimate plugs in a point, as textbooks do; if columns may
+    join later, because these have no exponents; or if exponents cannot be learned, which stderr says.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

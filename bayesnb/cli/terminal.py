@@ -99,7 +99,7 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM end the command as Ctrl-C does, so that what is half written is removed.
+    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed.
 
     Yields the signals that have arrived: a package that is interrupted while it is imported raises an ImportError,
     which does not say why.
@@ -167,7 +167,7 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """Stdout for tables; where it is no terminal, as wide as the variable COLUMNS says, or 120 columns."""
+    """Stdout for tables. If it is no terminal, its width is the variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):

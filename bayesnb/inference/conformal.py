@@ -199,11 +199,11 @@ type Method = Literal["full", "loo", "split"]
 
 
 GUARANTEES = {
-    "full": "the set of a new row holds its class with at least the coverage asked for, whatever the model and the "
+    "full": "the set of a new row holds its class with at least the requested coverage, whatever the model and the "
     "distribution of the rows, if the new row and the learned ones are exchangeable",
-    "split": "the set of a new row holds its class with at least the coverage asked for, whatever the model and the "
+    "split": "the set of a new row holds its class with at least the requested coverage, whatever the model and the "
     "distribution of the rows, if the new row and the rows held out are exchangeable",
-    "loo": "the set of a new row holds its class about as often as asked for; no bound holds for every model and "
+    "loo": "the set of a new row holds its class about as often as requested; no bound holds for every model and "
     'distribution (method="full" has one)',
 }
 

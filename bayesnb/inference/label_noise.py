@@ -215,23 +215,23 @@ def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (
-        f"{expected:.1f} ± {sd:.1f} of {n} labels are expected to be wrong, as far as the columns are independent "
-        "given the class; where they depend on each other, naive Bayes is too sure, and the number is too large."
+        f"{expected:.1f} ± {sd:.1f} of {n} labels are expected to be wrong, if the columns are independent given the "
+        "class; where they depend on each other, naive Bayes is too sure, and the number is too large."
     )
 
 
 EXPONENTS_KNOW = (
     "the exponents have learned from all labels, wrong ones too, so the class probabilities expect some wrong labels "
-    "already; the order of the rows is meant"
+    "already. Trust the order of the rows, not the number"
 )
-"""What is to be said of the number of wrong labels where there is a dependence."""
+"""The note on the number of wrong labels of a model with a dependence."""
 
 
 HELD = (
-    "{reason}, so right labels are not drawn together with the parameters; these are held, and they have learned from "
-    "wrong labels too"
+    "{reason}, so right labels are not drawn together with the parameters; the parameters are fixed, and they have "
+    "learned from wrong labels too"
 )
-"""What is to be said where the model cannot be drawn."""
+"""The note on a model whose parameters cannot be drawn."""
 
 
 @question("the labels that are doubtful", "is the model right", "checks", Shown("Labels to doubt", advised=True))

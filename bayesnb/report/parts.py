@@ -67,7 +67,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture, with a description in words for those who cannot see it; it is drawn where it is shown."""
+    """A picture with a description in words for those who cannot see it. The writer of the page draws it."""
 
     figure: Callable[[], Figure]
     caption: str
@@ -205,7 +205,7 @@ def cells_of(frame: pd.DataFrame) -> Cells:
 
 
 def spoken(name: Any) -> str:
-    """The name of a column of an answer as people write it."""
+    """The name of a column of an answer with spaces and capitals: "log Bayes factor"."""
     return str(name).replace("_", " ").replace("bayes", "Bayes")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PIXELS = 90
-"""Pixels on the page of an inch of a figure."""
+"""Pixels on the page for each inch of a figure."""
 
 SHADES = {
     "#000000": ("ink", "#1b1f24", "#eceff2"),
@@ -27,7 +27,7 @@ SHADES = {
     FOR.lower(): ("for", FOR.lower(), "#56a8dd"),
     AGAINST.lower(): ("against", AGAINST.lower(), "#ff8a45"),
 }
-"""Colours of matplotlib, each with its name in the style sheet, and what it is on a light and on a dark page."""
+"""Colours of matplotlib, each with its name in the style sheet and its colours on a light and on a dark page."""
 
 
 def svg(figure: Figure) -> tuple[str, int, int]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
 
 MOST_ROWS = 200
-"""Rows that are asked about where a question takes no labels; of more, so many that are spread over the table."""
+"""The most rows for a question that takes no labels; of a longer table, so many rows at equal distances."""
 
 WIDEST = 40
 """Columns of a table that are written out; of the rest, the page says how many there are."""
@@ -34,13 +34,13 @@ WIDEST = 40
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model that is asked questions of the table about the rows that it has learned, each of them once.
+    """A fitted model and its learned rows, which answers each question once and keeps the answer.
 
     Parameters
     ----------
     model : Classifier
     X : table
-        A question that takes no labels is asked about at most 200 rows, which are spread evenly.
+        A question that takes no labels gets at most 200 rows, which are spread evenly.
     y : labels
     prob : float, optional
         The probability of the intervals.

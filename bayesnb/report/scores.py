@@ -81,7 +81,7 @@ def _commonest_mistake(card: Scorecard) -> str:
 
 
 def estimates(compared: Comparison, name: str = "predictive") -> Section:
-    """The four estimates, and the dependences, on the same held-out rows; ``name`` is the model that is asked about."""
+    """The four estimates, and the dependences, on the same held-out rows; ``name`` is the model of the page."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}

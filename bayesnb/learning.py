@@ -8,7 +8,7 @@ learned before, or ``None``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from bayesnb.data.encoded import warn_of_encoders
 from bayesnb.data.levels import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Unlabelled
+from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
@@ -27,35 +27,11 @@ from bayesnb.dependence.columns import DependenceStatistics
 from bayesnb.dependence.learned import Dependence
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.model import Estimate, Statistics, estimate_rule
+from bayesnb.model import Statistics, estimate_rule
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.priors import Array
 from bayesnb.wording import meant
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """The parameters of a :class:`bayesnb.BayesianNB`, which documents them, where no estimator is needed."""
-
-    features: Any = None
-    class_prior: Any = None
-    estimate: Estimate = "predictive"
-    unseen: str = "missing"
-    absent: str = "error"
-    columns: str = "fixed"
-    unlabelled: Any = None
-    random_state: Any = None
-    dependence: Any = None
-
-    @classmethod
-    def of(cls, settings: Any, **others: Any) -> Parameters:
-        """The parameters of an estimator, with some of them replaced."""
-        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
-
-    def by_name(self) -> dict[str, Any]:
-        """The parameters by name, as an estimator and a model file take them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -117,9 +93,9 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     """The classifier of rows some of which have no label; the weights of these are already multiplied by λ."""
-    schema = rows.schema(settings.features, settings.unseen, settings.columns, _label_prior(settings))
+    schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
-    rule, model, seen = estimate_rule(settings.estimate), schema.model(_label_prior(settings)), rows.target.classes
+    rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
     classes = with_named(seen, [*rows.target.declared, *model.named_classes(labels_of(seen))])
     if not len(seen) and len(classes) < 2:
         raise ValueError(f"{NO_LABEL}; label some rows, or give a feature priors that differ, as {{class: prior}}")
@@ -185,8 +161,7 @@ def _summarised(settings: Any, before: Classifier | None, part: Rows | Summary) 
     """The summary of a part of a table, and its rows if they are in memory."""
     if isinstance(part, Summary):
         return part, None
-    asked = settings.features, settings.unseen, settings.columns, _label_prior(settings)
-    schema, statistics = part.statistics(_schema(settings, before), *asked)
+    schema, statistics = part.statistics(settings, _schema(settings, before))
     return Summary(schema, statistics, part.target.classes, len(part.weight), 0, {}, part.target.declared), part
 
 
@@ -289,7 +264,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     before.require_counted("exponents are learned from labels that are known")
     rows = _labelled(settings, X, y, sample_weight, before.schema)
     try:
-        before.statistics.without(rows.statistics(_schema(settings, before))[1])
+        before.statistics.without(rows.statistics(settings, _schema(settings, before))[1])
     except ValueError as error:
         raise ValueError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "
@@ -444,7 +419,7 @@ def believed(
     if settings.absent not in ("error", "missing"):
         said = f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}"
         raise ValueError(said + meant(settings.absent, ("error", "missing")))
-    label, declared = _label_prior(settings), tuple(dict.fromkeys(declared))
+    label, declared = label_prior(settings), tuple(dict.fromkeys(declared))
     classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
     if before is not None:
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
@@ -460,7 +435,3 @@ def believed(
 def asked_with(settings: Any) -> dict[str, Any]:
     """The settings that may change after a fit, as fields of the classifier."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}
-
-
-def _label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
-    return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,15 +18,18 @@ from scipy.special import log_softmax
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, inferred, named_columns
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BestFamily, Entry, entries
+from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import Target, labels_of, with_named
+from bayesnb.data.targets import labels_of, with_named
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
+
+if TYPE_CHECKING:
+    from bayesnb.data.rows import Rows
 
 PASSES = 20
 """How often all columns are gone through at most."""
@@ -119,24 +122,18 @@ def asks(features: Any) -> bool:
     return bool(_asked(features))
 
 
-def chosen(
-    table: Table, target: Target, weight: Array, features: Any, label: Dirichlet | FixedProbabilities
-) -> tuple[Any, dict[Any, Choice]]:
+def chosen(rows: Rows, settings: Any) -> tuple[Any, dict[Any, Choice]]:
     """Choose the best family of each column marked "best"; return the features and the reasons.
 
     Parameters
     ----------
-    table : Table
-    target : Target
-        The labels of its rows; rows without one take no part.
-    weight : array (row,)
-    features : as in :class:`bayesnb.BayesianNB`
-    label : Dirichlet or FixedProbabilities
-        The prior of the class probabilities.
+    rows : Rows
+        Those without a label take no part.
+    settings : BayesianNB or Parameters
 
     Returns
     -------
-    features : the same, or {column: family}
+    features : as in :class:`bayesnb.BayesianNB`, or {column: family}
     choices : {column: Choice}
 
     Raises
@@ -144,14 +141,16 @@ def chosen(
     ValueError
         If a column that was named holds no numbers, no candidate can read it, or no row has a label.
     """
+    features = settings.features
     if not asks(features):
         return features, {}
-    columns = _columns(table, features, weight)
+    columns, label = _columns(rows.table, features, rows.weight), label_prior(settings)
     asked = {entry.key for entry in _asked(features)}
     others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}
-    table, target, weight = _drawn(table, target, weight, max(one.rows for one in columns.values()))
+    rows = _drawn(rows, max(one.rows for one in columns.values()))
+    table, target, weight = rows.table, rows.target, rows.weight
     schema = Schema.infer(table, others | dict.fromkeys(columns, Gaussian()), "missing", weight)
     # A class exists as in a fit: rows have it, or it is named.
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
@@ -198,16 +197,14 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
     return found
 
 
-def _drawn(table: Table, target: Target, weight: Array, most: int) -> tuple[Table, Target, Array]:
+def _drawn(rows: Rows, most: int) -> Rows:
     """The rows with a label, or a sample of them if they are too many; the sample depends only on their number."""
-    rows = np.flatnonzero(target.labelled)
-    if not len(rows):
+    places = np.flatnonzero(rows.target.labelled)
+    if not len(places):
         raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
-    if len(rows) > most:
-        rows = np.random.default_rng(0).choice(rows, most, replace=False)
-    keep = np.zeros(len(target), bool)
-    keep[rows] = True
-    return table.rows(keep), target.rows(keep), weight[keep]
+    if len(places) > most:
+        places = np.random.default_rng(0).choice(places, most, replace=False)
+    return rows.kept(np.isin(np.arange(len(rows.weight)), places))
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Tried]:

@@ -19,7 +19,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.wording import meant, warn
 
@@ -113,50 +113,32 @@ class Rows:
         """The rows whose weight is above 0. The others must not even contribute their levels and classes."""
         if self.weight.min() > 0:
             return self
-        keep = self.weight > 0
+        return self.kept(self.weight > 0)
+
+    def kept(self, keep: Array) -> Rows:
+        """The rows where a mask is true."""
         return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
-    def schema(
-        self,
-        features: Any = None,
-        unseen: str = "missing",
-        columns: str = "fixed",
-        label: Dirichlet | FixedProbabilities | None = None,
-    ) -> Schema:
+    def schema(self, settings: Any) -> Schema:
         """The schema of these rows: each column with the family that is specified, the best one, or by its type.
 
-        Parameters
-        ----------
-        features, unseen, columns
-            As in :class:`bayesnb.BayesianNB`.
-        label : Dirichlet or FixedProbabilities, optional
-            The prior of the class probabilities, under which best families are chosen; Dirichlet(1) by default.
+        ``settings`` is a :class:`bayesnb.BayesianNB`, or its ``Parameters``.
         """
-        features, choices = choice.chosen(self.table, self.target, self.weight, features, label or Dirichlet())
-        return with_choices(Schema.infer(self.table, features, unseen, self.weight, columns), choices)
+        features, choices = choice.chosen(self, settings)
+        return with_choices(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), choices)
 
-    def statistics(
-        self,
-        schema: Schema | None = None,
-        features: Any = None,
-        unseen: str = "missing",
-        columns: str = "fixed",
-        label: Dirichlet | FixedProbabilities | None = None,
-    ) -> tuple[Schema, Statistics]:
+    def statistics(self, settings: Any, schema: Schema | None = None) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all of them labelled, and their statistics.
 
         Parameters
         ----------
+        settings : BayesianNB or Parameters
+            For a schema that is inferred, or columns that join.
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.
-        features, unseen, columns, label
-            As in :meth:`schema`, for a schema that is inferred, or columns that join.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        if schema is None:
-            known = self.schema(features, unseen, columns, label)
-        else:
-            known = schema.grown(self.table, features, self.weight)
+        known = self.schema(settings) if schema is None else schema.grown(self.table, settings.features, self.weight)
         learned, data = known.read(self.table, learn=True)
         model = learned.model(Dirichlet())
         return learned, model.statistics(data, labels, labels_of(self.target.classes))

@@ -26,8 +26,8 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Exponential, Poisson
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
-from bayesnb.model import about
-from bayesnb.priors import Array, Beta, Dirichlet
+from bayesnb.model import Estimate, about
+from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,35 @@ class Unlabelled:
     def of(cls, value: Any) -> Unlabelled:
         """The settings; a marker alone stands for settings with this marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """The parameters of a :class:`bayesnb.BayesianNB`, which documents them, where no estimator is needed."""
+
+    features: Any = None
+    class_prior: Any = None
+    estimate: Estimate = "predictive"
+    unseen: str = "missing"
+    absent: str = "error"
+    columns: str = "fixed"
+    unlabelled: Any = None
+    random_state: Any = None
+    dependence: Any = None
+
+    @classmethod
+    def of(cls, settings: Any, **others: Any) -> Parameters:
+        """The parameters of an estimator, with some of them replaced."""
+        return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
+
+    def by_name(self) -> dict[str, Any]:
+        """The parameters by name, as an estimator and a model file take them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
+    """The prior of the class probabilities that the settings name."""
+    return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
 
 
 @dataclass(frozen=True, eq=False)

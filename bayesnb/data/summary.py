@@ -21,7 +21,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Binned, ByType, Missing, Unlabelled, entries
+from bayesnb.data.specifications import Binned, ByType, Missing, Parameters, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import SENTENCES, Text, are_sentences
@@ -29,7 +29,7 @@ from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
 from bayesnb.model import Statistics, in_order, united_labels
-from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.statistics.statistic import Statistic
 
@@ -218,32 +218,24 @@ class PartSummarizer:
 
     Parameters
     ----------
-    features, unseen, unlabelled
-        As in :class:`bayesnb.BayesianNB`.
+    settings : Parameters
+        Those of the estimator.
     target : column name or None
         Column of the class; ``None`` puts all rows into one.
     weight : column name, optional
-    drop : bool
-        Leave rows without a class out; else they are refused.
     schema : Schema, optional
         The known schema, for further rows of the same table.
-    columns : {"fixed", "grow"}
-        As in :class:`bayesnb.BayesianNB`.
-    class_prior : Dirichlet or FixedProbabilities, optional
-        Under which the first part chooses best families.
+    drop : bool
+        Leave rows without a class out; else they are refused.
     choices : {column: Choice}
         What the first part has chosen.
     """
 
-    features: Any
-    unseen: str
-    unlabelled: Any
+    settings: Parameters
     target: Any
     weight: Any = None
-    drop: bool = False
     schema: Schema | None = None
-    columns: str = "fixed"
-    class_prior: Dirichlet | FixedProbabilities | None = None
+    drop: bool = False
     choices: Mapping[Any, Choice] = field(default_factory=dict)
 
     @classmethod
@@ -251,11 +243,14 @@ class PartSummarizer:
         cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
     ) -> PartSummarizer:
         """With the settings of a :class:`bayesnb.BayesianNB`."""
-        label = None if model.class_prior is None else class_prior.read(model.class_prior)
         unlabelled = Unlabelled.of(model.unlabelled)
         drop = unlabelled.weight == 0 if drop is None else drop
-        told = model.features, model.unseen, unlabelled.marker
-        return cls(*told, target, weight, drop, schema, model.columns, label)
+        return cls(Parameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop)
+
+    @property
+    def features(self) -> Any:
+        """The features of the settings."""
+        return self.settings.features
 
     def __post_init__(self) -> None:
         for spec in _specs(self.features) if self.schema is None else ():
@@ -278,14 +273,13 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        label = self.class_prior or Dirichlet()
-        specified, choices = choice.chosen(rows.table, rows.target, rows.weight, self._specified(rows.table), label)
-        found = Schema.infer(rows.table, specified, self.unseen, rows.weight)
+        specified, choices = choice.chosen(rows, self._specified(rows.table))
+        found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}
-        return replace(self, features=(rest | placed) or None, choices=choices)
+        return replace(self, settings=replace(self.settings, features=(rest | placed) or None), choices=choices)
 
     def require_placed(self) -> PartSummarizer:
         """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
@@ -310,8 +304,8 @@ class PartSummarizer:
             return EmptySummary(read, blank)
         table = replace(rows.table, part=True)
         rows = replace(rows, table=table)
-        specified = self._specified(table) if self.schema is None else self.features
-        schema, statistics = rows.statistics(self.schema, specified, self.unseen, self.columns)
+        specified = self._specified(table) if self.schema is None else self.settings
+        schema, statistics = rows.statistics(specified, self.schema)
         schema = with_choices(schema, self.choices)
         declared = {
             column: table.column(column).declared if column in table.place else None
@@ -321,9 +315,10 @@ class PartSummarizer:
         }
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
-    def _specified(self, table: Table) -> Any:
-        """The specified features that a part can have: all of them, unless columns may join in a later part."""
-        return present(self.features, table) if self.columns == "grow" else self.features
+    def _specified(self, table: Table) -> Parameters:
+        """The settings with the features that a part can have: all, unless columns may join in a later part."""
+        grows = self.settings.columns == "grow"
+        return replace(self.settings, features=present(self.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
         """The summary of all parts; raise ``ValueError`` if a specified column was in none of them."""
@@ -350,9 +345,8 @@ class PartSummarizer:
                 f"column {self.target!r} holds no class in row {int(np.flatnonzero(unlabelled)[0])}: rows without one "
                 "are learned from only in a table in memory; leave them out with unlabelled=Unlabelled(weight=0)"
             )
-        table = table.without([name for name in (self.target, self.weight) if name is not None]).rows(keep)
-        blank = int(unlabelled.sum())
-        return read, blank, Rows(table, target.rows(keep), weight[keep]) if table.n_rows else None
+        table = table.without([name for name in (self.target, self.weight) if name is not None])
+        return read, int(unlabelled.sum()), Rows(table, target, weight).kept(keep) if keep.any() else None
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:
@@ -373,7 +367,7 @@ class PartSummarizer:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
         codes, distinct = column.coded
-        return Target.of(codes, array_of(distinct), self.unlabelled, column.declared)
+        return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared)
 
 
 def _column(table: Table, name: Any, what: str) -> Column:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from bayesnb import plots
+from bayesnb.inference.questions import QUESTIONS
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line, with_error, with_interval, written
+from bayesnb.report.questions import section_of
 
 if TYPE_CHECKING:
     from bayesnb.evaluation import Comparison
@@ -118,22 +121,17 @@ def estimates(compared: Comparison, name: str = "predictive") -> Section:
 
 def more_rows(found: pd.DataFrame) -> Section:
     """The loss to expect after further rows, and what a plug-in costs then."""
-    lines = (
-        found.map(lambda value: written(value, 3)).rename(columns={"loss": "loss of a row"}).rename_axis("more rows")
-    )
-    lines.insert(1, f"{found.attrs['prob']:.0%} band", lines.pop("lower") + "–" + lines.pop("upper"))
+    made = section_of(QUESTIONS["worth_of_rows"], found)
     since = {0.0: "already now", np.inf: "at none of these sizes"}
     needed = ", ".join(
         f"{name} {since.get(rows, f'from {rows:,.0f} more rows on')}"
         for name, rows in found.attrs["rows_needed"].items()
     )
     text = (
-        "loss of a row: what the learned rows, each left out, are expected to cost in nats after so many further rows, "
-        "which are drawn from the model; band: that of the mean of 100 rows. saving: by how much the loss falls. "
-        "price: what a plug-in costs beside full Bayes then, if the model is right. A price is at most "
-        f"{found.attrs['bound']:g} nats: {needed}."
+        f"The loss is in nats, with its {found.attrs['prob']:.0%} band. A price is at most {found.attrs['bound']:g} "
+        f"nats: {needed}."
     )
-    return Section(MORE, [Grid(lines, MORE), text])
+    return replace(made, title=MORE, parts=[*made.parts, text])
 
 
 def calibration(compared: Comparison, name: str) -> Section:

@@ -1,7 +1,7 @@
-"""Whose uncertainty is right: methods scored by tables of which the exact answer is known, as a table of Markdown.
+"""Whose uncertainty is right: methods scored by tables of which the exact answer is known, as tables of Markdown.
 
-Run as ``python -m benchmarks.yardstick [tables]``; the table of ``docs/how-to/is-your-uncertainty-right.md`` is that of
-40 tables a world.
+Run as ``python -m benchmarks.yardstick [tables]``; the tables of ``docs/how-to/is-your-uncertainty-right.md`` are those
+of 40 tables a world.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ METHODS = {
 
 
 def markdown(found: pd.DataFrame) -> str:
-    """The scores of each world, with their standard errors."""
-    lines = ["| world | method | coverage | width | CRPS | distance |", "|---|---|---:|---:|---:|---:|"]
-    for (world, method), line in found.iterrows():
-        cells = [
-            "" if pd.isna(line[score]) else f"{line[score]:.3f} ± {line[f'se_{score}']:.3f}"
-            for score in ("coverage", "width", "crps", "distance")
-        ]
-        lines.append("| " + " | ".join([world, method, *cells]) + " |")
-    return "\n".join(lines)
+    """A table of each score, with its standard errors: methods by worlds, and the seconds of a method."""
+    worlds = found.index.unique("world")
+    seconds = found.groupby("method", sort=False)["seconds"].mean()
+    tables = []
+    for score, digits in (("coverage", 2), ("crps", 3), ("distance", 3)):
+        lines = [f"| {score} | {' | '.join(worlds)} | seconds |", "|---" + "|---:" * (len(worlds) + 1) + "|"]
+        for method, time in seconds.items():
+            each = found.xs(method, level="method")
+            if each[score].notna().any():
+                cells = [f"{line[score]:.{digits}f} ± {line[f'se_{score}']:.{digits}f}" for _, line in each.iterrows()]
+                lines.append("| " + " | ".join([method, *cells, "" if pd.isna(time) else f"{time:.2f}"]) + " |")
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables).replace("-0.000", "0.000")
 
 
 if __name__ == "__main__":
@@ -50,4 +54,5 @@ if __name__ == "__main__":
     result = yardstick(METHODS, tables=int(sys.argv[1]) if len(sys.argv) > 1 else 40)
     result.to_csv("yardstick.csv")
     print(markdown(result))
-    print(result.groupby("method")["seconds"].mean().round(3).to_string())
+    exact = result.xs("exact", level="method")
+    print("the exact law's distance in standard errors:", (exact["distance"] / exact["se_distance"]).round(1).to_dict())

@@ -4,6 +4,8 @@ The parameters θ are drawn from what is believed of them. Each draw is a world 
 rows are drawn, or rather their sufficient statistics, which are all that a posterior keeps of rows: counts are
 multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. They are
 added to the statistics of the learned rows, and the posterior that follows states probabilities of rows of that world.
+Where the learned rows are given, they are the world instead: further rows of naive Bayes are copies of them, each of a
+weight that is drawn (Rubin 1981), so that the loss after them does not rest on the model being right.
 (Raiffa and Schlaifer 1961, chapter 4, call the fall of the expected loss the expected value of sample information.)
 """
 
@@ -13,6 +15,7 @@ import copy
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +34,7 @@ from bayesnb.inference.questions import question
 from bayesnb.inference.sampling import drawn_labelled_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
-from bayesnb.model import Data, Parameters, Statistics, part_of, probabilities
+from bayesnb.model import Data, Parameters, Posterior, Statistics, part_of, probabilities
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError, Theta
 from bayesnb.statistics.membership import Labels
@@ -119,9 +122,9 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default none, half as many as were learned, as many, and 2, 4 and 9 times as many.
     X, y : table and labels, optional
-        The learned rows. Each is asked about while it is left out, and its label says what is lost, so the loss does
-        not rest on the model being right; only the further rows do. By default rows and classes are drawn from the
-        model.
+        The learned rows. Each is asked about while it is left out, and its label says what is lost; further rows are
+        copies of learned ones, or with a ``dependence`` drawn from the model. By default all rows and classes are drawn
+        from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         What is lost by acting on class probabilities, as :func:`plug_in_price` takes it.
     bound : float
@@ -157,7 +160,8 @@ def worth_of_rows(
     References
     ----------
     Raiffa and Schlaifer (1961), Applied Statistical Decision Theory, chapters 4 and 5; Lindley (1997), The choice of
-    sample size; Rubin (1981), The Bayesian bootstrap, for the rows that are asked about.
+    sample size; Rubin (1981), The Bayesian bootstrap, for the learned rows as the world; Akaike (1974), for what is
+    left of the optimism of exponents.
 
     Examples
     --------
@@ -185,20 +189,26 @@ def worth_of_rows(
     flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
     plug_ins = [name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)]
     known = None if X is None or y is None else classifier.learned(X, y, None)
-    excess = 0.0 if known is None else _optimism(full, *known, expected)
+    excess = np.zeros(0) if known is None else _optimism(full, *known, expected)
     loss, realised = np.zeros((2, draws, len(sizes)))
     # NaN where a plug-in does not exist.
     price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
-        data, labels, true, codes = _asked(classifier, theta, known, rows, rng)
+        further = partial(drawn_statistics, classifier, theta, rng=rng)
+        if known is None:
+            data, labels, true, codes, flattered = _made(classifier, theta, rows, rng)
+        else:
+            data, labels, true, codes, flattered = _drawn(*known, excess, rows, rng)
+            if full.naive:
+                further = partial(_copied_statistics, full.posterior, *known, _law(known[1], rng), rng=rng)
         statistics, before = classifier.statistics, 0
         for step, size in enumerate(sizes):
-            statistics, before = statistics + drawn_statistics(classifier, theta, size - before, rng), size
+            statistics, before = statistics + further(rows=size - before), size
             believed = replace(full, posterior=full.posterior.given(statistics))
             predictive = stated_by(believed, data, rows)
             left = predictive if labels is None else probabilities(believed.left_out(data, labels)[0])
-            more_loss = excess * (1 + learned / (learned + size)) / 2
+            more_loss = flattered.mean() * (1 + learned / (learned + size)) / 2
             loss[k, step] = expected(left, true).mean() + more_loss
             realised[k, step] = expected(left, np.eye(true.shape[1])[codes]).mean() + more_loss
             for m, name in enumerate(plug_ins):
@@ -207,7 +217,8 @@ def worth_of_rows(
                     point = posterior.mode() if ESTIMATES[name].point == "mode" else posterior.mean()
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
                     price[m, k, step] = prices(stated_by(plugged, data, rows), predictive, expected).mean()
-    low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0)
+    # Of exchangeable values, the next lies below such a quantile of the others with just its probability.
+    low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
     columns |= {f"price of {name}": price[m].mean(0) for m, name in enumerate(plug_ins)}
     found = pd.DataFrame(columns, index=pd.Index(sizes, name="more"))
@@ -216,34 +227,53 @@ def worth_of_rows(
     return found
 
 
-def _asked(
-    classifier: Classifier, theta: Parameters, known: tuple[Data, Labels] | None, rows: int, rng: Generator
-) -> tuple[Data, Labels | None, Array, Array]:
-    """Rows to ask about where θ is true: columns, labels of rows to leave out, p(c | x, θ), and the codes of classes.
-
-    Learned rows are drawn with the probabilities of a Bayesian bootstrap (Rubin 1981), and their labels are true.
-    """
-    if known is None:
-        believed = replace(classifier.believed, estimate="mean", plug_in=theta)
-        data, codes = drawn_labelled_rows(replace(classifier, believed=believed), rows, rng)
-        return data, None, stated_by(believed, data, rows), codes
-    data, labels = known
-    some = rng.choice(len(labels), rows, p=rng.dirichlet(np.ones(len(labels))))
-    return part_of(data, some), labels[some], np.eye(len(theta.log_pi))[labels.codes[some]], labels.codes[some]
+type Asked = tuple[Data, Labels | None, Array, Array, Array]
+"""Columns, labels of rows to leave out, p(c | x, θ), the codes of classes, and by how much each row is flattered."""
 
 
-def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> float:
-    """By how much less learned rows are expected to cost because the exponents have seen their labels.
+def _made(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Asked:
+    """Rows to ask about that are made where θ is true."""
+    believed = replace(classifier.believed, estimate="mean", plug_in=theta)
+    data, codes = drawn_labelled_rows(replace(classifier, believed=believed), rows, rng)
+    return data, None, stated_by(believed, data, rows), codes, np.zeros(rows)
+
+
+def _drawn(data: Data, labels: Labels, excess: Array, rows: int, rng: Generator) -> Asked:
+    """Learned rows to ask about, drawn by a law that may be that of all rows; their labels are true."""
+    some = rng.choice(len(labels), rows, p=_law(labels, rng))
+    codes = labels.codes[some]
+    return part_of(data, some), labels[some], np.eye(labels.n)[codes], codes, excess[some]
+
+
+def _law(labels: Labels, rng: Generator) -> Array:
+    """A law of rows, a probability for each learned row, drawn by the Bayesian bootstrap (Rubin 1981)."""
+    return rng.dirichlet(np.ones(len(labels)))
+
+
+def _copied_statistics(
+    posterior: Posterior, data: Data, labels: Labels, law: Array, rows: int, rng: Generator
+) -> Statistics:
+    """The statistics of so many further rows, each a copy of a learned row that is drawn by a law."""
+    times = rng.multinomial(rows, law)
+    some = np.flatnonzero(times)
+    copies = Labels(labels.codes[some], times[some].astype(float), labels.n)
+    return posterior.model.statistics(part_of(data, some), copies, posterior.labels)
+
+
+def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
+    """By how much less each learned row is expected to cost because the exponents have seen its label, (row,).
 
     With p exponents, n rows lose about p/2n less than by the best exponents where these were learned from them, and
-    others p/2n more: their difference is what this is. After m further rows, others lose p/2(n + m) more, so of the
-    difference δ, δ (1 + n/(n + m)) / 2 is left (the reasoning of Akaike 1974).
+    others p/2n more: their difference is what this is on average. After m further rows, others lose p/2(n + m) more, so
+    of the difference δ, δ (1 + n/(n + m)) / 2 is left (the reasoning of Akaike 1974). It differs much from row to row,
+    so it is said of each: an average would take part of its spread from the band.
     """
-    if believed.dependence is None:
-        return 0.0
-    held, without, codes = believed.dependence.left_out_of_exponents(believed.posterior, data, labels)
-    true = np.eye(held.shape[1])[codes]
-    return float((expected(without, true) - expected(held, true)).mean())
+    found, dependence = np.zeros(len(labels)), believed.dependence
+    if dependence is not None:
+        held, without, codes = dependence.left_out_of_exponents(believed.posterior, data, labels)
+        true = np.eye(held.shape[1])[codes]
+        found[dependence.spec.drawn(len(labels), dependence.spec.rows)] = expected(without, true) - expected(held, true)
+    return found
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:

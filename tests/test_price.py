@@ -93,9 +93,9 @@ def test_the_loss_after_further_rows_is_that_of_refits_to_rows_drawn_from_the_mo
     y = rng.integers(2, size=12)
     X = pd.concat([column_of(family, y, rng) for family in FAMILIES], axis=1)
     clf = nb.BayesianNB(FAMILIES, class_prior=Dirichlet({0: 1.0, 1: 1.0}), random_state=0).fit(X, y)
-    found = nb.design.worth_of_rows(clf, [0, 10], draws=100, rows=20)
+    found = nb.design.worth_of_rows(clf, [0, 10], draws=60, rows=20)
     losses = []
-    for k in range(50):
+    for k in range(30):
         theta = clf.posterior_.draw(rng, (1,)).at(0)
         believed = replace(clf.classifier_.believed, estimate="mean", plug_in=theta)
         world = replace(clf.classifier_, believed=believed, seed=k)
@@ -104,7 +104,7 @@ def test_the_loss_after_further_rows_is_that_of_refits_to_rows_drawn_from_the_mo
         again = nb.BayesianNB(**clf.get_params(deep=False)).fit(pd.concat([X, rows[:10]]), np.append(y, codes[:10]))
         truth, stated = world.predict_proba(rows[10:]), again.predict_log_proba(rows[10:])
         losses.append(-(truth * stated).sum(1).mean())
-    error = np.std(losses) * np.sqrt(1 / len(losses) + 1 / 100)
+    error = np.std(losses) * np.sqrt(1 / len(losses) + 1 / 60)
     assert abs(found.loc[10, "loss"] - np.mean(losses)) < 4 * error
     assert found.loc[10, "saving"] > error
 
@@ -152,12 +152,12 @@ def test_compare_sets_the_price_beside_what_left_out_rows_say() -> None:
 
 def test_the_command_says_what_more_rows_are_worth(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        main(["compare", "heights", "--dependence", "none", "--more", "40,400", "--format", "json"])
+        main(["compare", "heights", "--dependence", "none", "--more", "40", "--format", "json"])
     found = json.loads(capsys.readouterr().out)["more"]
     X, y = nb.datasets.heights()
     clf = nb.BayesianNB(random_state=0).fit(X, y)
-    expected = nb.design.worth_of_rows(clf, [0, 40, 400], X, y, prob=0.89)
-    assert [line["more"] for line in found["table"]] == [0, 40, 400]
+    expected = nb.design.worth_of_rows(clf, [0, 40], X, y, prob=0.89)
+    assert [line["more"] for line in found["table"]] == [0, 40]
     assert_allclose([line["loss"] for line in found["table"]], expected["loss"])
     assert found["rows_needed"] == expected.attrs["rows_needed"]
 
@@ -200,12 +200,12 @@ def test_the_loss_of_learned_rows_is_that_of_leave_one_out_though_the_model_is_w
     x = rng.normal(y)
     X = pd.DataFrame({f"copy {k}": x for k in range(4)})
     clf = nb.BayesianNB(random_state=0).fit(X, y)
-    found = nb.design.worth_of_rows(clf, [0, 60], X, y, draws=100)
+    found = nb.design.worth_of_rows(clf, [0], X, y, draws=60)
     left_out = nb.evaluate(nb.BayesianNB(), X, y)["log_loss"]
     assert abs(found.loc[0, "loss"] - left_out) < 0.15 * left_out
     assert found.loc[0, "lower"] < left_out < found.loc[0, "upper"]
     # The model itself expects far less, because it takes the copies as independent.
-    assert nb.design.worth_of_rows(clf, [0]).loc[0, "upper"] < left_out
+    assert nb.design.worth_of_rows(clf, [0], draws=40).loc[0, "upper"] < left_out
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -237,7 +237,7 @@ def test_rows_left_out_of_the_exponents_are_nearer_to_refits_than_with_the_expon
     clf = nb.BayesianNB(**spec).fit(X, y).classifier_
     held, without, codes = clf.dependence.left_out_of_exponents(clf.posterior, *clf.learned(X, y, None))
     refits = []
-    rows = np.arange(len(X))
+    rows = np.arange(0, len(X), 2)
     for i in rows:
         rest = np.arange(len(X)) != i
         refits.append(nb.BayesianNB(**spec).fit(X[rest], y[rest]).predict_proba(X[i : i + 1])[0])

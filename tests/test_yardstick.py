@@ -36,7 +36,7 @@ def found() -> pd.DataFrame:
         "right": ours(features=NORMALS, class_prior=Dirichlet({0: 1.0, 1: 1.0})),
         "bootstrap": bootstrap(GaussianNB(), 10),
     }
-    return nb.yardstick(methods, NUMBERS, tables=15, rows=20).loc["numbers"]
+    return nb.yardstick(methods, NUMBERS, tables=12, rows=20).loc["numbers"]
 
 
 @pytest.mark.parametrize("method", ["exact", "right"])
@@ -79,7 +79,7 @@ def test_an_interval_alone_has_a_coverage_and_a_width() -> None:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_every_kind_of_method_answers_in_every_world_and_the_same_seed_gives_the_same_scores(world: str) -> None:
+def test_every_kind_of_method_answers_in_every_world(world: str) -> None:
     methods = {
         "ours": ours(),
         "weighted": ours(dependence="weighted"),
@@ -88,18 +88,23 @@ def test_every_kind_of_method_answers_in_every_world_and_the_same_seed_gives_the
         "laplace": laplace(),
         "intervals": venn_abers(GaussianNB()),
     }
+    found = nb.yardstick(methods, {world: WORLDS[world]}, tables=1, rows=16, asked=4)
+    assert found["coverage"].between(0, 1).all()
+    assert (found["true"] == WORLDS[world].true).all()
+    assert found["distance"].isna().sum() == 1
+
+
+def test_the_same_seed_gives_the_same_scores() -> None:
+    methods = {"ours": ours(), "bootstrap": bootstrap(GaussianNB(), 3)}
     one, two = (
-        nb.yardstick(methods, {world: WORLDS[world]}, tables=1, rows=16, asked=4).drop(columns="seconds")
+        nb.yardstick(methods, {"both": WORLDS["both"]}, tables=2, rows=16, asked=4).drop(columns="seconds")
         for _ in range(2)
     )
     pd.testing.assert_frame_equal(one, two)
-    assert one["coverage"].between(0, 1).all()
-    assert (one["true"] == WORLDS[world].true).all()
-    assert one["distance"].isna().sum() == 1
 
 
 def test_repeated_columns_leave_the_truth_as_it_is_and_make_naive_bayes_too_sure() -> None:
-    found = nb.yardstick(ours(), {"repeated": WORLDS["repeated numbers"]}, tables=8, rows=30).loc["repeated"]
+    found = nb.yardstick(ours(), {"repeated": WORLDS["repeated numbers"]}, tables=6, rows=30).loc["repeated"]
     assert found.loc["method", "coverage"] < 0.75 < found.loc["exact", "coverage"]
 
 

@@ -33,13 +33,6 @@ def chosen(X, y, *settings, **named):
     return BayesianNB(BestFamily(*settings, **named)).fit(X, y).classifier_.choice
 
 
-def test_a_table_without_numbers_leaves_no_choice():
-    X, y = table()
-    clf = BayesianNB("best").fit(X[["kind"]], y)
-    assert not hasattr(clf.classifier_, "choice")
-    assert np.array_equal(clf.predict_proba(X[["kind"]]), BayesianNB().fit(X[["kind"]], y).predict_proba(X[["kind"]]))
-
-
 def test_the_choice_for_the_class_is_the_best_of_all_combinations():
     X, y = table()
     choice = chosen(X, y, FAMILIES)

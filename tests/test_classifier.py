@@ -276,15 +276,3 @@ def test_before_a_fit_every_fitted_attribute_is_absent():
 
 
 # Which classes there are
-
-
-def test_a_class_without_a_row_has_the_mass_that_its_prior_gives_it():
-    clf = BayesianNB({"size": Gaussian(NormalGamma(0, 1, 1, 1))}, class_prior={"m": 0.5, "n": 0.3, "z": 0.2})
-    nothing = pd.DataFrame({"size": [np.nan], "hue": [None]})
-    assert_allclose(clf.fit(X, Y).predict_proba(nothing), [[0.5, 0.3, 0.2]])
-    by_type = BayesianNB().fit(X, pd.Categorical(Y, categories=["m", "n", "z"]))
-    assert_allclose(by_type.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])
-    of_parts = BayesianNB().fit(
-        (X.assign(y=pd.Categorical(Y, categories=["m", "n", "z"])).iloc[rows] for rows in ([0, 1], [2, 3])), "y"
-    )
-    assert_allclose(of_parts.predict_proba(nothing), [[3 / 7, 3 / 7, 1 / 7]])

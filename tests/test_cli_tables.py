@@ -94,7 +94,7 @@ def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left
     assert command.startswith(
         "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na debt=-999 --drop customer_id"
     )
-    done(*shlex.split(command)[1:])
+    done(*shlex.split(command)[1:], "--dependence", "none")
     names = load("my-credit.bayesnb").classifier_.schema.names
     assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
@@ -111,7 +111,7 @@ def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for
     out, _ = done("inspect", "penguins", *asked.split())
     command = out.splitlines()[-1]
     assert asked in command
-    done(*shlex.split(command)[1:])
+    done(*shlex.split(command)[1:], "--dependence", "none")
     schema = load("penguins.bayesnb").classifier_.schema
     assert type(schema.features["body_mass_g"].family).__name__ in ("NegativeBinomial", "LogNormal")
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from scipy.special import betaln
 
-from bayesnb import BayesianNB, Beta, Gamma, Gaussian, Normal, NormalGamma, Poisson, load
+from bayesnb import BayesianNB, Beta, Gamma, Gaussian, NormalGamma, Poisson, load
 from bayesnb.errors import ImproperError
 from bayesnb.families import (
     Exponential,
     GammaKnownShape,
-    GaussianKnownVariance,
     Hurdle,
-    LogNormal,
     Mixture,
-    NegativeBinomial,
     PolyaTree,
 )
 from bayesnb.priors import BetaTree
@@ -153,27 +149,3 @@ def test_what_a_choice_among_families_has_not_is_refused_with_a_cure():
         fitted(EITHER, WAITS, np.where(np.arange(len(Y)) % 4 == 1, None, Y))
     with pytest.raises(ImproperError, match="feature 'v', class 'a': A Mixture, which weighs families"):
         fitted(Mixture([Gaussian(NormalGamma.flat()), PolyaTree(BetaTree())]), WAITS)
-
-
-SMALL = pd.DataFrame(
-    {
-        "real": [0.4, -0.2, 1.1, 0.3, 0.9, -1.2, 0.6, 0.2],
-        "amount": [0.0, 1.3, 0.0, 2.2, 0.7, 0.0, 1.6, 0.9],
-        "count": [0.0, 1.0, 3.0, 0.0, 2.0, 5.0, 1.0, 0.0],
-    }
-)
-
-
-@pytest.mark.parametrize("sampler", ["exact", pytest.param("nuts", marks=pytest.mark.nuts)])
-def test_both_roads_agree_on_families_with_parts(sampler):
-    # Priors that say about as much as the rows do let a chain go from one choice to the other.
-    real = NormalGamma(0.0, 1.0, 4.0, 4.0)
-    features = {
-        "real": Mixture([Gaussian(real), GaussianKnownVariance(Normal(1.0, 1.0), variance=4.0)]),
-        "amount": Hurdle(LogNormal(real)),
-        "count": Hurdle(Mixture([Poisson(Gamma(3.0, 2.0)), NegativeBinomial(Beta(3.0, 3.0))])),
-    }
-    clf = BayesianNB(features, random_state=1).fit(SMALL, np.repeat(["u", "v"], 4))
-    found = clf.verify(SMALL[:3], sampler=sampler, draws=800, chains=4)
-    assert found.agrees, str(found)
-    assert {"factor", "mean", "variance", "class predictive"} <= set(found.table["kind"])

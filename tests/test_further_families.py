@@ -89,13 +89,3 @@ def test_a_table_of_parameters_is_in_the_terms_of_the_data(family):
     x = {"v": np.array([8.0, 9.0, 10.0, 11.0, 12.0, 10.0])}
     shown = BayesianNB({"v": family}, estimate="mle").fit(x, ["a"] * 6).tables()["v"].loc["a"]
     assert_allclose(shown.iloc[0], np.exp(np.log(x["v"]).mean()) if isinstance(family, LogNormal) else 10.0, rtol=1e-9)
-
-
-@pytest.mark.nuts
-def test_nuts_agrees_with_the_closed_form():
-    # Without the extreme value, whose probability under the other class only the rarest draws would show.
-    table = {"a": AMOUNTS["v"], "b": AMOUNTS["v"], "c": COUNTS["v"]}
-    table = {name: np.minimum(column, 30) for name, column in table.items()}
-    features = {"a": LogNormal(), "b": GammaKnownShape(shape=2.0), "c": NegativeBinomial(r=2.0)}
-    found = BayesianNB(features).fit(table, Y).verify(table, sampler="nuts", draws=1000, chains=4, random_seed=7)
-    assert found.agrees, str(found)

@@ -166,22 +166,6 @@ def test_what_to_ask_next_counts_that_the_answer_may_be_missing(column):
     assert told.attrs["not_asked"] == [column]
 
 
-def test_a_compiled_classifier_answers_as_the_classifier_does():
-    X, y = gappy()
-    some = X[["level", "kind", "flag"]]
-    clf = nb.BayesianNB("missing").fit(some, y)
-    service = nb.deploy.compile(clf)
-    found = np.array([service(row) for row in some.to_dict("records")])
-    np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
-
-
-@pytest.mark.nuts
-def test_nuts_agrees_with_the_closed_form():
-    X, y = gappy(60)
-    report = nb.BayesianNB("missing", random_state=1).fit(X[["level", "kind"]], y).verify()
-    assert report.agrees, report
-
-
 @pytest.fixture
 def fitted_by_command(capsys):
     """Run the command that fits a model, which must succeed."""

@@ -12,7 +12,8 @@ from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 import bayesnb as nb
-from bayesnb import BayesianNB, ByType, Gaussian, NormalGamma, NormalWishart, load
+from bayesnb import BayesianNB, Gaussian, NormalGamma, NormalWishart, load
+from bayesnb.errors import ImproperError
 from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
 from bayesnb.priors.normal_wishart import SPREAD
@@ -247,32 +248,10 @@ def test_a_block_is_saved_merged_and_explained(wine, tmp_path):
     assert_allclose(parts.drop("(total)").sum(), parts["(total)"], rtol=1e-12)
 
 
-def test_the_numbers_of_a_table_become_one_block_by_type(wine):
+def test_fewer_rows_than_columns_need_a_proper_prior(wine):
     X, y = wine
-    clf = BayesianNB(ByType(number=MultivariateGaussian())).fit(X.assign(kind=["x", "y"] * 89), y)
-    assert clf.classifier_.schema.features["numbers"].columns == tuple(COLUMNS)
-    assert_allclose(
-        clf.predict_proba(X.assign(kind=None)), BayesianNB(MultivariateGaussian()).fit(X, y).predict_proba(X)
-    )
-
-
-def test_the_missing_cell_of_a_block_that_says_most_is_asked_next():
-    rng = default_rng(11)
-    y = np.arange(400) % 2
-    size = rng.normal(size=400)
-    X = pd.DataFrame({"size": size, "weight": size + 0.3 * rng.normal(size=400) + y, "noise": rng.normal(size=400)})
-    clf = BayesianNB(MultivariateGaussian()).fit(X, y)
-    found = nb.design.ask_next(clf, pd.DataFrame({"size": [0.5], "weight": [np.nan], "noise": [np.nan]}))
-    assert found.index[0] == "weight"
-    assert found["information"]["weight"] > 10 * found["information"]["noise"]
-    assert found.attrs["left_out"] < 1e-6
-
-
-@pytest.mark.nuts
-def test_nuts_and_the_closed_form_agree_on_a_block(wine):
-    X, y = wine
-    prior = NormalWishart.shared(4.0)
-    clf = BayesianNB({"body": (MultivariateGaussian(prior), ["alcohol", "ash"])}).fit(X[["alcohol", "ash"]], y)
-    found = clf.verify(X[["alcohol", "ash"]][::20], sampler="nuts", draws=300, chains=4, random_seed=7)
-    assert found.agrees, str(found)
-    assert found.convergence.ess > 600
+    few = np.concatenate([np.flatnonzero(y == c)[:3] for c in range(3)])
+    clf = BayesianNB(MultivariateGaussian(NormalWishart.reference()))
+    with pytest.raises(ImproperError, match="fewer rows than columns"):
+        clf.fit(X.iloc[few], y[few]).predict(X)
+    assert BayesianNB(MultivariateGaussian()).fit(X.iloc[few], y[few]).score(X, y) > 0.6

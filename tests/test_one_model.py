@@ -107,15 +107,6 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
 # Draws
 
 
-def test_a_mixture_has_the_density_of_its_parts():
-    theta = {"w": np.array([[[0.3, 0.7]]]), "mu": np.array([[[0.0, 4.0]]]), "sigma": np.array([[[1.0, 2.0]]])}
-    x = np.array([[0.5], [3.0], [np.nan]])
-    found = mixture().log_likelihood(theta, x)
-    expected = np.log(0.3 * stats.norm.pdf(x, 0, 1) + 0.7 * stats.norm.pdf(x, 4, 2))
-    assert_allclose(found[:2, 0], expected[:2, 0])
-    assert found[2, 0] == 0.0
-
-
 @pytest.mark.parametrize(("name", "key"), [("student", "sigma"), ("means", "between"), ("levels", "strength")])
 def test_draws_of_the_prior_have_its_density(name, key, unsampled):
     clf, *_ = unsampled

@@ -144,10 +144,3 @@ def test_an_order_helps_where_shares_are_smooth_and_rows_few_and_harms_where_it_
     unordered, ordered = Categorical(Dirichlet(dict.fromkeys(levels, 1))), Ordinal(order=levels)
     assert expected_log_loss(ordered, smooth, 20) < expected_log_loss(unordered, smooth, 20) - 0.01
     assert expected_log_loss(ordered, shuffled, 50) > expected_log_loss(unordered, shuffled, 50) + 0.05
-
-
-@pytest.mark.nuts
-def test_nuts_agrees_with_the_closed_form_of_ordered_levels():
-    clf = BayesianNB({"size": Ordinal(BetaTree(near=20.0), order=SIZES)}).fit(X, Y)
-    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
-    assert found.agrees, str(found)

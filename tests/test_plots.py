@@ -253,3 +253,19 @@ def test_drawing_does_not_change_the_classifier(penguins):
     before = dict(vars(clf))
     plots.decision_regions(clf, X, y, ("bill_length_mm", "year"), grid_resolution=5)
     assert vars(clf) == before
+
+
+def test_pictures_of_unusual_rows_and_models_are_drawn():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 10
+    clf = BayesianNB(class_prior="uniform", random_state=0).fit(X, y)
+    assert plots.decision_regions(clf, X, y, (0, 1), grid_resolution=5).axes
+    # Ten classes have ten colours, and a known probability is a line.
+    known = plots.prior_posterior(clf.sample_posterior(20, 2), "pi").axes[0]
+    assert len({tuple(line.get_color()) for line in known.lines}) == 10
+    # A level that one class cannot have draws a bar to the edge; of many columns, the small ones are one bar.
+    wide = pd.DataFrame({f"c{k}": list("aabb") for k in range(30)}).assign(c0=list("aaab"))
+    ledger = BayesianNB(estimate="mle").fit(wide, list("uuvv")).explain(wide[3:], "v", "u")
+    assert any("∞" in text for text in texts(plots.ledger(ledger)))
+    finite = BayesianNB().fit(wide, list("uuvv")).explain(wide[:1])
+    assert any("(21 others)" in text for text in texts(plots.ledger(finite, entries=10)))

@@ -94,13 +94,6 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
         clf.merge(other)
 
 
-@pytest.mark.nuts
-def test_nuts_agrees_with_the_closed_form():
-    clf = BayesianNB({"v": PolyaTree(BetaTree(near=20.0), edges=EDGES)}).fit(X, Y)
-    found = clf.verify(X, sampler="nuts", draws=1000, chains=4, random_seed=7)
-    assert found.agrees, str(found)
-
-
 @pytest.mark.parametrize(
     "values",
     [

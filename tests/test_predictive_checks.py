@@ -159,15 +159,6 @@ def test_a_table_of_the_model_seldom_raises_an_alarm():
     assert alarms <= 3
 
 
-def test_other_rows_than_those_that_were_learned_can_be_checked():
-    X, y = mixed(200, columns={"x": "real", "z": "noise"}, seed=1, missing=0.0)
-    clf = BayesianNB().fit(X[:100], y[:100])
-    assert nb.checks.predictive_checks(clf, X[100:], y[100:]).fits
-    drifted = nb.checks.predictive_checks(clf, X[100:].assign(z=X["z"] + 2), y[100:])
-    assert set(drifted.failed["first"]) == {"z"}
-    assert "mean" in set(drifted.failed["statistic"])
-
-
 def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_replicated_row():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": [f"level {k}" for k in range(300)], "x": rng.normal(size=300)})

@@ -93,18 +93,6 @@ def test_variances_that_are_smoothed_survive_further_rows_a_file_and_many_column
     close(iterator, theirs, frame, X)
 
 
-def test_columns_named_one_by_one_have_their_own_smoothing_however_many_they_are():
-    X, y = CANCER
-    one = nb.Gaussian(nb.NormalGamma(0, 0, 0, 0), 0.1)
-    wide = {f"x{k}": x for k, x in enumerate(np.hstack([X, X, X]).T)}
-    ours = BayesianNB(dict.fromkeys(wide, one), class_prior="frequencies", estimate="mean").fit(wide, y)
-    joint = sum(
-        GaussianNB(var_smoothing=0.1).fit(x[:, None], y).predict_joint_log_proba(x[:, None]) for x in wide.values()
-    )
-    joint -= (len(wide) - 1) * np.log(ours.class_count_ / len(y))
-    assert_allclose(ours.predict_joint_log_proba(wide), joint, rtol=1e-9)
-
-
 # e1071 and klaR
 
 
@@ -222,9 +210,3 @@ def test_spark_itself_gives_the_same_probabilities():
 
 
 # What is refused
-
-
-def test_a_grid_search_sets_the_priors_of_a_preset_by_name():
-    clf = presets.sklearn().set_params(features__text__prior__alpha=2.0, features__number__var_smoothing=0.1)
-    assert (clf.features.text.prior.alpha, clf.features.number.var_smoothing) == (2.0, 0.1)
-    assert "var_smoothing=0.1" in repr(clf.features.number)

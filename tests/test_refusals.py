@@ -112,6 +112,7 @@ def ask(row: Any = None, *rest: Any) -> Any:
 
 
 PLAYS = pd.DataFrame({"go": [1.0, 0.0], "stay": [0.0, 1.0]}, index=["no", "yes"])
+HIGH, BOTH = BayesianNB().fit(HEIGHTS, SEX), tuple(HEIGHTS)
 conformal, checks, sensitivity = nb.sets.conformal, nb.checks.predictive_checks, nb.checks.sensitivity
 labels, forecast = nb.checks.suspicious_labels, np.full((3, 2), 0.5)
 NORMAL = {"mu": (pm.Normal, {})}
@@ -278,6 +279,11 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: tree(include=["log_likelihood"], X=None, y=None), "pass them as X and y"),
         (lambda: tree(include=["columns"], X=None, y=None), "pass them as X and y"),
         (lambda: tree(include=["log_likelihood"], y=None), "pass both, as X and y"),
+        (lambda: tree(sampler="gibs"), "'exact', 'nuts' or 'gibbs'; got 'gibs'"),
+        (lambda: tree(tune=3), r"exact draws take no arguments of pymc.sample; got \['tune'\]"),
+        (lambda: tree(sampler="gibbs", target_accept=0.9), r"but tune and thin; got \['target_accept'\]"),
+        (lambda: tennis().verify(TENNIS[:2], sampler="exact", draws=50, chains=2),
+         "100 draws are too few for a verdict"),
     ],
     "scores": [
         (lambda: evaluate(GaussianNB(), HEIGHTS, SEX), 'folds for GaussianNB, such as cv=5; got cv="loo"'),
@@ -361,6 +367,9 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: FromPyMC(pm.Normal, {"mean": (pm.Normal, {})}), "Normal has no parameter 'mean'; it has .'mu', "),
         (lambda: FromPyMC(pm.Normal, {"mu": (pm.Gamma, {"a": 1})}), "Gamma has no parameter 'a'"),
         (lambda: FromPyMC(pm.Normal, NORMAL, reads="levels"), "reads to be one of .*'reals', .*'counts'.*got 'levels'"),
+        (lambda: Mixture([StudentT(), Gaussian()]), "families with a closed form"),
+        (lambda: of("shared-gaussian", estimate="mean").loo(NUMBERS, [0, 1, 0, 1]),
+         "no closed form for leave-one-out of estimate"),
     ],
     "priors": [
         (lambda: Dirichlet.m_estimate(3, [0.5, 0.4]), "probabilities p to sum to 1"),
@@ -408,6 +417,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: nb.presets.spark(smoothing=None), "smoothing: Expected a number of 0 or more; got None"),
         (lambda: Gaussian(var_smoothing=-1.0), "Expected var_smoothing to be a number of 0 or more"),
         (lambda: nb.presets.weka().fit(sparse.csr_array(np.eye(3)), [0, 1, 1]), "no family for sparse matrices"),
+        (lambda: nb.presets.weka().fit(HEIGHTS, SEX).predict_interval(HEIGHTS), "Weka's rule gives a single estimate"),
     ],
     "pictures": [
         (lambda: plots.class_probability(np.zeros((5, 3)), ["a", "b"]), "draws .draw, row, class."),
@@ -427,6 +437,20 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.decision_regions(ILL, {"x": [1.0]}, ["ill"], features=("x", "w")), "'w' was not fitted"),
         (lambda: plots.decision_regions(tennis(), TENNIS, PLAY, features=("wind", "outlook")),
          "real numbers; 'wind' is read"),
+        (lambda: plots.class_probability(np.zeros((5, 3, 2)), ["a", "b"], predictive=np.zeros((2, 2))),
+         r"shape \(3, 2\)"),
+        (lambda: plots.map_against_bayes(np.zeros((3, 2)), np.zeros((3, 2)), ["a"]), r"2 classes; got \['a'\]"),
+        (lambda: plots.ledger(tennis().explain(TENNIS[:1]), entries=0), "entries to be 1 or more"),
+        (lambda: plots.ledger(tennis().explain(TENNIS[:1])[:3]), r"from '\(prior\)' to '\(total\)'"),
+        (lambda: plots.uncertainty_scatter(pd.DataFrame({"x": [1]})), "Expected a frame with a column 'prediction'"),
+        (lambda: plots.uncertainty_scatter(tennis().uncertainty(TENNIS, draws=50)[:0]), "at least one row; got none"),
+        (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX, BOTH, response="proba"),
+         "'entropy' or 'class'; got 'proba'"),
+        (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX, BOTH, grid_resolution=1), "2 or more; got 1"),
+        (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX[:3], BOTH), "X has 40 rows and y has 3"),
+        (lambda: plots.prior_posterior(tree(), "theta_rain"), "Expected a variable of the tree, one of .*'theta_rain'"),
+        (lambda: plots.prior_posterior(tree(), "theta_wind", wind="weak"), "Expected a dimension of 'theta_wind'"),
+        (lambda: plots.prior_posterior(tree(), "theta_wind", wind_category="calm"), "wind_category to be of .*'calm'"),
     ],
     "rows without a label": [
         (lambda: of(None, y=[None] * 4), "no row has a label: y is missing everywhere.*{class: prior}"),

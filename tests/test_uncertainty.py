@@ -134,19 +134,6 @@ def test_answers_from_draws_carry_their_monte_carlo_error():
         assert_allclose(spread, np.mean([frame.attrs["mcse"][column] for _, frame in answers]), rtol=0.4)
 
 
-def test_the_cumulant_generating_function_is_infinite_outside_of_its_bounds_and_finite_inside():
-    clf, X, _ = fitted(30)
-    exact = log_odds(clf, X)
-    low, high = exact.bounds
-    assert (low < 0).all()
-    assert (high > 0).all()
-    for inside in (low * (1 - 1e-9), high * (1 - 1e-9)):
-        assert np.isfinite(exact.cumulants(inside)[0]).all()
-    with np.errstate(all="ignore"):
-        for outside in (low * (1 + 1e-9), high * (1 + 1e-9)):
-            assert np.isposinf(exact.cumulants(outside)[0]).all()
-
-
 def test_a_row_without_values_has_a_certain_probability_under_a_known_class_prior():
     X, y = mixed(20)
     clf = BayesianNB({"c": Categorical()}, class_prior={"u": 0.3, "v": 0.7}).fit(X[["c"]], y)
@@ -203,16 +190,6 @@ def test_given_the_row_the_mean_of_the_class_probability_is_predict_proba(name):
     some = X[:6]
     p = nb.draws.sample_proba(clf, some, 3_000)
     assert (np.abs(p.mean(0) - clf.predict_proba(some)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-9).all()
-
-
-def test_given_the_row_the_mean_is_predict_proba_with_a_class_prior_for_each_row_and_with_missing_cells():
-    clf, X, _ = fitted(9, "uvw")
-    X = X[:3].copy()
-    X.loc[1, ["c", "g"]] = None
-    by_row = nb.deploy.with_class_prior(clf, np.array([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05], [0.0, 0.5, 0.5]]))
-    p = nb.draws.sample_proba(by_row, X, 8_000)
-    assert (np.abs(p.mean(0) - by_row.predict_proba(X)) <= 5 * p.std(0) / np.sqrt(len(p)) + 1e-12).all()
-    assert (p[:, 2, 0] == 0).all()
 
 
 @pytest.mark.parametrize("classes", ["uv", "uvw"])

@@ -444,18 +444,3 @@ def test_the_edges_of_bins_belong_to_the_fitted_model_and_the_outer_bins_are_ope
     clf.partial_fit(pd.DataFrame({"height_cm": [20.0, 5000.0]}), ["female", "male"])
     assert cut_of(clf, "height_cm") == edges
     assert clf.tables()["height_cm"].shape == (2, 5)
-
-
-def test_a_binned_column_equals_a_categorical_column_of_its_intervals():
-    X, y = datasets.heights()
-    binned = BayesianNB(Binned(edges=[165.0, 172.0])).fit(X[["height_cm"]], y)
-    by_hand = pd.DataFrame({"height_cm": pd.cut(X["height_cm"], [-inf, 165, 172, inf], right=False).astype(str)})
-    assert_allclose(binned.predict_proba(X[["height_cm"]]), BayesianNB().fit(by_hand, y).predict_proba(by_hand))
-
-
-def test_a_missing_value_is_in_no_bin():
-    X, y = datasets.heights()
-    clf = BayesianNB({"height_cm": Binned(5)}).fit(X, y)
-    without = BayesianNB().fit(X[["weight_kg"]], y)
-    gone = X.assign(height_cm=np.nan)
-    assert_allclose(clf.predict_proba(gone), without.predict_proba(X[["weight_kg"]]), rtol=1e-12)

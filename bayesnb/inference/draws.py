@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtr
 
-from bayesnb.inference import drawn_sums
 from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.far_rows import of_near_rows
 from bayesnb.inference.questions import question
+from bayesnb.inference.saddlepoint import drawn_log_joint
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import Data, Posterior, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
@@ -51,7 +51,7 @@ class PosteriorDraws:
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
     by_sums : bool
-        Draw the log density of a row in each class directly, without its parameters (see ``drawn_sums``).
+        Draw the log density of a row in each class directly, without its parameters (see ``drawn_log_joint``).
     """
 
     believed: Believed
@@ -108,7 +108,7 @@ class PosteriorDraws:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
         if self.by_sums:
             asked = self.draws, self.seed, data, n_rows, offset
-            joint = drawn_sums.log_joint(self.believed, *asked)
+            joint = drawn_log_joint(self.believed, *asked)
             if len(far := np.flatnonzero(np.isnan(joint).any(axis=(0, 2)))):
                 offset = np.broadcast_to(offset, joint.shape[1:])[far]
                 joint[:, far] = replace(self, by_sums=False).log_joint(part_of(data, far), len(far), offset)

@@ -46,7 +46,7 @@ nitpick_ignore_regex = [
     # The statistics of the pairs: users see them as what the statistics hold, and the how-to page describes them.
     (
         "py:class",
-        r"bayesnb\.(statistics\.(moments|scatter)|families\.(columns|compound|dyadic|rates|trees|trials|words))\.\w+",
+        r"bayesnb\.(statistics\.(moments|scatter)|families\.(columns|compound|dyadic|multinomial|rates|trees|trials|words))\.\w+",
     ),
 ]
 

@@ -70,11 +70,7 @@ FEATURES = {
 
 
 def mixed(
-    n: int,
-    classes: Sequence[str] = "uv",
-    columns: Mapping[str, str] = COLUMNS,
-    seed: int = 0,
-    missing: float = 0.15,
+    n: int, classes: Sequence[str] = "uv", columns: Mapping[str, str] = COLUMNS, seed: int = 0, missing: float = 0.15
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """A random table of ``n`` rows, and the class of each row, each class in turn.
 

@@ -32,16 +32,7 @@ from bayesnb.families.rates import Exponential, GammaKnownShape, Poisson
 from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Parameters, Posterior, normalize
-from bayesnb.priors import (
-    Beta,
-    BetaTree,
-    Dirichlet,
-    Gamma,
-    ImproperError,
-    Normal,
-    NormalGamma,
-    NormalWishart,
-)
+from bayesnb.priors import Beta, BetaTree, Dirichlet, Gamma, ImproperError, Normal, NormalGamma, NormalWishart
 from bayesnb.sampling import agreement, draws, layout, nuts, trees
 from bayesnb.statistics.moments import Moments
 

@@ -91,11 +91,7 @@ PLOTS = (
 
 # The trees of all samplers have one layout, so most pictures of those beside "exact" show nothing new.
 PICTURES = [
-    pytest.param(
-        sampler,
-        name,
-        marks=() if sampler == "exact" or name == "plot_rank" else pytest.mark.slow,
-    )
+    pytest.param(sampler, name, marks=() if sampler == "exact" or name == "plot_rank" else pytest.mark.slow)
     for sampler in ("exact", "gibbs", "exponents")
     for name in PLOTS
 ]

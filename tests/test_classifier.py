@@ -19,12 +19,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import bayesnb as nb
-from bayesnb import (
-    BayesianNB,
-    Gaussian,
-    NormalGamma,
-    datasets,
-)
+from bayesnb import BayesianNB, Gaussian, NormalGamma, datasets
 from bayesnb.data.schema import Schema
 from bayesnb.inference.classifier import Classifier
 

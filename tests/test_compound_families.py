@@ -10,13 +10,7 @@ from scipy.special import betaln
 
 from bayesnb import BayesianNB, Beta, Gamma, Gaussian, NormalGamma, Poisson, load
 from bayesnb.errors import ImproperError
-from bayesnb.families import (
-    Exponential,
-    GammaKnownShape,
-    Hurdle,
-    Mixture,
-    PolyaTree,
-)
+from bayesnb.families import Exponential, GammaKnownShape, Hurdle, Mixture, PolyaTree
 from bayesnb.priors import BetaTree
 
 Y = np.array(["a"] * 5 + ["b"] * 4)

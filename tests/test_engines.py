@@ -17,13 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb import (
-    BayesianNB,
-    Categorical,
-    Dirichlet,
-    Multinomial,
-    Poisson,
-)
+from bayesnb import BayesianNB, Categorical, Dirichlet, Multinomial, Poisson
 from bayesnb.data import csv_reader, engines, readers
 
 N = 6000

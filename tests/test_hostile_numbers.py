@@ -124,13 +124,7 @@ def test_two_thousand_features_do_not_underflow(family, estimate: str):
 @both_roads
 @pytest.mark.parametrize(
     ("centre", "spread", "n"),
-    [
-        (1e12, 1e-3, 5000),
-        (-1e12, 1e-3, 7),
-        (1e-150, 1e-150, 100),
-        (1e150, 1e150, 100),
-        (1e-3, 1e-150, 100),
-    ],
+    [(1e12, 1e-3, 5000), (-1e12, 1e-3, 7), (1e-150, 1e-150, 100), (1e150, 1e150, 100), (1e-3, 1e-150, 100)],
 )
 def test_mean_and_scatter_are_those_of_exact_arithmetic(centre: float, spread: float, n: int):
     x, mean, scatter = drawn_exactly(centre, spread, n)

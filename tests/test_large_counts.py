@@ -9,16 +9,7 @@ from mpmath import loggamma, mpf
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from bayesnb import (
-    BayesianNB,
-    Bernoulli,
-    Beta,
-    Categorical,
-    Dirichlet,
-    Gamma,
-    Multinomial,
-    Poisson,
-)
+from bayesnb import BayesianNB, Bernoulli, Beta, Categorical, Dirichlet, Gamma, Multinomial, Poisson
 from bayesnb.errors import ImproperError
 from bayesnb.model import normalize
 

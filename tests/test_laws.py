@@ -115,8 +115,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
     "gaussian, known variance": (GaussianKnownVariance(variance=[1.5, 350.0]), reals),
     "gaussian, known variance, by class": (
         GaussianKnownVariance(
-            variance=[1.5, 350.0],
-            prior={"ant": Normal(), "bee": Normal([0, 990], 9), "cow": Normal(v=80)},
+            variance=[1.5, 350.0], prior={"ant": Normal(), "bee": Normal([0, 990], 9), "cow": Normal(v=80)}
         ),
         reals,
     ),
@@ -167,10 +166,7 @@ FAMILIES: dict[str, tuple[Family, Callable[[Generator, int], Column]]] = {
         reals,
     ),
     "mixture, weighted": (Mixture([Poisson(), NegativeBinomial(), Hurdle(Poisson())], weights=[1, 2, 3]), events),
-    "poisson, by class": (
-        Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}),
-        events,
-    ),
+    "poisson, by class": (Poisson({"ant": Gamma(), "bee": Gamma(2, 0.5), "cow": Gamma([1.5, 6], [3, 2])}), events),
     "poisson, exposed": (Poisson(Gamma(2.0), exposure="hours"), watched),
 }
 
@@ -243,10 +239,7 @@ class Table:
 
     def says(self, s: Statistic) -> list[Array]:
         """What a statistic determines: the posterior and the evidence."""
-        return [
-            *numbers(self.family.update(self.prior, s)),
-            self.family.log_evidence(self.prior, s),
-        ]
+        return [*numbers(self.family.update(self.prior, s)), self.family.log_evidence(self.prior, s)]
 
     def log_likelihood(self, theta: Theta) -> Array:
         """Log-likelihood of the rows of each class."""
@@ -263,9 +256,7 @@ def small(name: str, n: int, compiled: bool) -> Table:
     return table
 
 
-def law(
-    names: Iterable[str] = FAMILIES,
-) -> Callable[[Callable[[Table], None]], Callable[..., None]]:
+def law(names: Iterable[str] = FAMILIES) -> Callable[[Callable[[Table], None]], Callable[..., None]]:
     """Test a law on eight small tables of each family; in compiled loops on four, as other tests compare their sums."""
 
     def of(test: Callable[[Table], None]) -> Callable[..., None]:

@@ -94,10 +94,7 @@ def test_the_order_stays_in_parts_and_in_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("path", "as_"),
-    [
-        (("levels",), {"tuple": [{"tuple": SIZES[::-1]}]}),
-        (("family", "orders"), {"tuple": [{"tuple": SIZES[1:]}]}),
-    ],
+    [(("levels",), {"tuple": [{"tuple": SIZES[::-1]}]}), (("family", "orders"), {"tuple": [{"tuple": SIZES[1:]}]})],
 )
 def test_a_file_whose_levels_are_not_those_of_the_family_is_refused(path, as_, tmp_path):
     BayesianNB({"size": Ordinal(order=SIZES)}).fit(X, Y).save(tmp_path / "model.bayesnb")

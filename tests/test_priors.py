@@ -10,14 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb.families.rates import Events, Poisson
 from bayesnb.families.trials import Bernoulli, BinaryCounts, Categorical, CategoryCounts
-from bayesnb.priors import (
-    Beta,
-    Dirichlet,
-    Gamma,
-    Normal,
-    NormalGamma,
-    log_rising,
-)
+from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, log_rising
 
 # Two classes and one column of three levels; the second class has never seen the last of them.
 LEVELS = (("low", "mid", "high"),)
@@ -56,11 +49,7 @@ def test_jeffreys_perks_and_bdeu_add_their_imaginary_counts():
     assert_allclose(after(Dirichlet.jeffreys()).alpha, COUNTS + 1 / 2)
     assert_allclose(after(Dirichlet.perks()).alpha, COUNTS + 1 / 3)
     assert_allclose(after(Dirichlet.bdeu(5)).alpha, COUNTS + 5 / (2 * 3))
-    for prior, share in [
-        (Beta.jeffreys(), 1 / 2),
-        (Beta.perks(), 1 / 2),
-        (Beta.bdeu(5), 5 / (2 * 2)),
-    ]:
+    for prior, share in [(Beta.jeffreys(), 1 / 2), (Beta.perks(), 1 / 2), (Beta.bdeu(5), 5 / (2 * 2))]:
         assert_allclose(after_ones(prior).alpha, COUNTS[..., 0] + share)
         assert_allclose(after_ones(prior).beta, (TOTAL - COUNTS[..., :1])[..., 0] + share)
 
@@ -92,11 +81,7 @@ WIDE, NARROW = ("a", "b", "c"), ("x", "y")
         (Dirichlet(2), [[2, 2, 2]] * 2, [[2, 2, 0]] * 2),
         (Dirichlet(6, per="class"), [[2, 2, 2]] * 2, [[3, 3, 0]] * 2),
         (Dirichlet(12, per="feature"), [[2, 2, 2]] * 2, [[3, 3, 0]] * 2),
-        (
-            Dirichlet({"c": 3, "a": 1, "b": 2, "x": 4, "y": 5}),
-            [[1, 2, 3]] * 2,
-            [[4, 5, 0]] * 2,
-        ),
+        (Dirichlet({"c": 3, "a": 1, "b": 2, "x": 4, "y": 5}), [[1, 2, 3]] * 2, [[4, 5, 0]] * 2),
     ],
     ids=["level", "class", "feature", "names"],
 )

@@ -93,8 +93,7 @@ def test_loading_restores_every_kind_of_feature_to_the_last_bit(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [[3, 1, 2], [True, False, True], [1.0, -1.0, 3.0], ["b", "a", "c"], np.array([1, 2, 1], np.int8)],
+    "labels", [[3, 1, 2], [True, False, True], [1.0, -1.0, 3.0], ["b", "a", "c"], np.array([1, 2, 1], np.int8)]
 )
 def test_classes_keep_their_type(labels, tmp_path):
     clf = nb.BayesianNB().fit(pd.DataFrame({"x": [1.0, 2.0, 3.0]}), labels)
@@ -209,10 +208,7 @@ LIES = {
     "no class of a model": (said("configuration", as_={"is": "Source", "path": "/"}), "not a value of this format"),
     "unknown setting": (said("configuration", as_={"map": [["shell", "ls"]]}), "holds no model"),
     "bad setting": (said("configuration", as_={"map": [["estimate", "guess"]]}), "holds no model"),
-    "one class twice": (
-        said("statistics", "labels", as_={"tuple": ["Adelie", "Adelie", "Gentoo"]}),
-        "its classes are",
-    ),
+    "one class twice": (said("statistics", "labels", as_={"tuple": ["Adelie", "Adelie", "Gentoo"]}), "its classes are"),
     "endless labels": (said("classes", "dtype", as_="<U99999999"), "claim more memory than a file of this size"),
     "labels of another kind": (said("classes", "dtype", as_="V8"), "not an array of this format"),
     "no feature": (no_feature, "its schema is not one"),

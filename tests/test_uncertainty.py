@@ -17,13 +17,7 @@ from scipy.special import expit, logit
 import bayesnb as nb
 from bayesnb import BayesianNB, Multinomial
 from bayesnb.errors import ImpossibleRowError
-from bayesnb.families import (
-    Exponential,
-    GaussianKnownVariance,
-    HierarchicalCategorical,
-    PolyaTree,
-    StudentT,
-)
+from bayesnb.families import Exponential, GaussianKnownVariance, HierarchicalCategorical, PolyaTree, StudentT
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Categorical
@@ -459,10 +453,7 @@ def test_the_uncertainty_of_sampled_features_comes_from_their_draws(sampled):
 # Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.
 
 
-@pytest.mark.parametrize(
-    ("kind", "given_what"),
-    [("reals", "row"), ("mixed", "data")],
-)
+@pytest.mark.parametrize(("kind", "given_what"), [("reals", "row"), ("mixed", "data")])
 def test_drawn_sums_have_the_distribution_of_what_drawn_parameters_say(kind: str, given_what: str):
     rng = np.random.default_rng(0)
     n, y = 60, rng.integers(4, size=60)

@@ -17,7 +17,14 @@ def warn(said: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(said, category, skip_file_prefixes=OURS)
 
 
-def meant(asked: Any, choices: Iterable[str]) -> str:
-    """The end of an error about a choice that does not exist: the one that may be meant, or nothing."""
-    close = get_close_matches(asked.strip().lower(), choices, 1) if isinstance(asked, str) else []
-    return f"; did you mean {close[0]!r}?" if close else ""
+def nearest(name: Any, names: Iterable[Any]) -> str | None:
+    """The one of some names that a name is most like, regardless of capitals and blanks; ``None`` if none is."""
+    folded = {str(known).strip().lower(): str(known) for known in names}
+    close = get_close_matches(str(name).strip().lower(), folded, 1)
+    return folded[close[0]] if close else None
+
+
+def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
+    """The end of an error about a choice that does not exist: the one that may be meant, or another text."""
+    close = nearest(asked, choices)
+    return otherwise if close is None else f"; did you mean {close!r}?"

@@ -36,7 +36,7 @@ WRONG_COMMAND: list[tuple[str, tuple[str, ...]]] = [
     ("explain play-tennis --unit octaves", ("octaves",)),
     ("explain odd.csv --target class --feature n=ignore", ("To leave the column out, write --drop n",)),
     ("explain odd.csv --target class --feature n=poison", ("did you mean 'poisson'?",)),
-    ("explain odd.csv --target class --set N=2", ("there is no column 'N' (did you mean 'n'?)",)),
+    ("explain odd.csv --target class --set N=2", ("there is no column 'N'; did you mean 'n'?",)),
     ("explain odd.csv --target class --row {n:2}", ("is not JSON",)),
     ("explain odd.csv --target class --drp n", ("No such option",)),
     ("fit MODEL -o x.bayesnb", ("--target",)),

@@ -18,6 +18,7 @@ from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 from bayesnb.cli.wording import in_options
 from bayesnb.estimates import ESTIMATES
+from bayesnb.wording import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +205,7 @@ def score(
     clf, target = load_model(model, absent, target)
     table = opened_for(clf, test, format, target)
     if target not in table.names:
-        close = table.meant(target)
+        close = nearest(target, table.names)
         hint = f"did you mean --target {close}?" if close else f"its columns are {table.names[:30]}."
         raise ValueError(
             f"{table.name} has no column {target!r}, so there is no true class to score against; {hint} "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bayesnb.cli.terminal import require_stdin
+from bayesnb.wording import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,16 +132,13 @@ def _named(value: str, X: pd.DataFrame) -> tuple[str, str]:
 
 
 def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
-    from bayesnb.data.levels import nearest
-
     column, equals, _ = (part.strip() for part in item.partition("="))
     if not equals:
         raise click.BadParameter(f"{item!r} is not column=value", param_hint=option)
-    close = nearest(column, map(str, X.columns))
-    hint = f" (did you mean {close!r}?)" if close else ""
+    hint = meant(column, X.columns)
     raise click.BadParameter(
-        f"there is no column {column!r}{hint}; the columns are {list(map(str, X.columns))}. If it is part of a value, "
-        "use --set, or write the row as JSON",
+        f"there is no column {column!r}{hint}{' The' if hint else '; the'} columns are {list(map(str, X.columns))}. If "
+        "it is part of a value, use --set, or write the row as JSON",
         param_hint=option,
     )
 

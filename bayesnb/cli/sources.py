@@ -16,6 +16,7 @@ from bayesnb.cli.doctor import LOOKED_AT, examine
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import require_stdin, say, warn
 from bayesnb.cli.wording import in_options
+from bayesnb.wording import meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,18 +60,11 @@ class Opened:
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
-    def meant(self, column: str) -> str | None:
-        """The column that may be meant by a name that no column has."""
-        from bayesnb.data.levels import nearest
-
-        return nearest(column, self.names)
-
     def require(self, column: str | None, option: str = "") -> None:
         """Refuse a column that the table does not have, and say which one may be meant."""
         if column is None or column in self.names:
             return
-        close = self.meant(column)
-        hint = f"; did you mean {close!r}?" if close else f"; its columns are {self.names[:30]}"
+        hint = meant(column, self.names, f"; its columns are {self.names[:30]}")
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:

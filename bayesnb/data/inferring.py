@@ -5,7 +5,6 @@ Start with :func:`inferred`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -150,10 +149,9 @@ def _resolve(table: Table, column: Any) -> Any:
         return column
     if not table.named and isinstance(column, int | np.integer) and 0 <= column < len(table.names):
         return table.names[column]
-    close = difflib.get_close_matches(str(column), map(str, table.names), 1)
     raise ValueError(
         f"features names column {column!r}, which the table does not have; its columns are {list(table.names)[:20]}"
-        + (f" (did you mean {close[0]!r}?)" if close else "")
+        + meant(column, table.names)
     )
 
 

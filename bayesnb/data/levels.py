@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bayesnb.data.inferring import SPECIFIED
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
-from bayesnb.wording import warn
+from bayesnb.wording import nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -106,15 +105,8 @@ def _most(counts: Counter[Any]) -> list[Any]:
 
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
-    close = nearest(str(value), [str(level) for level in levels])
+    close = nearest(value, levels)
     return f"{value!r}, did you mean {close!r}?" if close is not None else repr(value)
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one of some names that a name is most like, regardless of capitals and blanks; ``None`` if none is."""
-    folded = {known.strip().lower(): known for known in names}
-    close = get_close_matches(name.strip().lower(), folded, 1)
-    return folded[close[0]] if close else None
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:

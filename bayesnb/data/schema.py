@@ -7,7 +7,6 @@ a fit that fails has changed nothing.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal
@@ -161,12 +160,9 @@ class Schema:
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
-            close = difflib.get_close_matches(str(missing[0]), map(str, extra), 1)
             raise ValueError(
                 f"column {missing[0]!r} was fitted and is not in this table, which has "
-                f"{list(table.names) or 'no fitted column'}"
-                + (f" (did you mean {close[0]!r}?)" if close else "")
-                + f"; add it, or {cure}"
+                f"{list(table.names) or 'no fitted column'}; add it, or {cure}" + meant(missing[0], extra)
             )
         return table
 

@@ -10,7 +10,6 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -28,6 +27,7 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.wording import meant
 
 
 @dataclass(frozen=True)
@@ -475,9 +475,8 @@ def family_named(name: str) -> Any:
     for known, kind in kinds.items():
         if known.replace("-", "") == asked.replace("-", ""):
             return kind
-    close = get_close_matches(asked, kinds, 1)
-    hint = f"; did you mean {close[0]!r}? The" if close else "; the"
-    raise ValueError(f"there is no family {name!r}{hint} families are {', '.join(kinds)}")
+    hint = meant(asked, kinds)
+    raise ValueError(f"there is no family {name!r}{hint}{' The' if hint else '; the'} families are {', '.join(kinds)}")
 
 
 @dataclass(frozen=True, eq=False)

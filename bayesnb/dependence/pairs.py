@@ -8,8 +8,8 @@ term of one pair. :class:`ShapeTerm` is that of the shape of one column.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -51,7 +51,7 @@ class Axis:
             return counts
         if steps == 0:
             return counts.sum(axis, keepdims=True)
-        width, shape = self.arity ** (self.steps - steps), counts.shape
+        width, shape, axis = self.arity ** (self.steps - steps), counts.shape, axis % counts.ndim
         blocks = counts.reshape(*shape[:axis], -1, width, *shape[axis + 1 :])
         return np.repeat(blocks.sum(axis + 1), width, axis)
 
@@ -113,33 +113,39 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
         (For equal margins this is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
     """
 
-    def log_evidence(alpha: Array, seen: Array, rows: Array | float) -> float:
-        alpha = np.broadcast_to(alpha, seen.shape)
-        kept = alpha > 0
-        cells = gammaln(alpha[kept] + seen[kept]) - gammaln(alpha[kept])
-        whole = gammaln(rows + seen.reshape(len(seen), -1).sum(1)) - gammaln(rows)
-        return float(cells.sum() - whole.sum())
+    def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
+        """Of each pair, from the cells (pair, class, ...), and the rows that the prior counts for, (pair, class)."""
+        alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
+        known = np.where(alpha > 0, alpha, 1.0)
+        cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
+        return cells.sum((1, 2)) - (gammaln(rows + seen.sum(2)) - gammaln(rows)).sum(1)
 
-    found = []
-    for each in counts.each():
-        margins = [each.sum(2), each.sum(1)]
-        if not each.sum() > 0:
-            found.append(0.0)
-            continue
-        a, b = (shares_of(margin if by_class else margin.sum(0, keepdims=True)) for margin in margins)
-        k, l = (np.maximum((q > 0).sum(1), 1.0) for q in (a, b))  # noqa: E741
-        rows = k * l if by_class else ROWS_OF_PRIOR
-        scale = np.reshape(rows, (-1, 1))
-        joint = log_evidence(scale[:, :, None] * (a[:, :, None] * b[:, None, :]), each, rows)
-        mean = ((1 - 1 / k) * (1 - 1 / l)).sum() / 2 if by_class else 0.0
+    found, every = np.zeros(len(counts.pairs)), counts.each()
+    for places in alike([each.shape for each in every]).values():
+        each = np.stack([every[k] for k in places])
+        margins = [each.sum(3), each.sum(2)]
+        a, b = (shares_of(margin if by_class else margin.sum(1, keepdims=True)) for margin in margins)
+        k, l = (np.maximum((q > 0).sum(2), 1.0) for q in (a, b))  # noqa: E741
+        rows = k * l if by_class else np.full_like(k, ROWS_OF_PRIOR)
+        scale = rows[:, :, None]
+        joint = log_evidence((scale * a)[:, :, :, None] * b[:, :, None], each, rows)
+        mean = ((1 - 1 / k) * (1 - 1 / l)).sum(1) / 2 if by_class else 0.0
         alone = log_evidence(scale * a, margins[0], rows) + log_evidence(scale * b, margins[1], rows)
-        found.append(joint - alone - mean)
-    return np.array(found)
+        found[places] = np.where(each.any((1, 2, 3)), joint - alone - mean, 0.0)
+    return found
+
+
+def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
+    """The positions of equal shapes: what has one shape is computed side by side."""
+    found: dict[Hashable, list[int]] = {}
+    for k, shape in enumerate(shapes):
+        found.setdefault(shape, []).append(k)
+    return found
 
 
 def shares_of(margin: Array) -> Array:
-    """The share of each cell among those of its class, (class, cell); 0 where the class has no row."""
-    n = margin.sum(1, keepdims=True)
+    """The share of each cell among those of its class, (..., class, cell); 0 where the class has no row."""
+    n = margin.sum(-1, keepdims=True)
     return margin / np.where(n > 0, n, 1.0)
 
 
@@ -245,30 +251,43 @@ class PairTerm(CellTerm):
     by taking its weight off each of these counts. The shares q are held, as the scale of a prior is. Which column is
     refined first makes a difference, so p(a, b | c) is the mean of both orders.
 
+    Several pairs of columns with the same cells are computed side by side, along axes that lead.
+
     Parameters
     ----------
-    counts : array (class, cell, cell)
+    counts : array (..., class, cell, cell)
     first, second : Axis
-    strength : float
+    strength : float, or array (...,)
         s, in rows.
-    base : array (cell, cell)
+    base : array (..., cell, cell)
         Counts of all classes together, from which q is taken.
     """
 
     counts: Array
     first: Axis
     second: Axis
-    strength: float
+    strength: float | Array
     base: Array
 
     @classmethod
     def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
         """The term with the strength under which the rows, each left out, are most probable."""
-        several = [cls(counts, first, second, s, counts.sum(0)) for s in STRENGTHS]
-        return max(several, key=lambda term: term.gain())
+        term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
+        gains = np.array([replace(term, strength=s).gain() for s in STRENGTHS])
+        return replace(term, strength=np.array(STRENGTHS)[gains.argmax(0)])
+
+    @classmethod
+    def of_each(cls, counts: Sequence[Array], axes: Sequence[tuple[Axis, Axis]]) -> list[PairTerm]:
+        """The terms of several pairs of columns, which have these cells."""
+        found = dict[int, PairTerm]()
+        for places in alike(axes).values():
+            several = cls.of(np.stack([counts[k] for k in places]), *axes[places[0]])
+            for k, n, s, base in zip(places, several.counts, several.strength, several.base, strict=True):
+                found[k] = cls(n, several.first, several.second, s, base)
+        return [found[k] for k in range(len(counts))]
 
     def table(self, less: float = 0.0) -> Array:
-        return _mean_of(self._table(less), self._turned._table(less).swapaxes(1, 2))
+        return _mean_of(self._table(less), self._turned._table(less).swapaxes(-1, -2))
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
         return _mean_of(self._left_out(codes, weight, a, b), self._turned._left_out(codes, weight, b, a))
@@ -276,11 +295,14 @@ class PairTerm(CellTerm):
     @cached_property
     def _turned(self) -> PairTerm:
         """The same with the second column first."""
-        return PairTerm(self.counts.swapaxes(1, 2), self.second, self.first, self.strength, self.base.T)
+        return PairTerm(
+            self.counts.swapaxes(-1, -2), self.second, self.first, self.strength, self.base.swapaxes(-1, -2)
+        )
 
     def _table(self, less: float) -> Array:
         nodes = self._nodes
-        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares)  # noqa: E741
+        strength = np.asarray(self.strength)[..., None, None, None]
+        found = self._term(lambda k, l: nodes[k, l] - less, *self._shares, strength)  # noqa: E741
         return np.broadcast_to(found, self.counts.shape)
 
     def _left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
@@ -289,25 +311,26 @@ class PairTerm(CellTerm):
         def of_rows(k: int, l: int) -> Array:  # noqa: E741
             return np.broadcast_to(nodes[k, l], self.counts.shape)[codes, a, b] - weight
 
-        found = self._term(of_rows, [q[a, 0] for q in share_a], [q[0, b] for q in share_b])
+        found = self._term(of_rows, [q[0, a, 0] for q in share_a], [q[0, 0, b] for q in share_b], self.strength)
         return np.broadcast_to(found, a.shape)
 
-    def gain(self) -> float:
-        """By how many nats the rows, each of weight 1 and left out, are more probable than under independence."""
-        some = self.counts >= 1
-        return float((self.counts[some] * self.table(1.0)[some]).sum())
+    def gain(self) -> Array:
+        """By how many nats rows of weight 1, each left out, are more probable than under independence, (...,)."""
+        return (self.counts * np.where(self.counts >= 1, self.table(1.0), 0.0)).sum((-3, -2, -1))
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
-        """n(A_k, B_l) of each cell, (class, cell, cell) or what spreads to it."""
+        """n(A_k, B_l) of each cell, (..., class, cell, cell) or what spreads to it."""
         found = {}
         for k in range(self.first.steps + 1):
-            rows = self.first.coarse(self.counts, k, 1)
+            rows = self.first.coarse(self.counts, k, -2)
             for l in range(self.second.steps + 1):  # noqa: E741
-                found[k, l] = self.second.coarse(rows, l, 2)
+                found[k, l] = self.second.coarse(rows, l, -1)
         return found
 
-    def _term(self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array]) -> Array:
+    def _term(
+        self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array], strength: float | Array
+    ) -> Array:
         """The term from the counts of the nodes and the shares of all classes together."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
@@ -318,7 +341,7 @@ class PairTerm(CellTerm):
                     if l == 0:
                         share = margin = (inner + MARGIN * q) / (outer + MARGIN)
                     else:
-                        share = (inner + self.strength * share) / (outer + self.strength)
+                        share = (inner + strength * share) / (outer + strength)
                 if context:
                     # A cell that no row has where the other column is known says nothing of the pair.
                     total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
@@ -326,13 +349,26 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _shares(self) -> tuple[list[Array], list[Array]]:
-        """q at each refinement, as (cell, 1) and as (1, cell)."""
+        """q at each refinement, as (..., 1, cell, 1) and as (..., 1, 1, cell)."""
         each = []
-        for axis, by in ((0, self.first), (1, self.second)):
-            margin = self.base.sum(1 - axis, keepdims=True)
+        for axis, other, by in ((-2, -1, self.first), (-1, -2, self.second)):
+            margin = self.base.sum(other, keepdims=True)[..., None, :, :]
             levels = [by.coarse(margin, k, axis) for k in range(by.steps + 1)]
             each.append([np.where(a > 0, own / np.where(a > 0, a, 1.0), 1.0) for a, own in pairwise(levels)])
         return each[0], each[1]
+
+
+def tables(terms: Sequence[CellTerm], less: float = 0.0) -> list[Array]:
+    """The table of each term; those of pairs of columns with the same cells are computed side by side."""
+    found = [None if isinstance(term, PairTerm) else term.table(less) for term in terms]
+    pairs = {k: term for k, term in enumerate(terms) if isinstance(term, PairTerm)}
+    for places in alike([(term.first, term.second) for term in pairs.values()]).values():
+        several = [[*pairs][place] for place in places]
+        each = [pairs[k] for k in several]
+        arrays = {name: np.stack([getattr(term, name) for term in each]) for name in ("counts", "strength", "base")}
+        for k, table in zip(several, replace(each[0], **arrays).table(less), strict=True):
+            found[k] = table
+    return found
 
 
 def _mean_of(one: Array, other: Array) -> Array:

@@ -27,7 +27,7 @@ from bayesnb.dependence.columns import (
 )
 from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.near import NearTerm
-from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm
+from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
@@ -161,8 +161,8 @@ class TermSet:
         """The terms of shapes, and behind them those of pairs."""
         cells, s = self.statistics.cells, self.statistics
         axes = cells.grid.axes(PAIR_DEPTH)
-        pairs = zip(cells.pairs, s.pairs.each(), strict=True)
-        return (*map(ShapeTerm.of, s.shapes.each()), *(PairTerm.of(n, axes[i], axes[j]) for (i, j), n in pairs))
+        pairs = PairTerm.of_each(s.pairs.each(), [(axes[i], axes[j]) for i, j in cells.pairs])
+        return (*map(ShapeTerm.of, s.shapes.each()), *pairs)
 
     @cached_property
     def joint(self) -> NormalWishart:
@@ -185,12 +185,12 @@ class TermSet:
     @cached_property
     def _tables(self) -> list[Array]:
         """The term of each pair of cells under each class."""
-        return [term.table() for term in self.of_cells]
+        return tables(self.of_cells)
 
     @cached_property
     def _tables_less_one(self) -> list[Array]:
         """The same where a row of weight 1 in the cells is left out of the class."""
-        return [term.table(1.0) for term in self.of_cells]
+        return tables(self.of_cells, 1.0)
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the exponents, in the order of the terms; the model has so many columns."""

@@ -1,6 +1,6 @@
 """Whose uncertainty is right: methods scored by tables of which the exact answer is known, as tables of Markdown.
 
-Run as ``python -m benchmarks.yardstick [tables]``; the tables of ``docs/how-to/is-your-uncertainty-right.md`` are those
+Run as ``python -m benchmarks.yardstick [tables]``; ``docs/how-to/is-your-uncertainty-right.md`` and the details have those
 of 40 tables a world.
 """
 

@@ -80,6 +80,12 @@ def test_an_average_is_saved_loaded_updated_and_unlearned(auto, tmp_path):
         changed.forget(X[:9].assign(bill_length_mm=99.0), Y[:9])
 
 
+def test_the_refusal_to_unlearn_says_which_rows_have_their_cells_counted(auto):
+    counted = auto.classifier_.dependence.statistics
+    with pytest.raises(ValueError, match="only in the rows that the exponents were learned from"):
+        counted.without(counted * 2.0)
+
+
 def test_a_kernel_is_the_share_of_near_rows():
     codes, y = np.array([[0, 3, 31], [0, 1, 1]]), np.array([0, 1, 1])
     term = NearTerm(NearCounts.of(codes, Labels.of(y)), (Axis(5, 2), Axis(1, 2)))

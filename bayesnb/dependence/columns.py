@@ -32,7 +32,7 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, UnlearnedError
 
 type Cut = Dyadic | tuple[Any, ...] | int
 
@@ -395,7 +395,15 @@ class DependenceStatistics:
         UnlearnedError
             Where it can be seen that it is not.
         """
-        return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
+        try:
+            return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
+        except UnlearnedError as error:
+            raise UnlearnedError(
+                f"cells of columns: {error}. Of a table that was read in parts, as on the command line, the cells are "
+                "counted only in the rows that the exponents were learned from, at most 32,768 by default; which rows "
+                'these are is not kept. Fit again without the rows, or use dependence="tempered", which counts no '
+                "cells and forgets any row"
+            ) from None
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
         """The classes at these positions; -1 is a class that has no row."""

@@ -134,6 +134,14 @@ def test_single_columns_may_have_their_best_family_beside_others():
         BayesianNB({"sise": "best"}).fit(X, y)
 
 
+def test_the_class_prior_of_the_settings_takes_part_in_the_choice():
+    X, y = table()
+    known = {0: 0.9, 1: 0.1}
+    clf = BayesianNB({"wait": BestFamily(FAMILIES)}, class_prior=known).fit(X, y)
+    score = -len(y) * evaluate(BayesianNB(clf.classifier_.choice.features, class_prior=known), X, y)["log_loss"]
+    assert_allclose(clf.classifier_.choice.table.query("chosen")["log_score"], score, rtol=1e-9)
+
+
 def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_do():
     X, y = table()
     mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
@@ -188,6 +196,16 @@ def test_a_number_that_the_chosen_family_cannot_have_is_missing_and_said():
         clf.predict(new.assign(size=[np.inf, 1.0]))
 
 
+def test_rows_without_a_label_take_no_part_in_the_choice():
+    X, y = table()
+    some = y.astype(float).copy()
+    some[80:] = np.nan
+    clf = BayesianNB(BestFamily(FAMILIES)).fit(X, some)
+    pd.testing.assert_frame_equal(clf.classifier_.choice.table, chosen(X[:80], y[:80], FAMILIES).table)
+    with pytest.raises(ValueError, match="families are chosen by rows with a label, and no row has one"):
+        BayesianNB("best", class_prior={"a": 0.5, "b": 0.5}).fit(X, np.full(len(y), np.nan))
+
+
 def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     X, y = table()
     few = BayesianNB(BestFamily(FAMILIES, rows=30)).fit(X, y)
@@ -196,3 +214,12 @@ def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     assert (scores > 0.6 * chosen(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
     again = chosen(X, y, FAMILIES, rows=30)
     pd.testing.assert_frame_equal(few.classifier_.choice.table, again.table)
+
+
+def test_a_row_of_weight_two_chooses_as_two_rows():
+    X, y = table()
+    weight = 1.0 + (np.arange(120) % 3 == 0)
+    twice = np.repeat(np.arange(120), weight.astype(int))
+    weighted = BayesianNB("best").fit(X, y, weight)
+    repeated = BayesianNB("best").fit(X.iloc[twice], y[twice])
+    pd.testing.assert_frame_equal(weighted.classifier_.choice.table, repeated.classifier_.choice.table)

@@ -9,8 +9,9 @@ from conftest import FEATURES, mixed
 from numpy.testing import assert_allclose
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Poisson, datasets
+from bayesnb import BayesianNB, Categorical, Poisson, datasets
 from bayesnb.families import Exponential, StudentT
+from bayesnb.families.gaussian import Gaussian
 from bayesnb.inference import conformal
 
 
@@ -81,6 +82,16 @@ def test_leave_one_out_and_split_ranks_are_counts_of_scores():
             assert p[i, c] == pytest.approx(((scores >= new[i, c]).sum() + 1) / (len(scores) + 1))
 
 
+def test_the_new_row_among_equal_rows_is_as_strange_as_they_are():
+    X, y = pd.DataFrame({"c": ["a", "b"] * 20}), np.array(["u", "v"] * 20)
+    X, y = pd.concat([X, X[:10]], ignore_index=True), np.append(y, ["v", "u"] * 5)
+    clf = BayesianNB({"c": Categorical()}, random_state=0).fit(X, y)
+    full = nb.sets.conformal(clf, X, y)
+    assert_allclose(full.p_values(X[:1])["u"], 1.0)
+    u = np.random.default_rng(0).random()
+    assert_allclose(full.p_values(X[:1], smoothed=True)["u"], (30 + u * 21) / 51)  # 30 of 50 are stranger
+
+
 # The guarantee
 
 
@@ -135,6 +146,23 @@ def test_by_class_a_rare_class_is_held_as_often_as_a_frequent_one():
     assert by_class[~rare].mean() == pytest.approx(0.9, abs=0.03)
 
 
+def test_too_few_rows_rule_out_no_class():
+    X, y = datasets.heights()
+    found = nb.sets.conformal(BayesianNB().fit(X, y), X[:8], y[:8], method="split")
+    assert found.predict_set(X, coverage=0.9).all(axis=None)
+    assert not found.predict_set(X, coverage=0.88).all(axis=None)
+
+
+def test_a_p_value_of_one_minus_the_coverage_is_not_in_the_set():
+    counts = conformal.Counts(*(np.array([[v]]) for v in (0.0, 0.0, 9.0)))
+    assert counts.p_values()[0, 0] > 1 - 0.9  # by rounding alone
+    X = pd.DataFrame({"x": np.r_[np.zeros(5), np.ones(4)]})
+    y = np.array([0] * 5 + [1] * 4)
+    clf = BayesianNB({"x": Gaussian()}).fit(X, y)
+    found = nb.sets.conformal(clf, X, y, method="split").predict_set(pd.DataFrame({"x": [1.5]}), coverage=0.9)
+    assert found.to_numpy().tolist() == [[False, True]]
+
+
 # Weights, indices, and other models
 
 
@@ -163,6 +191,18 @@ def test_split_takes_any_model():
     ):
         sets = nb.sets.conformal(clf, X[100:220], y[100:220], method="split").predict_set(X[220:])
         assert inside(sets, y[220:]).mean() == pytest.approx(0.9, abs=0.08)
+
+
+def test_what_was_calibrated_stays_when_the_estimator_learns_more():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X[:10], y[:10])
+    found = nb.sets.conformal(clf, X[:10], y[:10])
+    before = found.p_values(X)
+    clf.partial_fit(X[10:], y[10:])
+    pd.testing.assert_frame_equal(found.p_values(X), before)
+    assert "at least the requested coverage" in found.guarantee
+    assert "within each class" in nb.sets.conformal(clf, X, y, by_class=True).guarantee
+    assert "no bound" in nb.sets.conformal(clf, X, y, method="loo").guarantee
 
 
 def test_positive_numbers_and_counts_are_left_out_by_their_moments():

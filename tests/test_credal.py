@@ -125,6 +125,18 @@ def test_a_larger_set_of_priors_has_wider_bounds():
     assert narrow.any(axis=1).all()
 
 
+def test_without_anything_nominal_the_bounds_are_the_predictive():
+    X, y = table()
+    clf = BayesianNB(class_prior="uniform").fit(X[["g"]], y)
+    found = nb.sets.predict_credal(clf, X[["g"]])
+    for name in ("lower", "upper"):
+        assert_allclose(found.xs(name, axis=1, level=1), clf.predict_proba(X[["g"]]))
+    only = nb.sets.predict_credal(clf, X[["g"]], s=None)
+    assert_array_equal(
+        only.xs("undominated", axis=1, level=1).to_numpy().argmax(axis=1), clf.predict_proba(X[["g"]]).argmax(axis=1)
+    )
+
+
 def test_missing_cells_are_ignored_unless_any_level_is_allowed():
     X, y = table(n=12, classes="uv")
     X, asked = X[["c", "b"]].astype(object), X[["c", "b"]][:4].astype(object)
@@ -227,3 +239,10 @@ def test_intervals_of_levels_have_their_bounds_at_corners():
             proba.append(again.predict_proba(X[:4]))
     assert_allclose(found.xs("lower", axis=1, level=1)[:4], np.min(proba, axis=0), rtol=1e-9)
     assert_allclose(found.xs("upper", axis=1, level=1)[:4], np.max(proba, axis=0), rtol=1e-9)
+
+
+def test_a_level_that_a_class_never_had_gives_it_the_lower_probability_zero():
+    X, y = datasets.play_tennis()
+    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X[X["outlook"] == "overcast"])
+    assert (found["no", "lower"] < 1e-9).all()
+    assert found["yes", "undominated"].all()

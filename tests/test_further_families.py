@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
 from bayesnb import BayesianNB, Beta, Gamma, Gaussian, NormalGamma
-from bayesnb.families import GammaKnownShape, LogNormal, NegativeBinomial
+from bayesnb.families import Exponential, GammaKnownShape, LogNormal, NegativeBinomial
 
 Y = ["a"] * 4 + ["b"] * 2
 AMOUNTS = {"v": [0.5, 3.0, 12.0, 1.5, 700.0, 90.0]}
@@ -82,6 +82,13 @@ def test_the_evidence_of_a_negative_binomial_keeps_its_digits_at_counts_of_any_s
         exact += loggamma(2 + trials) + loggamma(mpf(1.5) + total) - loggamma(mpf(3.5) + trials + total)
         exact -= loggamma(mpf(2)) + loggamma(mpf(1.5)) - loggamma(mpf(3.5))
     assert_allclose(clf.log_evidence_.conditional, float(exact), rtol=1e-11)
+
+
+def test_a_gamma_of_shape_1_is_an_exponential():
+    one, other = fitted(GammaKnownShape(), AMOUNTS), fitted(Exponential(), AMOUNTS)
+    assert_allclose(one.predict_proba(AMOUNTS), other.predict_proba(AMOUNTS), rtol=1e-12)
+    assert_allclose(one.log_evidence_.joint, other.log_evidence_.joint, rtol=1e-12)
+    assert_allclose(one.loo(AMOUNTS, Y), other.loo(AMOUNTS, Y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("family", [LogNormal(), GammaKnownShape(shape=2.0), NegativeBinomial()])

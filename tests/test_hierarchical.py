@@ -138,6 +138,19 @@ def test_class_means_agree_with_quadrature():
     within(believed.theta["mu"][:, 3, 0], centre, ess)
 
 
+def test_a_column_of_large_numbers_has_the_prior_of_its_units():
+    x, y = default_rng(5).normal(size=(40, 1)), np.arange(40) % 2
+    family = HierarchicalGaussian()
+    small, large = (
+        family.priors(family.statistic(x * scale + shift, Labels.of(y)), (0, 1))
+        for scale, shift in ((1.0, 0.0), (1e6, 1e9))
+    )
+    assert_allclose(large.s, 1e6 * small.s, rtol=1e-9)
+    assert_allclose(large.m, 1e9 + 1e6 * small.m, rtol=1e-12)
+    assert_allclose(large.between, large.s)
+    assert_allclose(large.reach, 10 * large.s)
+
+
 def test_a_level_that_a_class_never_had_is_likelier_where_others_have_it():
     # By the formula of the mean of θ given shares and strength, averaged over draws of these.
     counts = np.array([[[9.0, 0.0, 1.0]], [[5.0, 5.0, 0.0]]])

@@ -61,6 +61,22 @@ def test_the_evidence_keeps_its_digits_under_concentrations_of_any_size(c: float
     assert_allclose(clf.log_evidence_.conditional, float(negative_binomial(c, c, [1, 1, 0, 4, 0])), rtol=1e-13)
 
 
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_the_evidence_of_bags_keeps_its_digits_at_any_count(n: float, form):
+    rows = np.array([[n, n, n], [n + np.round(np.sqrt(n)), n + 2, n], [1.0, 0.0, 2.0]])
+    clf = BayesianNB(Multinomial(Dirichlet([1.0, 0.5, 3.0]))).fit(form(rows), [0, 0, 0])
+    exact = dirichlet_multinomial([1, 0.5, 3], rows.sum(0)) + sum(orders(row) for row in rows.tolist())
+    assert_allclose(clf.log_evidence_.conditional, float(exact), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_evidence_of_events_keeps_its_digits_at_any_count(n: float):
+    x = [n, np.round(n + np.sqrt(n)), n + 3, np.round(n - np.sqrt(n) / 2)]
+    clf = BayesianNB({"x": Poisson(Gamma(2.0, 1e-3))}).fit({"x": x}, [0] * 4)
+    assert_allclose(clf.log_evidence_.conditional, float(negative_binomial(2, 1e-3, x)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("family", [Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
 def test_large_counts_learned_in_parts_have_the_evidence_of_all(family):
     rng = np.random.default_rng(0)
@@ -107,6 +123,23 @@ def test_the_probability_of_a_count_keeps_its_digits_at_any_size(n: float, estim
         assert_allclose(found, float(exact), rtol=1e-9)
 
 
+def test_the_class_of_a_count_of_a_trillion_is_the_right_one():
+    n, spread = 1e12, 1e6
+    x = [n, n + spread, n - spread, n + spread, n + 2 * spread, n]
+    clf = BayesianNB({"n": Poisson(Gamma(1, 1e-9))}).fit({"n": x}, list("aaabbb"))
+    assert_allclose(clf.predict_proba({"n": [n + spread / 2]}), [[0.499937517578, 0.500062482422]], rtol=1e-10)
+
+
+def test_moments_of_large_counts_are_those_of_the_exact_gamma_function():
+    clf = BayesianNB({"x": Poisson(Gamma(1.0, 1e-9))}).fit({"x": [1e12, 1e12 + 1e6]}, [0, 0])
+    family, posterior = clf.posterior_.model.features["x"], clf.posterior_.features["x"]
+    alpha, beta, k = mpf(posterior.alpha[0, 0]), mpf(posterior.beta[0, 0]), mpf(1e12)
+    for t in (-0.5, 0.25, 1.0, 3.0):
+        exact = alpha * mpmath.log(beta) - (alpha + t * k) * mpmath.log(beta + t) + rising(alpha, t * k)
+        exact -= t * loggamma(k + 1)
+        assert_allclose(family.log_moment(posterior, np.array([[1e12]]), t), [[float(exact)]], rtol=1e-9)
+
+
 # --- Fractions of words ---
 
 
@@ -117,6 +150,13 @@ def test_a_bag_of_fractions_is_the_dirichlet_multinomial_of_real_counts(form, ro
     ask, believed = [0.3, 0.0, 4.5], np.array([1, 0.5, 2]) + rows.sum(0)
     exact = dirichlet_multinomial(believed, ask) + orders(ask)
     assert_allclose(clf.predict_joint_log_proba(form(np.array([ask])))[0, 0], float(exact), rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-17, 1e-12, 1e-300])
+def test_the_variances_of_two_very_unequal_probabilities_are_equal(alpha: float):
+    exact = mpf(alpha) / (1 + mpf(alpha)) ** 2 / (2 + mpf(alpha))
+    assert_allclose(Dirichlet([alpha, 1.0]).variance(), [float(exact)] * 2, rtol=1e-15)
+    assert_allclose(Beta(1.0, alpha).variance(), float(exact), rtol=1e-15)
 
 
 # --- Last digits ---

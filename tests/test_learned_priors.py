@@ -83,6 +83,16 @@ def test_a_learned_prior_does_not_depend_on_the_parts_in_which_rows_are_learned(
     assert again.describe()["prior"].iloc[0] == whole.describe()["prior"].iloc[0]
 
 
+def test_what_was_learned_is_shown():
+    clf = BayesianNB(LEARNED["Gaussian"][0]).fit(NUMBERS, Y)
+    text = clf.describe()["prior"].iloc[0]
+    assert text.startswith("NormalGamma(m=pooled, kappa=1, a=0.5, b=pooled, tuned=True), learned: kappa × ")
+    factors = [part.split(" × ")[1] for part in text.split("learned: ")[1].split("; ")]
+    prior = clf.posterior_.prior["x"]
+    assert_allclose(prior.kappa, float(factors[0]), rtol=5e-3)
+    assert_allclose(prior.a, 0.5 * float(factors[1]), rtol=5e-3)
+
+
 def test_without_rows_that_tell_a_learned_prior_is_the_usual_one():
     found = BayesianNB(Gaussian(NormalGamma.learned())).fit(np.full((4, 2), np.nan), [0, 0, 1, 1])
     usual = BayesianNB(Gaussian()).fit(np.full((4, 2), np.nan), [0, 0, 1, 1])
@@ -123,6 +133,17 @@ def test_evidence_keeps_small_tables_of_real_columns_safe():
             gaps[name].append(scores[1] - scores[0])
     assert np.mean(gaps["wine"]) < 0.03
     assert np.mean(gaps["breast_cancer"]) < 0.0
+
+
+def test_a_pooled_prior_shrinks_a_class_towards_the_whole_column():
+    X, y = {"x": ["a", "a", "b", "c", "a", "b"]}, [0, 0, 0, 0, 1, 1]
+    clf = BayesianNB({"x": Categorical(Dirichlet.pooled(9.0))}).fit(X, y)
+    whole = np.array([3, 2, 1]) + 1
+    assert_allclose(clf.posterior_.prior["x"].alpha[1, 0], 9 * whole / whole.sum())
+    assert_allclose(clf.tables()["x"].loc[1], (np.array([1, 1, 0]) + whole) / 11)
+    clf = BayesianNB({"x": Bernoulli(Beta.pooled(6.0))}).fit({"x": [1, 1, 0, 0, 0]}, [0, 0, 0, 1, 1])
+    assert_allclose(clf.posterior_.prior["x"].alpha, 6 * 3 / 7)
+    assert_allclose(clf.tables()["x"].loc[1, 1], 6 * 3 / 7 / 8)
 
 
 # From what one knows

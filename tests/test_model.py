@@ -28,6 +28,7 @@ from bayesnb import (
 )
 from bayesnb.evaluation import compare_estimates, evaluate
 from bayesnb.families import GaussianKnownVariance
+from bayesnb.inference.scoring import scores
 from bayesnb.model import ESTIMATES, Data, NaiveBayes, Posterior, Statistics
 from bayesnb.statistics.membership import Labels
 
@@ -188,6 +189,12 @@ def test_discounting_multiplies_weights_and_leaves_the_prior_at_0() -> None:
         clf.discount(1.5)
 
 
+def test_a_row_of_weight_k_equals_k_copies_of_the_row() -> None:
+    copies = default_rng(1).integers(0, 4, N)
+    repeated = np.repeat(np.arange(N), copies)
+    assert_same_model(model().fit(X, Y, copies), model().fit(X.iloc[repeated], Y[repeated]))
+
+
 # Leave one out
 
 
@@ -258,6 +265,14 @@ def test_the_evidence_is_the_sum_of_the_evidences_of_labels_and_features() -> No
     assert alone.label == pytest.approx(evidence.label)
 
 
+def test_the_evidence_of_two_rows_is_that_computed_by_hand() -> None:
+    clf = BayesianNB().fit({"t": ["a", "b"]}, ["p", "q"])
+    # P(y) = 1/2 × 1/3 under Dirichlet(1); each t is the first of its class, 1/2.
+    assert np.exp(clf.log_evidence_.label) == pytest.approx(1 / 6)
+    assert np.exp(clf.log_evidence_.conditional) == pytest.approx(1 / 4)
+    assert np.exp(clf.log_evidence_.joint) == pytest.approx(1 / 24)
+
+
 def test_the_evidence_is_the_product_of_the_predictives_of_each_row_given_those_before() -> None:
     clf = BayesianNB(FIXED, class_prior=Dirichlet({"ant": 0.5, "bee": 2.0, "cow": 1.0})).fit(X, Y)
     bayes, data, labels = inside(clf, X, Y)
@@ -289,6 +304,31 @@ def test_a_sample_looks_like_the_table_it_was_learned_from() -> None:
     # A row of words has the average length of those that were seen.
     length = X[["buzz", "moo", "hum"]].dropna().sum(axis=1).mean()
     assert (found[["buzz", "moo", "hum"]].sum(axis=1) == round(length)).all()
+
+
+def test_a_sample_can_have_one_chosen_class_and_can_be_empty() -> None:
+    clf = model(random_state=0).fit(X, Y)
+    assert set(nb.draws.sample(clf, 50, label="bee")["y"]) == {"bee"}
+    for label in CLASSES:
+        drawn, own = nb.draws.sample(clf, 200, label=label)["length"], X.loc[label == Y, "length"]
+        assert abs(drawn.mean() - own.mean()) < 0.5 * own.std()
+    assert nb.draws.sample(clf, 0).columns.tolist() == ["y", *X.columns]
+    assert len(nb.draws.sample(clf, 0)) == 0
+    assert len(nb.draws.sample(clf)) == 1
+    found = nb.draws.sample(BayesianNB(random_state=0).fit({"y": [1.0, 2.0], "x": [3.0, 4.0]}, ["p", "q"]), 2)
+    assert found.columns.tolist() == ["y_", "y", "x"]  # a feature has the name of the label
+    with pytest.raises(ValueError, match="class 'dog' was never learned"):
+        nb.draws.sample(clf, 1, label="dog")
+
+
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_the_seed_determines_a_sample(estimate: str) -> None:
+    clf = model(estimate=estimate, random_state=7).fit(X, Y)
+    pd.testing.assert_frame_equal(nb.draws.sample(clf, 30), nb.draws.sample(clf, 30))
+    other = model(estimate=estimate, random_state=8).fit(X, Y)
+    assert (nb.draws.sample(clf, 30)["length"] != nb.draws.sample(other, 30)["length"]).all()
+    moving = model(estimate=estimate, random_state=default_rng(7)).fit(X, Y)
+    assert (nb.draws.sample(moving, 30)["length"] != nb.draws.sample(moving, 30)["length"]).all()
 
 
 def test_a_fit_to_a_large_sample_recovers_the_parameters() -> None:
@@ -324,6 +364,19 @@ def test_a_fit_to_a_large_sample_recovers_the_parameters() -> None:
     assert checked == 3 + 6 + (9 + 12) + 9 + 12 + 3 + 3 + 9
 
 
+def test_probabilities_at_draws_sum_to_1_and_depend_only_on_the_seed() -> None:
+    clf = model(random_state=5).fit(X, Y)
+    draws = nb.draws.sample_proba(clf, NEW, draws=700)  # more than one block of draws
+    assert draws.shape == (700, len(NEW), 3)
+    assert_allclose(draws.sum(axis=-1), 1.0)
+    assert (draws.std(axis=0) > 0).all()
+    assert draws.std(axis=0).max() > 0.1
+    assert_array_equal(draws, nb.draws.sample_proba(clf, NEW, draws=700))
+    assert not np.array_equal(draws, nb.draws.sample_proba(model(random_state=6).fit(X, Y), NEW, draws=700))
+    with pytest.raises(ValueError, match="at least one draw"):
+        nb.draws.sample_proba(clf, NEW, draws=0)
+
+
 # The class prior
 
 
@@ -348,6 +401,18 @@ def test_the_class_prior_is_the_specified_one(class_prior: Any, expected: Any) -
     clf = BayesianNB({"x": Gaussian()}, class_prior=class_prior).fit({"x": [1.0, 2, 3, 4, 5, 6, 7, 8]}, y)
     assert_allclose(clf.predict_proba({"x": [None, np.nan]}), [expected] * 2)
     assert_allclose(clf.tables()["(class)"]["probability"], expected)
+
+
+def test_each_class_can_have_its_own_prior() -> None:
+    prior = {"p": Gamma(1.0, 2.0), "q": Gamma(30.0, 10.0)}
+    levels = {"q": Dirichlet({"a": 5.0, "b": 1.0}), "p": Dirichlet({"a": 1.0, "b": 2.0})}
+    clf = BayesianNB({"n": Poisson(prior), "t": Categorical(levels)}, estimate="mean")
+    clf.fit({"n": [0, 2, 4], "t": ["a", "b", "b"]}, ["p", "q", "q"])
+    tables = clf.tables()
+    assert_allclose(tables["n"]["rate"], [1 / 3, 36 / 12])
+    assert_allclose(tables["t"], [[2 / 4, 2 / 4], [5 / 8, 3 / 8]])
+    with pytest.raises(ValueError, match="feature 'n': Expected a prior for class 'r'"):
+        clf.partial_fit({"n": [1], "t": ["a"]}, ["r"])
 
 
 # Estimates
@@ -376,6 +441,16 @@ def test_the_predictive_equals_the_plug_in_of_the_mean_only_for_single_trials(
         assert_allclose(predictive, plugged, rtol=1e-12)
     else:
         assert np.abs(predictive - plugged).max() > 1e-2
+
+
+def test_the_calibration_error_is_that_computed_by_hand() -> None:
+    # Confidences 0.95, 0.95 (one right), 0.75 (right), 0.55, 0.55 (none right), in bins of a tenth.
+    p = np.array([[0.95, 0.05], [0.05, 0.95], [0.75, 0.25], [0.55, 0.45], [0.45, 0.55]])
+    found = scores(np.log(p) - 7.0, np.array([0, 0, 0, 1, 0]))
+    by_hand = 2 / 5 * abs(0.95 - 0.5) + 1 / 5 * abs(0.75 - 1) + 2 / 5 * abs(0.55 - 0)
+    assert found["ece"] == pytest.approx(by_hand)
+    one_bin = scores(np.log(p), np.array([0, 0, 0, 1, 0]), bins=1)
+    assert one_bin["ece"] == pytest.approx(abs(3.75 / 5 - 2 / 5))
 
 
 # Scores

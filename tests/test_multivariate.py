@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Gaussian, NormalGamma, NormalWishart, load
+from bayesnb import BayesianNB, ByType, Gaussian, NormalGamma, NormalWishart, load
 from bayesnb.errors import ImproperError
 from bayesnb.families import MultivariateGaussian
 from bayesnb.priors import UnlearnedError
@@ -104,6 +104,15 @@ def test_maximum_likelihood_is_quadratic_discriminant_analysis(wine):
     assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=1e-8, atol=1e-9)
 
 
+def test_the_mode_under_the_reference_prior_has_the_divisor_n_minus_1(wine):
+    X, y = wine
+    clf = BayesianNB(MultivariateGaussian(NormalWishart.reference()), estimate="map").fit(X, y)
+    table, of_class = clf.tables()["numbers"], X[y == 1]
+    assert_allclose(table.loc[1]["mean"], of_class.mean(), rtol=1e-12)
+    assert_allclose(table.loc[1]["sd"], of_class.std(ddof=1), rtol=1e-10)
+    assert_allclose(table.loc[1].filter(like="correlation"), of_class.corr(), rtol=1e-10)
+
+
 def test_a_shared_covariance_worth_many_rows_is_linear_discriminant_analysis(wine):
     X, y = wine
     theirs = LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True).fit(X, y)
@@ -190,6 +199,14 @@ def test_leave_one_out_takes_the_row_out_of_the_shared_covariance_too():
     assert_allclose(joint, found + label, rtol=1e-9)
 
 
+def test_numbers_far_from_zero_lose_no_digits(wine):
+    X, y = wine
+    near = (X + 1e9) - 1e9
+    clf, far = (BayesianNB(MultivariateGaussian()).fit(rows, y) for rows in (near, near + 1e9))
+    assert_allclose(far.predict_log_proba(near + 1e9), clf.predict_log_proba(near), rtol=1e-9, atol=1e-9)
+    assert_allclose(far.log_evidence_.joint, clf.log_evidence_.joint, rtol=1e-12)
+
+
 # Missing cells, and rows that cannot be learned
 
 
@@ -248,6 +265,27 @@ def test_a_block_is_saved_merged_and_explained(wine, tmp_path):
     assert_allclose(parts.drop("(total)").sum(), parts["(total)"], rtol=1e-12)
 
 
+def test_the_numbers_of_a_table_become_one_block_by_type(wine):
+    X, y = wine
+    clf = BayesianNB(ByType(number=MultivariateGaussian())).fit(X.assign(kind=["x", "y"] * 89), y)
+    assert clf.classifier_.schema.features["numbers"].columns == tuple(COLUMNS)
+    assert_allclose(
+        clf.predict_proba(X.assign(kind=None)), BayesianNB(MultivariateGaussian()).fit(X, y).predict_proba(X)
+    )
+
+
+def test_the_missing_cell_of_a_block_that_says_most_is_asked_next():
+    rng = default_rng(11)
+    y = np.arange(400) % 2
+    size = rng.normal(size=400)
+    X = pd.DataFrame({"size": size, "weight": size + 0.3 * rng.normal(size=400) + y, "noise": rng.normal(size=400)})
+    clf = BayesianNB(MultivariateGaussian()).fit(X, y)
+    found = nb.design.ask_next(clf, pd.DataFrame({"size": [0.5], "weight": [np.nan], "noise": [np.nan]}))
+    assert found.index[0] == "weight"
+    assert found["information"]["weight"] > 10 * found["information"]["noise"]
+    assert found.attrs["left_out"] < 1e-6
+
+
 def test_fewer_rows_than_columns_need_a_proper_prior(wine):
     X, y = wine
     few = np.concatenate([np.flatnonzero(y == c)[:3] for c in range(3)])
@@ -255,3 +293,21 @@ def test_fewer_rows_than_columns_need_a_proper_prior(wine):
     with pytest.raises(ImproperError, match="fewer rows than columns"):
         clf.fit(X.iloc[few], y[few]).predict(X)
     assert BayesianNB(MultivariateGaussian()).fit(X.iloc[few], y[few]).score(X, y) > 0.6
+
+
+def test_the_density_of_the_prior_is_that_of_scipy(belief):
+    mu, precision = (v[0] for v in belief.draw(default_rng(2)))
+    (m,), (kappa,), (nu,), (scale,) = belief.m, belief.kappa, belief.nu, belief.scale
+    expected = stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision)
+    expected += stats.multivariate_normal(m, np.linalg.inv(kappa * precision)).logpdf(mu)
+    assert_allclose(belief.log_prob(mu[None], precision[None]), expected, rtol=1e-10)
+    of_mu, of_precision = belief.log_prob_of_each(belief.theta(mu[None], precision[None]))
+    assert_allclose(of_precision, stats.wishart(nu, np.linalg.inv(scale)).logpdf(precision), rtol=1e-10)
+    assert_allclose(of_mu + of_precision, expected, rtol=1e-10)
+
+
+def test_mean_and_variance_of_the_prior_are_those_of_its_draws(belief):
+    drawn, means, variances = belief.draw(default_rng(3), (40_000,)), belief.mean(), belief.variance()
+    for value, mean, variance in zip(drawn, means, variances, strict=True):
+        assert (np.abs(value.mean(0) - mean) <= 5 * np.sqrt(variance / len(value))).all()
+        assert_allclose(value.var(0), variance, rtol=0.1)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 
 from bayesnb.families.rates import Events, Poisson
 from bayesnb.families.trials import Bernoulli, BinaryCounts, Categorical, CategoryCounts
-from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, log_rising
+from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma, log_rising
 
 # Two classes and one column of three levels; the second class has never seen the last of them.
 LEVELS = (("low", "mid", "high"),)
@@ -37,6 +38,21 @@ def test_laplaces_estimate_is_the_mean_under_dirichlet_1_and_the_mode_under_diri
     assert_allclose(after(Dirichlet(1)).mean(), after(Dirichlet(2)).mode())
     assert_allclose(after(Dirichlet(1)).mean(), after(Dirichlet.laplace()).mean())
     assert_allclose(after_ones(Beta(1, 1)).mean(), after_ones(Beta(2, 2)).mode())
+
+
+def test_laplaces_estimate_and_the_m_estimate_are_means_of_the_posterior():
+    ones, total = COUNTS[..., 0], TOTAL[..., 0]
+    assert_allclose(after(Dirichlet.laplace(0.25)).mean(), (COUNTS + 0.25) / (TOTAL + 3 * 0.25))
+    assert_allclose(after_ones(Beta.laplace(0.25)).mean(), (ones + 0.25) / (total + 2 * 0.25))
+    shares = [0.5, 0.2, 0.3]
+    for p, share in (
+        (shares, shares),
+        (dict(zip(("low", "mid", "high"), shares, strict=True)), shares),
+        (np.array([shares, [0.1, 0.1, 0.8]]), [[shares], [[0.1, 0.1, 0.8]]]),
+        (None, 1 / 3),
+    ):
+        assert_allclose(after(Dirichlet.m_estimate(7, p)).mean(), (COUNTS + 7 * np.array(share)) / (TOTAL + 7))
+    assert_allclose(after_ones(Beta.m_estimate(7, 0.4)).mean(), (ones + 7 * 0.4) / (total + 7))
 
 
 def test_plain_counting_is_the_mode_under_the_flat_prior():
@@ -72,6 +88,15 @@ def test_unit_information_is_worth_one_row_like_the_whole_column():
     assert_array_equal([normal.m, normal.v], [[[5.0], [5.0]], [[9.0], [9.0]]])
 
 
+@pytest.mark.parametrize(("mean", "b"), [(3.0, 4.5), (0.0, 0.5), (np.nan, 0.5)])
+@pytest.mark.parametrize("variance", [0.0, np.nan])
+def test_a_column_without_variance_gets_a_positive_scale(mean: float, b: float, variance: float):
+    prior = NormalGamma().over(np.array([mean]), np.array([variance]), n_classes=1)
+    assert_array_equal(prior.b, [[b]])
+    assert prior.proper().all()
+    assert_array_equal(Gamma(2.0).over(np.array([variance]), n_classes=1).mean(), [[1.0]])
+
+
 WIDE, NARROW = ("a", "b", "c"), ("x", "y")
 
 
@@ -90,6 +115,20 @@ def test_a_concentration_is_broadcast_over_columns_with_different_numbers_of_lev
     assert_allclose(full.alpha, np.stack([wide, narrow], axis=1))
 
 
+@pytest.mark.parametrize(
+    ("alpha", "expected"),
+    [
+        ([1, 2, 3], [[[1, 2, 3], [1, 2, 3]]] * 2),
+        ([[1, 2, 3], [4, 5, 6]], [[[1, 2, 3]] * 2, [[4, 5, 6]] * 2]),
+        (np.arange(12).reshape(2, 2, 3), np.arange(12).reshape(2, 2, 3)),
+        ([[[1, 2, 3]], [[4, 5, 6]]], [[[1, 2, 3]] * 2, [[4, 5, 6]] * 2]),
+    ],
+    ids=["level", "class and level", "class, column and level", "class, any column and level"],
+)
+def test_an_array_of_concentrations_is_broadcast_in_the_order_of_the_axes(alpha, expected):
+    assert_array_equal(Dirichlet(alpha).over((WIDE, WIDE), n_classes=2).alpha, expected)
+
+
 def test_a_structural_zero_has_probability_0_until_it_is_seen():
     prior, smaller = Dirichlet([2, 0, 4]), Dirichlet([2, 4])
     assert_allclose(prior.mean(), [1 / 3, 0, 2 / 3])
@@ -104,6 +143,28 @@ def test_a_structural_zero_has_probability_0_until_it_is_seen():
     assert_allclose(Dirichlet([1, 1, 1, 0]).mode(), [1 / 3, 1 / 3, 1 / 3, 0])
 
 
+SHAPES = np.array([[0.3, 2.0], [40.0, 1.0]])
+RATES = np.array([[5.0, 0.1], [2.0, 1.0]])
+HALF_LINE = np.array([[0.01, 30.0], [17.0, 1.0]])
+CENTRES = np.array([[0.0, -3.0], [1e6, 2.0]])
+
+
+def test_densities_are_those_of_scipy():
+    theta = np.array([0.2, 0.5, 0.3])
+    for alpha in ([0.5, 2.0, 9.0], [1.0, 1.0, 1.0], [300.0, 500.0, 200.0]):
+        assert_allclose(Dirichlet(alpha).log_prob(theta), stats.dirichlet(alpha).logpdf(theta))
+    p = np.array([[0.1, 0.5], [0.9, 0.3]])
+    assert_allclose(Beta(SHAPES, RATES).log_prob(p), stats.beta(SHAPES, RATES).logpdf(p))
+    gamma = stats.gamma(SHAPES, scale=1 / RATES)
+    assert_allclose(Gamma(SHAPES, RATES).log_prob(HALF_LINE), gamma.logpdf(HALF_LINE))
+    near = CENTRES + np.array([[0.5, -2.0], [3.0, 0.0]])
+    assert_allclose(Normal(CENTRES, RATES).log_prob(near), stats.norm(CENTRES, np.sqrt(RATES)).logpdf(near))
+    kappa = np.array([[0.2, 3.0], [50.0, 1.0]])
+    given_tau = stats.norm(CENTRES, 1 / np.sqrt(kappa * HALF_LINE)).logpdf(near)
+    found = NormalGamma(CENTRES, kappa, SHAPES, RATES).log_prob(near, HALF_LINE)
+    assert_allclose(found, gamma.logpdf(HALF_LINE) + given_tau)
+
+
 # --- Densities and draws ---
 
 
@@ -112,6 +173,12 @@ def test_the_logarithm_of_a_draw_is_finite_at_any_concentration(alpha: float):
     drawn = Dirichlet([alpha, alpha, 1e-8, 1e8]).log_draw(default_rng(4), (2_000,))
     assert np.isfinite(drawn).all()
     assert_allclose(np.exp(drawn).sum(-1), 1.0)
+
+
+def test_draws_under_tiny_concentrations_put_all_probability_on_one_level_each_equally_often():
+    drawn = Dirichlet([1e-8, 1e-8]).draw(default_rng(5), (4_000,))
+    assert (drawn.max(-1) > 1 - 1e-9).all()
+    assert abs(drawn[:, 0].mean() - 0.5) <= 5 * 0.5 / np.sqrt(4_000)
 
 
 # --- The ratio of gammas ---
@@ -129,3 +196,20 @@ def test_log_rising_is_a_difference_of_log_gammas(a: float, t: float):
     # Below 16 two logarithms are subtracted, of at most this size; above, nothing cancels.
     size = 0.0 if min(a, a + t) >= 16 else float(abs(mpmath.loggamma(a)))
     assert_allclose(found, float(exact), rtol=1e-13, atol=1e-15 * max(size, 1.0))
+
+
+@pytest.mark.parametrize(
+    "prior", [Gamma.flat(), Gamma.jeffreys(), NormalGamma.flat(), NormalGamma.reference(), Normal.flat()]
+)
+def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
+    name = type(prior).__name__
+    full = type(prior)(*(np.full((2, 1), value) for value in vars(prior).values() if value is not None))
+    for what, ask in [
+        ("A density", full.log_normalizer),
+        ("A mean", full.mean),
+        ("A mode", full.mode),
+        ("A draw", lambda: full.draw(default_rng(0))),
+    ]:
+        with pytest.raises(ImproperError, match=f"{what} needs a proper {name}; got .*=(0|inf)") as caught:
+            ask()
+        assert caught.value.where == (0, 0)

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import save
+from safetensors import safe_open
+from safetensors.numpy import load_file, save
 
 import bayesnb as nb
 from bayesnb.modelfile import codec, container
@@ -92,6 +93,13 @@ def test_loading_restores_every_kind_of_feature_to_the_last_bit(tmp_path):
     pd.testing.assert_frame_equal(found.describe(), clf.describe())
 
 
+@pytest.mark.parametrize("estimate", ["mle", "map", "mean"])
+def test_loading_restores_the_estimate(estimate, tmp_path):
+    X, y = nb.datasets.penguins()
+    clf = nb.BayesianNB(estimate=estimate).fit(X, y)
+    assert_same_model(saved(clf, tmp_path), clf, X)
+
+
 @pytest.mark.parametrize(
     "labels", [[3, 1, 2], [True, False, True], [1.0, -1.0, 3.0], ["b", "a", "c"], np.array([1, 2, 1], np.int8)]
 )
@@ -111,6 +119,40 @@ def test_classes_keep_their_type(labels, tmp_path):
 def test_loading_restores_models_of_tables_without_text_names(X, tmp_path):
     clf = nb.BayesianNB().fit(X, list("abc") * 3)
     assert_same_model(saved(clf, tmp_path), clf, X)
+
+
+def test_a_loaded_model_can_learn_more_rows(tmp_path):
+    X, y = nb.datasets.penguins()
+    first = nb.BayesianNB().fit(X[:200], y[:200])
+    found = saved(first, tmp_path).partial_fit(X[200:], y[200:])
+    first.partial_fit(X[200:], y[200:])
+    assert_same_model(found, first, X)
+    assert found.classifier_.target == "species"
+
+
+def test_loading_restores_that_counts_are_expected_counts(tmp_path):
+    X, y = nb.datasets.play_tennis()
+    clf = nb.BayesianNB().fit(X, y.where(np.arange(14) > 2))
+    with pytest.raises(ValueError, match="expected counts"):
+        saved(clf, tmp_path).forget(X[:1], y[:1])
+
+
+def test_a_model_that_cannot_be_stored_is_refused_and_nothing_is_written(tmp_path):
+    clf = nb.BayesianNB(random_state=np.random.default_rng(0)).fit(*nb.datasets.heights())
+    with pytest.raises(ValueError, match="Generator cannot be written"):
+        clf.save(tmp_path / "model.bayesnb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_any_reader_of_safetensors_opens_a_file(tmp_path):
+    X, y = nb.datasets.penguins()
+    nb.BayesianNB().fit(X, y).save(tmp_path / "model.bayesnb")
+    arrays = load_file(tmp_path / "model.bayesnb")
+    counts, total = arrays["statistics.features.island.counts"], arrays["statistics.features.body_mass_g.total"]
+    assert counts[1, 0, 1] == ((y == "Chinstrap") & (X["island"] == "Dream")).sum()
+    assert total[2, 0] == pytest.approx(X["body_mass_g"][y == "Gentoo"].sum())
+    with safe_open(tmp_path / "model.bayesnb", "numpy") as file:
+        assert json.loads(file.metadata()["bayesnb"])["content"]["target"] == "species"
 
 
 # Reading it elsewhere
@@ -230,6 +272,15 @@ def test_a_complete_file_with_false_content_is_refused(lie, model):
     change, message = LIES[lie]
     with pytest.raises(nb.errors.ModelFileError, match=message):
         nb.load(changed(model, change))
+
+
+def test_a_file_of_a_newer_format_is_refused(model):
+    content, arrays = content_of(model)
+    text = json.dumps({"digest": "", "format": container.FORMAT + 1, "version": "9", "content": content})
+    path = model.with_name("newer.bayesnb")
+    path.write_bytes(save(arrays, {"bayesnb": text}))
+    with pytest.raises(nb.errors.ModelFileError, match=r"newer bayesnb .format 2.*update"):
+        nb.load(path)
 
 
 def test_one_flipped_bit_in_an_array_or_in_the_text_is_damage(model):
@@ -366,6 +417,13 @@ def test_a_file_that_is_not_a_model_is_refused(content, said, tmp_path):
     path.write_bytes(content)
     with pytest.raises(nb.errors.ModelFileError, match=said):
         nb.load(path)
+
+
+def test_a_missing_file_raises_file_not_found(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        nb.load(tmp_path / "none.bayesnb")
+    with pytest.raises(IsADirectoryError):
+        nb.load(tmp_path)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Multinomial
+from bayesnb import BayesianNB, Multinomial, datasets
 from bayesnb.errors import ImpossibleRowError
 from bayesnb.families import Exponential, GaussianKnownVariance, HierarchicalCategorical, PolyaTree, StudentT
 from bayesnb.families.gaussian import Gaussian
@@ -73,6 +73,18 @@ def test_mean_and_variance_of_the_log_odds_are_exact():
     assert (np.abs(drawn.mean(axis=0) - exact.mean) < 5 * error).all()
     spread = (drawn - exact.mean) ** 2
     assert (np.abs(spread.mean(axis=0) - exact.variance) < 5 * spread.std(axis=0) / np.sqrt(len(drawn))).all()
+
+
+def test_log_odds_of_two_of_many_classes_equal_those_of_the_two_classes_alone():
+    clf, X, _ = fitted(classes="uvw")
+    frame = nb.odds.log_odds(clf, X[:7], given="data")
+    data, n = clf.classifier_.read(X[:7])
+    assert list(frame.columns.droplevel(2).unique()) == [("u", "v"), ("u", "w"), ("v", "w")]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        alone = LogOdds.of(clf.posterior_, data, n, a, b)
+        pair = frame[clf.classes_[a], clf.classes_[b]]
+        assert_allclose(pair["mean"], alone.mean, rtol=1e-10)
+        assert_allclose(pair["variance"], alone.variance, rtol=1e-10)
 
 
 @pytest.mark.parametrize("prior", [None, NormalGamma(0, 0.01, 0.01, 0.01)])
@@ -222,6 +234,21 @@ def test_the_moments_of_the_log_odds_given_the_row_are_those_of_the_draws():
     assert_allclose(nb.odds.log_odds(two, X)["u", "v"]["variance"], exact.variance)
 
 
+def test_the_interval_of_mitchells_day_given_the_row():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    today = X.iloc[[0]].assign(temperature="cool", wind="strong")
+    for method in ("saddlepoint", "draws"):
+        interval = clf.predict_interval(today, method=method, draws=40_000)
+        assert interval.attrs["given"] == "row"
+        assert_allclose(interval["no"].to_numpy()[0], [0.26, 0.81, 0.98], atol=0.01)
+    assert_allclose(nb.draws.sample_proba(clf, today, 40_000)[:, 0, 0].mean(), 0.7353, atol=0.005)
+    before = clf.predict_interval(today, given="data")
+    assert before.attrs["given"] == "data"
+    assert_allclose(before["no"].to_numpy()[0], [0.22034967, 0.73724079, 0.96317638], atol=1e-7)
+    assert_allclose(clf.uncertainty(today, given="data")["top"], 0.76878759, atol=1e-7)
+
+
 def test_with_a_dependence_the_answers_are_given_the_data_and_given_the_row_is_refused():
     X, y = mixed(30)
     clf = BayesianNB(FEATURES, random_state=0, dependence="tempered").fit(X, y)
@@ -282,6 +309,15 @@ def test_the_interval_of_a_row_does_not_depend_on_its_batch_or_on_earlier_calls(
     pd.testing.assert_frame_equal(seeded.predict_interval(X), seeded.predict_interval(X))
 
 
+def test_more_rows_make_the_interval_narrower():
+    X, y = mixed(2000)
+    widths = []
+    for n in (20, 200, 2000):
+        interval = BayesianNB(FEATURES).fit(X[:n], y[:n]).predict_interval(X[:10])["u"]
+        widths.append((logit(interval["upper"]) - logit(interval["lower"])).mean())
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+
+
 @pytest.mark.parametrize(
     ("kind", "columns", "n_classes"), [("categorical", 10, 2), ("Gaussian", 1, 2), ("Gaussian", 2, 3)]
 )
@@ -324,6 +360,22 @@ def test_the_entropies_add_up_and_epistemic_uncertainty_falls_with_more_rows():
     assert_allclose(found["aleatoric"], stats.entropy(draws, axis=-1).mean(0), atol=1e-9)
     much, large = mixed(3000, "uvw", seed=5), BayesianNB(FEATURES, random_state=3)
     assert large.fit(*much).uncertainty(X)["epistemic"].mean() < 0.1 * found["epistemic"].mean()
+
+
+def test_the_frame_of_uncertainty_has_the_values_of_the_single_methods():
+    clf, X, _ = fitted(30, "uvw")
+    X = X[:8].copy()
+    X.index += 100
+    found, interval = clf.uncertainty(X, prob=0.5), clf.predict_interval(X, 0.5)
+    assert_array_equal(found["prediction"], clf.predict(X))
+    assert_allclose(found["probability"], clf.predict_proba(X).max(axis=1))
+    for i in X.index[::7]:
+        assert_allclose(
+            found.loc[i, ["lower", "upper"]].astype(float),
+            interval.loc[i, found.loc[i, "prediction"]][["lower", "upper"]],
+        )
+    assert "novelty_rank" not in found
+    assert_array_equal(found.index, X.index)
 
 
 def test_a_row_unlike_all_learned_rows_has_the_highest_novelty():
@@ -378,6 +430,26 @@ def test_a_class_prior_for_each_row_is_used_in_every_answer():
         by_row.predict(X[:3])
 
 
+def test_leave_one_out_and_samples_of_a_view_keep_its_class_prior():
+    X, y = mixed(40)
+    p = {"u": 0.9, "v": 0.1}
+    for estimate in ("predictive", "mle"):
+        told = BayesianNB(FEATURES, class_prior=p, estimate=estimate, random_state=0).fit(X, y)
+        view = nb.deploy.with_class_prior(BayesianNB(FEATURES, estimate=estimate, random_state=0).fit(X, y), p)
+        pd.testing.assert_frame_equal(view.loo(X, y), told.loo(X, y))
+        pd.testing.assert_frame_equal(view.uncertainty(X, (X, y)), told.uncertainty(X, (X, y)))
+        assert view.log_evidence_.joint == pytest.approx(told.log_evidence_.joint)
+        pd.testing.assert_frame_equal(nb.draws.sample(view, 5), nb.draws.sample(told, 5))
+
+
+def test_a_classifier_answers_and_does_not_learn():
+    clf, X, y = fitted(12)
+    view = nb.deploy.with_class_prior(clf, [0.2, 0.8])
+    assert not any(hasattr(view, verb) for verb in ("fit", "partial_fit", "forget", "merge", "discount", "save"))
+    assert clf.partial_fit(X, y).class_count_.sum() == 24
+    assert view.statistics.rows.sum() == 12
+
+
 @pytest.mark.parametrize("classes", ["uv", "uvw"])
 def test_a_class_of_probability_0_is_ruled_out_and_not_nan(classes):
     clf, X, _ = fitted(10, classes)
@@ -394,6 +466,15 @@ def test_a_class_of_probability_0_is_ruled_out_and_not_nan(classes):
             assert (ledger.xs(entry, level="entry")[["log_odds", "lower", "upper"]] == np.inf).all(axis=None)
         inner = ledger.drop(["(prior)", "(total)"], level="entry")
         assert np.isfinite(inner[["log_odds", "lower", "upper"]]).all(axis=None)
+
+
+def test_a_level_that_is_impossible_in_a_class_has_infinite_log_odds():
+    X = pd.DataFrame({"c": ["a", "b", "a"], "g": [0.0, 1.0, 2.0]})
+    never = {"u": Dirichlet({"a": 1.0, "b": 1.0}), "v": Dirichlet({"a": 1.0, "b": 0.0})}
+    clf = BayesianNB({"c": Categorical(never)}).fit(X, ["u", "u", "v"])
+    one = pd.DataFrame({"c": ["b"], "g": [1.0]})
+    assert nb.odds.log_odds(clf, one)["u", "v"]["mean"].item() == np.inf
+    assert clf.explain(one, "u", "v").loc[0].loc["c", ["log_odds", "lower"]].tolist() == [np.inf, np.inf]
 
 
 def test_a_row_counts_with_its_weight_in_ranks_of_novelty():
@@ -448,6 +529,22 @@ def test_the_uncertainty_of_sampled_features_comes_from_their_draws(sampled):
         ValueError, match='is sampled and has no closed form for the saddlepoint formula; use method="dr'
     ):
         clf.predict_interval(X, method="saddlepoint")
+
+
+@pytest.mark.parametrize("classes", ["uv", "uvw"])
+def test_without_rows_there_are_no_intervals(classes):
+    clf, X, _ = fitted(classes=classes)
+    assert clf.predict_interval(X[:0]).shape == (0, 3 * len(classes))
+    assert list(clf.uncertainty(X[:0]).columns) == list(clf.uncertainty(X[:1]).columns)
+    assert len(clf.uncertainty(X[:0])["top"]) == len(nb.odds.log_odds(clf, X[:0])) == 0
+
+
+def test_a_probability_far_in_the_tail_is_not_rounded_to_0():
+    rng = default_rng(0)
+    X = pd.DataFrame({"g": np.concatenate([rng.normal(0, 1, 500), rng.normal(30, 1, 500)])})
+    clf = BayesianNB().fit(X, np.repeat(["u", "v"], 500))
+    tail = clf.predict_interval(pd.DataFrame({"g": [0.0]}))["v"].loc[0]
+    assert 0 < tail["lower"] < tail["median"] < tail["upper"] < 1e-80
 
 
 # Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.

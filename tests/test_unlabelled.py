@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from test_generative import IN_PYTHON
 
 import bayesnb as nb
@@ -342,6 +343,13 @@ def test_gibbs_draws_of_labels_and_parameters_equal_enumeration_over_all_256_lab
             )
 
 
+def test_gibbs_holds_class_probabilities_that_are_known():
+    case = Case(11, 10, 6, {"hue": INFORMED["hue"]}, LABEL["known"], missing=0.1)
+    drawn = by_gibbs(case, draws=200)
+    assert_mean_over_chains(drawn.proba, enumerated(case)[0])
+    assert_allclose(np.exp(drawn.parameters.log_pi), np.broadcast_to([0.3, 0.7], (24, 200, 2)))
+
+
 def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     import arviz as az
 
@@ -393,6 +401,19 @@ def simulated(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np
     return X, y, np.where(np.arange(n) < 4, y.astype(object), None)
 
 
+def test_unlabelled_rows_help_where_the_model_is_right():
+    X, y, target = simulated(seed=1)
+    new, truth, _ = simulated(2000, seed=2)
+    few = BayesianNB().fit(X[:4], y[:4])
+    helped = BayesianNB().fit(X, target)
+    whole = BayesianNB().fit(X, y)
+    losses = [log_loss(truth, clf.predict_proba(new)) for clf in (few, helped, whole)]
+    assert losses[1] < 0.7 * losses[0]
+    assert losses[1] < 1.1 * losses[2]
+    assert helped.classifier_.em.converged
+    assert_climbs(helped.classifier_.em)
+
+
 def test_the_statistics_are_labelled_plus_weighted_expected_rows():
     X, y, target = simulated(60)
     clf = BayesianNB(unlabelled=nb.Unlabelled(weight=0.25)).fit(X, target)
@@ -406,6 +427,28 @@ def test_the_statistics_are_labelled_plus_weighted_expected_rows():
     assert_array_equal(clf.fit(X, y).predict_proba(X), clone(clf).fit(X, y).predict_proba(X))
     assert clf.classifier_.em is None
     assert np.isfinite(clf.log_evidence_.joint)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "mle"])
+def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
+    X, _, target = simulated(200)
+    clf = BayesianNB(estimate=estimate).fit(X, target)
+    assert_allclose(clf.predict_proba(X)[4:], clf.classifier_.em.responsibilities, atol=1e-4)
+
+
+def test_rows_of_weight_0_are_ignored_and_a_row_of_weight_2_equals_the_row_twice():
+    X, y, target = simulated(30)
+    alone = BayesianNB().fit(X[:4], y[:4])
+    for clf in (
+        BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, target),
+        BayesianNB().fit(X, target, np.repeat([1.0, 0.0], [4, 26])),
+    ):
+        assert_array_equal(clf.predict_proba(X), alone.predict_proba(X))
+        assert clf.classifier_.em is None
+    weight = np.r_[1, 1, 1, 1, default_rng(0).integers(0, 3, 26)]
+    rows = np.repeat(np.arange(30), weight)
+    twice = BayesianNB().fit(X.iloc[rows], target[rows])
+    assert_allclose(BayesianNB().fit(X, target, weight).predict_proba(X), twice.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -431,6 +474,26 @@ def test_every_marker_of_a_missing_label_means_unlabelled(y, options, classes):
         label in classes for label in list(y) if not pd.isna(label)
     )
     assert set(clf.predict(X4)) <= set(classes)
+
+
+def test_a_class_without_a_row_exists_if_a_prior_names_it():
+    X, _, target = simulated(200)
+    X.loc[100:, ["x0", "x1", "x2", "x3"]] += 40.0
+    clf = BayesianNB(class_prior={"no": 0.25, "yes": 0.25, "new": 0.5}).fit(X, target)
+    assert clf.classes_.tolist() == ["new", "no", "yes"]
+    assert set(clf.predict(X[100:])) == {"new"}
+    assert "new" not in set(clf.predict(X[:100]))
+    prior = {"no": NormalGamma(), "yes": NormalGamma(), "new": NormalGamma(40.0)}
+    priors = {f"x{k}": Gaussian(prior) for k in range(4)}
+    assert_array_equal(BayesianNB(priors).fit(X, target).predict(X), clf.predict(X))
+
+
+def test_no_row_needs_a_label_if_priors_differ_between_the_classes():
+    X, y, _ = simulated(300)
+    priors = {"x0": Gaussian({"no": NormalGamma(0.0, 5.0, 5.0, 5.0), "yes": NormalGamma(1.2, 5.0, 5.0, 5.0)})}
+    clf = BayesianNB(priors).fit(X, [None] * 300)
+    assert clf.classes_.tolist() == ["no", "yes"]
+    assert (clf.predict(X) == y).mean() > 0.85
 
 
 # --- What it refuses ---
@@ -460,3 +523,12 @@ def half_labelled() -> tuple[BayesianNB, np.ndarray, np.ndarray]:
 def test_verify_with_the_learned_rows_sums_the_labels_out_and_disagrees_with_expected_counts():
     clf, X, y = half_labelled()
     assert not clf.verify([[-1.0], [0.5], [2.0]], random_seed=3, learned=(X, y)).agrees
+
+
+def test_answers_about_the_parameters_say_that_labels_were_taken_as_expected_counts():
+    clf, X, y = half_labelled()
+    for frame in (clf.predict_interval(X), clf.uncertainty(X)):
+        assert "expected counts" in frame.attrs["note"]
+        assert 'sample_posterior(sampler="gibbs", X=X, y=y)' in frame.attrs["note"]
+    counted = BayesianNB(random_state=0).fit(X[:6], y[:6])
+    assert "note" not in counted.predict_interval(X).attrs

@@ -140,6 +140,12 @@ def test_the_m_estimate_is_n_plus_m_p_over_total_plus_m(m):
         assert_allclose(tables[column][n.columns], by_hand, rtol=1e-14)
 
 
+def test_the_class_probabilities_are_smoothed_by_default_and_counted_on_request():
+    assert_allclose(tennis().tables()["(class)"]["probability"], [6 / 16, 10 / 16], rtol=1e-14)
+    counted = tennis(class_prior="frequencies").tables()["(class)"]["probability"]
+    assert_allclose(counted, [5 / 14, 9 / 14], rtol=1e-14)
+
+
 # One thousand incomes (Han, Kamber and Pei 2012, example 8.5)
 
 INCOMES = ["low", "medium", "high"]
@@ -321,6 +327,13 @@ def test_dropping_a_density_equals_integrating_over_its_values(estimate):
     assert_allclose(np.trapezoid(joint, height, axis=0), without[0], rtol=1e-9)
 
 
+def test_dropping_a_factor_equals_fitting_without_the_column():
+    X, y = datasets.play_tennis()
+    without = BayesianNB().fit(X.drop(columns="outlook"), y)
+    today = DAYS.loc[["unknown"]]
+    assert_allclose(tennis().predict_proba(today), without.predict_proba(today.drop(columns="outlook")), rtol=1e-12)
+
+
 # Classes fitted apart, and added later
 
 
@@ -444,3 +457,19 @@ def test_the_edges_of_bins_belong_to_the_fitted_model_and_the_outer_bins_are_ope
     clf.partial_fit(pd.DataFrame({"height_cm": [20.0, 5000.0]}), ["female", "male"])
     assert cut_of(clf, "height_cm") == edges
     assert clf.tables()["height_cm"].shape == (2, 5)
+
+
+def test_an_empty_bin_has_its_prior_mass():
+    x = pd.DataFrame({"x": [1.0, 2.0, 2.5, 31.0, 35.0]})
+    y = ["a", "a", "b", "b", "b"]
+    table = BayesianNB({"x": Binned(edges=[10.0, 20.0, 30.0], prior=Dirichlet(0.5))}).fit(x, y).tables()["x"]
+    assert list(table) == ["(-inf, 10)", "[10, 20)", "[20, 30)", "[30, inf)"]
+    assert_allclose(table.loc["a"], [2.5 / 4, 0.5 / 4, 0.5 / 4, 0.5 / 4], rtol=1e-14)
+    assert_allclose(table.loc["b"], [1.5 / 5, 0.5 / 5, 0.5 / 5, 2.5 / 5], rtol=1e-14)
+
+
+def test_a_binned_column_equals_a_categorical_column_of_its_intervals():
+    X, y = datasets.heights()
+    binned = BayesianNB(Binned(edges=[165.0, 172.0])).fit(X[["height_cm"]], y)
+    by_hand = pd.DataFrame({"height_cm": pd.cut(X["height_cm"], [-inf, 165, 172, inf], right=False).astype(str)})
+    assert_allclose(binned.predict_proba(X[["height_cm"]]), BayesianNB().fit(by_hand, y).predict_proba(by_hand))

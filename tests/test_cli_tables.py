@@ -86,6 +86,17 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     assert said in remark.said
 
 
+def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on(done, tmp_path):
+    rng = np.random.default_rng(0)
+    age = np.where(rng.random(400) < 0.04, 99, rng.normal(50, 12, 400).round())
+    codes = [f"{k:06d}" for k in rng.permutation(400)]
+    pd.DataFrame({"case": codes, "age": age, "class": rng.choice(["a", "b"], 400)}).to_csv(tmp_path / "t.csv")
+    out, _ = done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")
+    remarks = {remark["column"]: remark["remark"] for remark in json.loads(out)["remarks"]}
+    assert remarks["case"] == "looks like an identifier or free text: 400 levels in 400 rows"
+    assert remarks["age"].endswith("are 99, far more than any value near it: if it means missing, --na age=99")
+
+
 def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left_out(done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     credit().to_csv("my credit.csv", index=False)

@@ -193,7 +193,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"ordered answers: --feature {_quoted(f'{name}={family}')}", families=(family,))
         return
     number = texts.str.fullmatch(NUMBER)
-    if number.mean() > 0.8 and k > 10:
+    # Codes such as 000123 stay text although each of them is a number.
+    if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
         na = f", or --na {_quoted(odd[0])}" if odd else ""
@@ -234,11 +235,17 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
-        if share > 0.01 and len(others) and (value in (low, high)) and abs(value) > 3 * others.abs().max():
-            mark = f"{name}={value}"
-            said = f"{_percent(share)} are {value}: if it means missing, --na {_quoted(mark)}"
-            yield Remark(name, said, True, option=("--na", mark))
+        if share <= 0.01 or others.empty or value not in (low, high):
+            continue
+        mark = f"{name}={value}"
+        cure = f"if it means missing, --na {_quoted(mark)}"
+        if abs(value) > 3 * others.abs().max():
+            yield Remark(name, f"{_percent(share)} are {value}: {cure}", True, option=("--na", mark))
             return
+        # Ages reach 99 as well, but fewer and fewer people do.
+        near = levels.reindex(sorted(others.unique(), key=lambda other: abs(other - value))[:10])
+        if k > 20 and levels[value] > 3 * near.max():
+            yield Remark(name, f"{_percent(share)} are {value}, far more than any value near it: {cure}")
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         said = f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}"

@@ -316,7 +316,16 @@ def _counted(held: Dependence, learned: Classifier, rows: Rows | None, forget: b
     if rows is None:
         return held.statistics
     counts = held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
-    return held.statistics.without(counts) if forget else held.statistics + counts
+    if not forget:
+        return held.statistics + counts
+    learned_rows, counted_rows = learned.statistics.rows.sum(), held.statistics.rows.counts.sum()
+    if not held.statistics.cells.empty and counted_rows < learned_rows * (1 - 1e-9):
+        raise ValueError(
+            f"the dependence was learned from the cells of columns in {counted_rows:,.0f} of "
+            f"{learned_rows:,.0f} rows, and which rows these are is not kept, so none can be forgotten: fit again "
+            'without the rows, or with dependence="tempered", which counts no cells and forgets any row'
+        )
+    return held.statistics.without(counts)
 
 
 def _places(classes: Array, among: Array) -> list[int]:

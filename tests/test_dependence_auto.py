@@ -80,10 +80,15 @@ def test_an_average_is_saved_loaded_updated_and_unlearned(auto, tmp_path):
         changed.forget(X[:9].assign(bill_length_mm=99.0), Y[:9])
 
 
-def test_the_refusal_to_unlearn_says_which_rows_have_their_cells_counted(auto):
-    counted = auto.classifier_.dependence.statistics
-    with pytest.raises(ValueError, match="only in the rows that the exponents were learned from"):
-        counted.without(counted * 2.0)
+def test_no_row_is_forgotten_where_cells_are_counted_in_a_sample_of_the_rows(tmp_path):
+    pd.concat([X.assign(species=Y)] * 2).to_csv(tmp_path / "t.csv", index=False)
+    clf = nb.BayesianNB(dependence=nb.Exponents(pairs=4, rows=100)).fit(str(tmp_path / "t.csv"), "species")
+    before = clf.predict_proba(X[:3])
+    with pytest.raises(
+        ValueError, match=f"cells of columns in 100 of {2 * len(Y)} rows, and which rows these are is not kept"
+    ):
+        clf.forget(X[:9], Y[:9])
+    assert (clf.predict_proba(X[:3]) == before).all()
 
 
 def test_a_kernel_is_the_share_of_near_rows():

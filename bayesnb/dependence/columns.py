@@ -32,7 +32,7 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic, UnlearnedError
+from bayesnb.statistics.statistic import Statistic
 
 type Cut = Dyadic | tuple[Any, ...] | int
 
@@ -322,7 +322,8 @@ class Cells:
         x = gaussian_columns(posterior, data) if self.joint else np.zeros((len(labels), 0))
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
-        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels), near, self._leaves(data, labels))
+        rows = PairCounts.of(np.zeros((1, len(labels)), np.int32), [1], [(0, 0)], labels)
+        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels), near, self._leaves(data, labels), rows)
 
     def _leaves(self, data: Data, labels: Labels) -> PairCounts:
         """Counts of the nodes of partitions, each as a pair with a column that has one cell."""
@@ -357,7 +358,9 @@ class DependenceStatistics:
         The rows of the kernel.
     leaves : PairCounts
         The node of a partition is counted as a pair with a column that has one cell.
-        Each has nothing in it where nothing is asked for.
+        Each of these has nothing in it where the specification does not count it.
+    rows : PairCounts
+        The weight of the rows, as of a column that has one cell.
     """
 
     cells: Cells
@@ -366,10 +369,11 @@ class DependenceStatistics:
     joint: Scatter
     near: NearCounts
     leaves: PairCounts
+    rows: PairCounts
 
     def parts(self) -> tuple[Statistic, ...]:
         """The statistics."""
-        return self.shapes, self.pairs, self.joint, self.near, self.leaves
+        return self.shapes, self.pairs, self.joint, self.near, self.leaves, self.rows
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
         """The statistics that a function makes of each of them, and of those of others."""
@@ -395,15 +399,7 @@ class DependenceStatistics:
         UnlearnedError
             Where it can be seen that it is not.
         """
-        try:
-            return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
-        except UnlearnedError as error:
-            raise UnlearnedError(
-                f"cells of columns: {error}. Of a table that was read in parts, as on the command line, the cells are "
-                "counted only in the rows that the exponents were learned from, at most 32,768 by default; which rows "
-                'these are is not kept. Fit again without the rows, or use dependence="tempered", which counts no '
-                "cells and forgets any row"
-            ) from None
+        return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
         """The classes at these positions; -1 is a class that has no row."""

@@ -156,6 +156,8 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
         sound = sound and all(each.dtype.kind == "i" and (each >= 0).all() for each in (cut.columns, cut.cells))
         require(sound and (cut.columns < len(cells.grid)).all(), "its dependence has partitions that none can be")
         n = len(cut)
+    fits = fits and (statistics.rows.pairs, statistics.rows.sizes) == (((0, 0),), (1,))
+    fits = fits and statistics.rows.counts.shape[1:] == (1,)
     nodes = n * (0 if cut is None else cut.nodes)
     fits = fits and statistics.leaves.counts.shape[1:] == (nodes,)
     fits = fits and statistics.leaves.pairs == tuple((k, n) for k in range(n))

@@ -239,3 +239,11 @@ def test_weights_are_routed_through_cross_validation():
         assert_allclose(found["estimator"][k].class_count_, np.bincount(y[train], weight[train]))
         assert found["estimator"][k].predict_proba(X).tolist() == by_hand.predict_proba(X).tolist()
         assert found["test_score"][k] == accuracy_score(y[test], by_hand.predict(X[test]), sample_weight=weight[test])
+
+
+def test_a_notebook_shows_the_settings():
+    html = BayesianNB(Gaussian(), estimate="mean")._repr_html_()
+    assert "BayesianNB" in html
+    assert "Gaussian(prior=NormalGamma(" in html
+    assert "Not fitted" in html
+    assert "Not fitted" not in BayesianNB().fit(*IRIS)._repr_html_()

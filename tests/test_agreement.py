@@ -204,6 +204,14 @@ def test_verify_without_rows_works_with_binned_columns_and_exposures():
     assert np.isfinite(found.convergence.r_hat)
 
 
+def test_verify_can_check_draws_given_as_a_tree():
+    X, y = datasets.play_tennis()
+    clf, doubled = BayesianNB().fit(X, y), BayesianNB().fit(pd.concat([X, X]), pd.concat([y, y]))
+    found = clf.verify(tree=clf.sample_posterior(random_seed=5), random_seed=3)
+    assert (found.agrees, found.sampler) == (True, "given draws")
+    assert not clf.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
+
+
 def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
     frame = drawn.check().plug_ins
     clf = drawn.clf
@@ -214,6 +222,19 @@ def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
         assert_allclose(frame[f"{estimate} - sampled"], frame[estimate] - frame["sampled"], atol=1e-15)
         # Their difference is real: many times the error of the sampled predictive.
         assert frame[f"{estimate} - sampled"].abs().max() > 0.01
+
+
+def test_an_agreement_shows_the_rows_where_a_plug_in_predicts_another_class():
+    # One row a class: the mode of τ is far from what full Bayes averages over.
+    X = pd.DataFrame({"x": [0.0, 0.1, -0.1, 3.0]})
+    clf = BayesianNB(Gaussian(NormalGamma(0.0, 1.0, 1.0, 1.0))).fit(X, ["a", "a", "a", "b"])
+    asked = pd.DataFrame({"x": np.linspace(-8, 8, 33)})
+    frame = clf.verify(asked, sampler="exact", random_seed=1).plug_ins
+    differs = frame["map predicts another class"].xs("a", level="class").to_numpy()
+    label = [clf.classes_[np.argmax(clf.posterior_.log_joint({"x": asked.to_numpy()}, 33, e), axis=1)] for e in
+             ("map", "predictive")]  # fmt: skip
+    assert_allclose(differs, label[0] != label[1])
+    assert 0 < differs.sum() < 33
 
 
 # The mutants, one mistake each: in what is believed of a feature, as a function of its prior, of what is believed
@@ -333,6 +354,21 @@ def test_chains_that_start_at_a_wrong_closed_form_leave_it_while_they_tune():
     tree = trees.build({"posterior": layout.variables(drawn, blocks)}, right)
     assert agreement.check(right, tree, data, n).agrees
     assert not agreement.check(wrong, tree, data, n).agrees
+
+
+@pytest.mark.parametrize("times", [-1.0, 1.0], ids=["a feature is forgotten", "a feature is counted twice"])
+def test_a_mistake_in_the_product_of_the_factors_is_found(times, drawn, monkeypatch):
+    # Every factor and every parameter is right; only what `predict_proba` makes of them is wrong.
+    right = Posterior.log_predictive
+
+    def wrong(self, data, n):
+        smoker = self.model.features["smoker"].log_predictive(self.features["smoker"], data["smoker"])
+        return right(self, data, n) + times * smoker
+
+    monkeypatch.setattr(Posterior, "log_predictive", wrong)
+    found = drawn.check()
+    assert not found.agrees
+    assert not set(flagged(found)["kind"]) & {"mean", "variance", "factor"}
 
 
 def test_dependent_factors_are_found(drawn):
@@ -484,6 +520,17 @@ def test_an_improper_prior_cannot_be_sampled_and_the_error_names_the_feature(nam
         clf.verify(table, sampler="nuts")
 
 
+def test_a_row_that_is_impossible_at_the_mode_has_nan_for_map_and_is_still_compared():
+    # At the mode under Dirichlet(1) what was not counted has probability 0: red was never "b", big never "a".
+    X = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "size": ["small", "small", "big", "big"]})
+    clf = BayesianNB().fit(X, ["a", "a", "b", "b"])
+    asked = pd.DataFrame({"colour": ["red", "red"], "size": ["big", "small"]})
+    found = clf.verify(asked, sampler="exact", random_seed=4)
+    assert found.agrees
+    assert found.plug_ins.loc[0, "map"].isna().all()
+    assert_allclose(found.plug_ins.loc[1, "map"], [1.0, 0.0])
+
+
 COLOURS = pd.DataFrame({"colour": ["red", "blue", "red", "red", "red"]})
 ZERO = {"colour": Categorical({"ant": Dirichlet(1.0), "bee": Dirichlet({"red": 1.0, "blue": 0.0})})}
 FIXED: dict[str, tuple[Callable[[], BayesianNB], pd.DataFrame, Any]] = {
@@ -520,6 +567,17 @@ def test_what_is_known_is_the_same_in_closed_form_and_in_draws(case):
         assert_allclose(found.plug_ins["sampled"].unstack().to_numpy(), [expected] * len(asked))
 
 
+def test_the_table_is_sorted_by_the_size_of_z(drawn):
+    found = drawn.check()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["kind", "quantity", "closed", "sampled", "mcse", "z"]
+    assert (np.diff(frame["z"].abs()) <= 0).all()
+    assert len(frame) == len(found.table)
+    # A z of 0 is what does not move at all; of the others it is the difference in standard errors.
+    moves = frame[frame["mcse"] > 0]
+    assert_allclose(moves["z"], (moves["sampled"] - moves["closed"]) / moves["mcse"], rtol=1e-12)
+
+
 # What is said
 
 
@@ -535,3 +593,22 @@ def test_a_verdict_accounts_for_the_number_of_differences_and_says_where_the_roa
         table = found.table.assign(z=0.0)
         table.loc[3, "z"] = factor * found.z_limit
         assert replace(found, table=table).agrees is agrees
+
+
+def test_divergences_judge_nothing():
+    from xarray import DataArray, Dataset
+
+    clf = fitted()
+    tree = clf.sample_posterior(1000, 4, random_seed=0)
+    diverging = np.zeros((4, 1000), bool)
+    diverging[2, 7] = True
+    tree["sample_stats"] = Dataset({"diverging": DataArray(diverging, dims=("chain", "draw"))})
+    with pytest.raises(agreement.ConvergenceError, match="1 divergences"):
+        agreement.check(clf.posterior_, tree, *clf.classifier_.read(ASKED))
+
+
+def test_short_chains_are_refused_where_they_differ_and_not_for_the_r_hat_of_chance():
+    found = [agreement.Convergence.of(chains(seed, 0.0)) for seed in range(12)]
+    assert any(one.r_hat > 1.01 for one in found)
+    assert sum(not one.converged for one in found) <= 1
+    assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(4))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
+from numpy.testing import assert_allclose
 from scipy.stats import entropy
 
 import bayesnb as nb
@@ -122,6 +123,23 @@ def test_a_mixed_row_names_what_cannot_be_asked():
     with_hours = nb.design.ask_next(clf, row.assign(hours=1.5))
     assert "events" in with_hours.index
     assert with_hours.attrs["not_asked"] == ["words"]
+
+
+def test_a_whole_row_has_nothing_to_ask():
+    X, y = datasets.play_tennis()
+    found = nb.design.ask_next(BayesianNB().fit(X, y), X[:1], COSTS)
+    assert list(found.columns) == ["information", "saving", "cost", "gain"]
+    assert len(found) == 0
+
+
+def test_an_answer_that_changes_no_decision_saves_nothing():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    always = pd.DataFrame({"play": [1.0, 0.0], "stay": [0.0, 1e6]}, index=["no", "yes"])
+    found = nb.design.ask_next(clf, {"wind": ["strong"]}, always, dict.fromkeys(X.columns, 0.5))
+    assert_allclose(found["saving"], 0, atol=1e-9)
+    assert_allclose(found["gain"], -0.5)
+    assert (found["information"] > 0).all()
 
 
 # Rows to label

@@ -36,6 +36,7 @@ from bayesnb import (
     NormalGamma,
     Poisson,
 )
+from bayesnb.cli import main
 from bayesnb.data import readers
 from bayesnb.errors import BoundaryError, ImproperError
 from bayesnb.families import GaussianKnownVariance
@@ -559,3 +560,16 @@ def test_help_and_version_are_printed_to_stdout_and_exit_with_0(arguments, capsy
     code, out, err = run(capsys, *arguments.split())
     assert (code, err) == (0, "")
     assert "bayesnb" in out
+
+
+def test_with_debug_an_error_is_raised(write):
+    with pytest.raises(ValueError, match="line 3 has 2 cells"):
+        main(["--debug", "compare", write("a,b,y\n1,2,u\n3,4\n"), "--target", "y"])
+
+
+def test_rows_without_a_class_are_counted_and_left_out(write, capsys):
+    quick = ("--target", "y", "--dependence", "none", "--format", "csv")
+    code, out, err = run(capsys, "compare", write(GOOD + "6.0,6,True,\n"), *quick)
+    assert code == 0
+    assert "1 rows without a class are left out" in err
+    assert run(capsys, "compare", write(GOOD), *quick)[1] == out

@@ -270,4 +270,9 @@ def test_before_a_fit_every_fitted_attribute_is_absent():
     check_is_fitted(clf.fit(X, Y))
 
 
+def test_a_label_that_stands_for_no_label_is_no_class_of_the_type():
+    y = pd.Series([0, 1, 0, -1], dtype=pd.CategoricalDtype([-1, 0, 1]))
+    assert BayesianNB(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]
+
+
 # Which classes there are

@@ -120,6 +120,15 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     assert "What to ask next" not in out
 
 
+def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):
+    X = pd.DataFrame({"id": [f"row {k}" for k in range(80)], "a": list("xy") * 40, "b": list("xxyy") * 20})
+    X.assign(y=list("pqqp") * 20).to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y")
+    assert code == 0
+    assert "not compared (more than 64 levels, text to count, or exposure): 'id'" in " ".join(err.split())
+    assert "'a' and 'b'" in " ".join(out.split())
+
+
 @pytest.mark.nuts
 def test_the_option_nuts_runs_nuts(capsys):
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", *ALONE, "--format", "json")

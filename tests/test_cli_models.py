@@ -149,6 +149,13 @@ def test_forget_undoes_update(done, tennis, tmp_path):
         assert counts.sum() == s.counts.sum()
 
 
+def test_an_update_written_to_another_file_leaves_the_old_file_unchanged(done, tennis, tmp_path):
+    old = tennis.read_bytes()
+    done("update", tennis, "play-tennis", "-o", tmp_path / "new.bayesnb")
+    assert tennis.read_bytes() == old
+    assert load(tmp_path / "new.bayesnb").class_count_.sum() == 28
+
+
 def test_merging_models_gives_the_model_of_all_rows(done, penguins, tmp_path):
     _, X, y = penguins
     frame = X.assign(species=y)
@@ -242,6 +249,14 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     assert "344 rows" in err
     assert "learning exponents from 150 rows" in err
     assert load(tmp_path / "m.bayesnb").exponents_.attrs["rows"] == 225
+
+
+def test_a_fit_of_one_class_says_that_every_answer_is_known(capsys, penguins, tmp_path):
+    path, X, _ = penguins
+    X.assign(species="Adelie").to_csv(path, index=False)
+    code, _, err = run(capsys, "fit", path, "--target", "species", *NAIVE, "-o", tmp_path / "m.bayesnb")
+    assert code == 0
+    assert "bayesnb: warning: all rows have one class, Adelie: it has probability 1" in err
 
 
 @pytest.mark.parametrize("dependence", [pytest.param("weighted", marks=pytest.mark.slow), "pairwise"])

@@ -46,11 +46,13 @@ WRONG_COMMAND: list[tuple[str, tuple[str, ...]]] = [
     (f"{FIT} --feature wind=hurdle:poison", ("did you mean 'poisson'?",)),
     (f"{FIT} --feature wind=missing:poisson,gaussian", ("there is no family",)),
     (f"{FIT} --feature best --feature wind=poisson", ("give it alone",)),
+    (f"{FIT} --feature missing --m 2 --columns grow", ("name the columns, as COL=missing",)),
     (f"{FIT} --class-prior often", ("neither laplace",)),
     (f"{FIT} --class-prior a=0.5,b=0.5", ("Expected a probability for each of",)),
     ("merge MODEL -o x.bayesnb", ("two models or more",)),
     ("predict MODEL play-tennis -o x.xlsx", ("Expected a table, which ends in .parquet, .pq, .csv or .tsv",)),
     ("sample MODEL --label maybe", ("there is no class 'maybe'",)),
+    ("ask uncertanty MODEL play-tennis", ("Usage: bayesnb ask",)),
     ("report play-tennis", ("-o",)),
     ("report play-tennis -o none/r.html", ("there is no folder",)),
     ("report play-tennis -o .", ("is a folder",)),
@@ -66,6 +68,7 @@ WRONG_DATA: list[tuple[str, tuple[str, ...]]] = [
     ("compare good.csv --target z", ("'z'", "['size', 'n', 'ok', 'y']")),
     ("compare blank.csv --target y", ("'y'", "missing in every row")),
     ("compare good.csv --target y --cv 4", ("4", "smallest class", "(2)")),
+    ("compare half.csv --target y --weight w", ("column 'w' holds the weight 0.5: scores count whole rows",)),
     ("compare none.csv --target y", ("none.csv", "no such file")),
     ("compare empty --target y", ("empty", "is an empty folder")),
     ("compare xyzzy", ("'xyzzy'", "play-tennis, buys")),
@@ -73,6 +76,7 @@ WRONG_DATA: list[tuple[str, tuple[str, ...]]] = [
     ("predict good.csv play-tennis", ("is not a model file",)),
     ("predict MODEL heights", ("column 'outlook' was fitted and is not in this table",)),
     ("update MODEL heights", ("--target: heights has no column 'play'",)),
+    ("merge MODEL OTHER -o x.bayesnb", ("OTHER: the two models have different features",)),
     (f"{FIT} --target wnd", ("--target: play-tennis has no column 'wnd'; did you mean 'wind'?",)),
     (f"{FIT} --feature wnd=categorical", ("did you mean 'wind'?",)),
     ("explain odd.csv --target Class", ("has no column 'Class'; did you mean 'class'?",)),
@@ -90,9 +94,11 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refused")
     (folder / "good.csv").write_text(GOOD)
     (folder / "blank.csv").write_text("a,y\n1,\n2,\n")
+    (folder / "half.csv").write_text("a,w,y\nu,0.5,p\nv,1,p\nu,1,q\nv,1,q\n")
     (folder / "empty").mkdir()
     ODD.to_csv(folder / "odd.csv", index=False)
     BayesianNB().fit(*datasets.play_tennis()).save(folder / "MODEL")
+    BayesianNB().fit(*datasets.heights()).save(folder / "OTHER")
     return folder
 
 

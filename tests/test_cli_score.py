@@ -65,6 +65,24 @@ def test_classes_that_were_never_learned_are_said_and_counted(capsys, files):
     assert json.loads(out)["never_learned"] == {"Gentoo": n}
 
 
+def test_labels_that_differ_only_in_type_are_the_classes_that_were_learned(capsys, tmp_path):
+    table = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
+    BayesianNB().fit(table[["x"]], table["y"].astype(str)).save(tmp_path / "m.bayesnb")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, "score", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--target", "y", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["rows"] == 40
+    assert json.loads(out)["never_learned"] == {}
+
+
+def test_levels_that_were_never_seen_are_said(capsys, files, tmp_path):
+    X[~TRAIN].assign(species=Y, island="Elba").to_csv(tmp_path / "t.csv", index=False)
+    code, _, err = run(capsys, "score", files / "model.bayesnb", tmp_path / "t.csv")
+    assert code == 0
+    assert "'Elba'" in err
+    assert "UserWarning" not in err
+
+
 def test_many_classes_are_printed_as_the_pairs_that_are_confused_most(capsys, tmp_path):
     rng = np.random.default_rng(0)
     y = np.repeat([f"c{k:02}" for k in range(20)], 20)

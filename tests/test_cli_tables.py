@@ -97,6 +97,13 @@ def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on(do
     assert remarks["age"].endswith("are 99, far more than any value near it: if it means missing, --na age=99")
 
 
+def test_a_clean_table_gets_no_serious_remark():
+    for name in datasets.names():
+        X, y = datasets.load(name)
+        found = examine(X.assign(**{y.name: y}), y.name, len(y), None)
+        assert not [remark.sentence for remark in found if remark.serious]
+
+
 def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left_out(done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     credit().to_csv("my credit.csv", index=False)
@@ -125,6 +132,14 @@ def test_the_command_at_the_end_of_inspect_fits_the_families_that_were_asked_for
     done(*shlex.split(command)[1:], "--dependence", "none")
     schema = load("penguins.bayesnb").classifier_.schema
     assert type(schema.features["body_mass_g"].family).__name__ in ("NegativeBinomial", "LogNormal")
+
+
+def test_inspect_gives_its_remarks_as_json(done, tmp_path):
+    credit().to_csv(tmp_path / "t.csv", index=False)
+    said = json.loads(done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")[0])
+    assert {r["column"]: r["serious"] for r in said["remarks"]}["customer_id"] is True
+    assert said["fit"].startswith("bayesnb fit ")
+    assert said["read as"] == "utf-8, cells separated by commas, names in the first line"
 
 
 @pytest.mark.parametrize("verb", ["fit", "compare", "report"])

@@ -71,6 +71,18 @@ def test_an_output_that_is_an_input_is_refused_even_with_force(capsys, table, mo
     assert read.read_bytes() == content
 
 
+@pytest.mark.parametrize("pattern", ["", "*.csv"])
+def test_a_file_of_a_folder_that_is_read_is_no_output(capsys, table, model, tmp_path, pattern):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    moved = table.rename(folder / "t.csv")
+    content = moved.read_bytes()
+    code, _, err = run(capsys, "predict", model, folder / pattern, "-o", moved, "--force")
+    assert code == 2
+    assert "is read, as" in err
+    assert moved.read_bytes() == content
+
+
 def test_a_model_takes_its_own_place_by_each_of_its_paths_but_no_hard_link(capsys, table, model, tmp_path):
     (tmp_path / "soft.bayesnb").symlink_to(model)
     (tmp_path / "hard.bayesnb").hardlink_to(model)
@@ -232,3 +244,32 @@ def test_a_closed_stream_or_a_name_that_the_encoding_lacks_is_one_line(tmp_path,
     lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage", "Try"))]
     assert len(lines) == 1
     assert said.replace("\\\\", "\\") in lines[0]
+
+
+def test_a_warning_is_one_line_without_the_place_in_the_code(capsys, table, model):
+    frame = pd.read_csv(table)
+    frame.assign(more=1).to_csv(table, index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, _, said = run(capsys, "update", model, table)
+    assert code == 0
+    assert ".py" not in said
+    assert "bayesnb: warning: " in said
+
+
+def test_an_error_that_nobody_foresaw_is_one_line(capsys, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("what\nis it")
+
+    monkeypatch.setattr("bayesnb.datasets.load", broken)
+    code, out, err = run(capsys, "compare", "play-tennis")
+    assert (code, out) == (1, "")
+    assert err == "bayesnb: KeyError: 'what\\nis it' (--debug shows where)"
+
+
+def test_a_table_that_lacks_a_column_is_predicted_when_that_is_said(capsys, table, model):
+    pd.read_csv(table).drop(columns="wind").to_csv(table, index=False)
+    assert run(capsys, "predict", model, table)[0] == 1
+    code, out, _ = run(capsys, "predict", model, table, "--absent", "missing")
+    assert code == 0
+    assert len(out.splitlines()) == 15

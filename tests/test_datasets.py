@@ -72,3 +72,10 @@ def test_penguins_have_their_documented_missing_values():
     assert X["sex"].fillna("gone").value_counts().to_dict() == {"male": 168, "female": 165, "gone": 11}
     assert sorted(X["year"].unique()) == [2007, 2008, 2009]
     assert {dtype.kind for dtype in measured.dtypes} == {"f"}
+
+
+def test_changing_a_loaded_table_does_not_change_the_next_one():
+    X, y = datasets.play_tennis()
+    X.loc[0, "outlook"] = y[0] = "changed"
+    X, y = datasets.play_tennis()
+    assert (X.loc[0, "outlook"], y[0]) == ("sunny", "no")

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from bayesnb import BayesianNB, FixedProbabilities
+import bayesnb as nb
+from bayesnb import BayesianNB, Dirichlet, FixedProbabilities
 from bayesnb.inference.class_prior import interval_of_shares
 from bayesnb.inference.class_prior import most_probable_shares as estimate_class_prior
 from bayesnb.inference.decide import least_expected_cost as decide
@@ -67,6 +68,21 @@ def test_the_decision_has_the_lowest_expected_cost(proba, seed, reject_cost):
         assert cost <= min(reject_cost, *each.values()) + 1e-12
 
 
+def test_among_decisions_of_equal_cost_the_first_column_is_chosen():
+    p = two(0.5)
+    flat = pd.DataFrame({"b": [1, 1], "a": [1, 1]}, index=ILL)
+    assert decide(p, ILL, flat)["decision"][0] == "b"
+    assert decide(p, ILL, flat[["a", "b"]])["decision"][0] == "a"
+
+
+def test_costs_can_be_in_any_order_of_classes_and_negative():
+    proba = [[0.4, 0.6], [0.05, 0.95]]
+    pd.testing.assert_frame_equal(decide(proba, ILL, COSTS), decide(proba, ILL, COSTS.loc[::-1]))
+    gains = decide(proba, ILL, COSTS - 100)
+    assert gains["decision"].tolist() == ["treat", "wait"]
+    assert_allclose(gains["expected_cost"], [0.6 - 100, 0.45 - 100])
+
+
 # Sets of classes
 
 
@@ -116,6 +132,26 @@ def prior_of(given_prior, classes=ILL) -> list:
 )
 def test_one_prior_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
     assert prior_of(given_prior) == [0.1, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("given_prior", "expected"),
+    [
+        ("frequencies", [0.75, 0.25]),
+        ("uniform", [0.5, 0.5]),
+        (Dirichlet(1.0), [4 / 6, 2 / 6]),
+        (Dirichlet({"well": 5.0, "ill": 1.0}), [0.4, 0.6]),
+        (Dirichlet(pd.Series([5.0, 1.0], index=["well", "ill"])), [0.4, 0.6]),
+    ],
+    ids=["frequencies", "uniform", "Dirichlet", "Dirichlet by label", "Dirichlet of a Series"],
+)
+def test_a_prior_that_looks_at_the_labels_is_read_in_the_same_way_everywhere(given_prior, expected):
+    assert prior_of(given_prior) == pytest.approx(expected)
+    X, y = pd.DataFrame({"x": [1.0, 2.0, 3.0, 2.5]}), ["ill", "ill", "ill", "well"]
+    told = BayesianNB(class_prior=given_prior).fit(X, y)
+    assert_allclose(told.posterior_.label.mean(), expected)
+    later = nb.deploy.with_class_prior(BayesianNB().fit(X, y), given_prior)
+    assert_allclose(later.predict_proba(X), told.predict_proba(X), rtol=1e-12)
 
 
 EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
@@ -185,6 +221,18 @@ def test_the_interval_of_the_class_shares_covers_them_as_often_as_it_says():
     assert 24 <= covered <= 39  # a binomial(40, 0.8) leaves this range once in 900 times
 
 
+def test_the_class_prior_with_its_interval_is_a_frame_whose_estimate_is_the_series():
+    X, y = shifted_rows(np.random.default_rng(4), 60, 0.5)
+    clf = BayesianNB().fit(X, y)
+    frame = nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200)
+    assert frame.columns.tolist() == ["probability", "lower", "upper"]
+    assert (frame["lower"] < frame["upper"]).all()
+    assert 0 < frame.attrs["mcse"] < 0.1
+    pd.testing.assert_series_equal(frame["probability"], nb.deploy.estimate_class_prior(clf, X))
+    assert nb.deploy.with_class_prior(clf, frame["probability"]).predict(X).shape == (60,)
+    pd.testing.assert_frame_equal(frame, nb.deploy.estimate_class_prior(clf, X, prob=0.8, draws=200))
+
+
 def test_the_estimated_class_prior_satisfies_the_conditions_of_a_maximum():
     log_likelihood = np.random.default_rng(1).normal(0, 1.5, (400, 4))
     prior, n_iter = estimate_class_prior(log_likelihood)
@@ -203,6 +251,24 @@ def test_em_for_similar_classes_does_not_stop_too_early():
     assert n_iter > 1000
     best = max(objective(np.array([p, 1 - p]), log_likelihood) for p in np.linspace(0, 1, 1001))
     assert objective(prior, log_likelihood) >= best - 1e-6
+
+
+def test_what_is_added_to_a_row_changes_nothing():
+    rng = np.random.default_rng(2)
+    log_likelihood = rng.normal(0, 1.5, (300, 3))
+    prior, _ = estimate_class_prior(log_likelihood)
+    far, _ = estimate_class_prior(log_likelihood + rng.normal(-1e6, 1e5, (300, 1)))
+    assert_allclose(far, prior, atol=1e-7)
+
+
+def test_rows_possible_under_only_one_class_are_counted():
+    only = np.where(np.arange(10)[:, None] < [[3, 10]], 0.0, -np.inf)
+    only[:3, 1] = -np.inf
+    prior, n_iter = estimate_class_prior(only)
+    assert_allclose(prior, [0.3, 0.7], rtol=1e-14)
+    assert n_iter == 2
+    far = np.where(np.isneginf(only), -1e5, only)
+    assert_allclose(estimate_class_prior(far)[0], [0.3, 0.7], rtol=1e-14)
 
 
 def test_an_estimate_of_the_class_prior_that_did_not_converge_warns():

@@ -286,6 +286,15 @@ def test_further_parts_are_learned_and_forgotten_as_the_same_rows_in_memory(how,
     assert_allclose(clf.predict_proba(X), fitted(how).predict_proba(X), atol=1e-9)
 
 
+def test_where_a_later_part_holds_rows_that_were_never_learned_nothing_is_forgotten():
+    X, y = table()
+    clf = fitted("weighted")
+    before = clf.predict_proba(X)
+    with pytest.raises(ValueError, match="never"):
+        clf.forget(iter([X[:50].assign(kind=y[:50])] * 2), "kind")
+    assert_array_equal(clf.predict_proba(X), before)
+
+
 def test_frames_of_another_process_are_refused_with_a_cure_that_works():
     X, y = table()
     dask = pytest.importorskip("dask.dataframe")
@@ -415,6 +424,12 @@ def test_a_row_that_is_left_out_has_the_probability_it_has_after_forgetting(how)
     )
 
 
+def test_a_frame_of_rows_that_are_left_out_says_that_the_exponents_have_seen_their_labels():
+    X, y = table(40)
+    assert "exponents are held and have seen the label of each row" in fitted("weighted", 40).loo(X, y).attrs["note"]
+    assert fitted(None, 40).loo(X, y).attrs == {}
+
+
 def test_the_evidence_under_a_dependence_is_that_of_naive_bayes_and_says_so():
     assert fitted("weighted", 40).log_evidence_ == fitted(None, 40).log_evidence_
     assert "that of naive Bayes" in BayesianNB.log_evidence_.__doc__
@@ -525,6 +540,15 @@ def test_an_impossible_row_is_reported_and_one_class_ruled_out_is_not():
     assert_array_equal(clf.predict_proba(T[:1]), [[1.0, 0.0]])
     with pytest.raises(ImpossibleRowError, match="row 0"):
         clf.predict(pd.DataFrame({"a": ["x"], "b": ["v"]}))
+
+
+def test_class_frequencies_of_new_rows_are_estimated_with_the_exponents():
+    X, y = table(600)
+    clf = BayesianNB(FEATURES, dependence="weighted").fit(X, y)
+    new, kinds = table(2000, seed=4)
+    keep = (kinds != "c").to_numpy() | (np.arange(2000) % 5 == 0)
+    found = nb.deploy.estimate_class_prior(clf, new[keep])
+    assert_allclose(found, kinds[keep].value_counts(normalize=True).sort_index(), atol=0.05)
 
 
 # The sampler's road

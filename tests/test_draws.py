@@ -218,6 +218,14 @@ def test_an_improper_prior_leaves_out_the_prior_group(name, family):
             clf.sample_posterior(5, 2, X=table, y=y, include=[group])
 
 
+def test_known_class_probabilities_are_equal_in_all_draws():
+    _, X, y = fitted()
+    clf = BayesianNB(class_prior={"a": 0.5, "b": 0.2, "c": 0.3}).fit(X[["z"]], y)
+    tree = clf.sample_posterior(5, 2, random_seed=0)
+    for group in ("posterior", "prior"):
+        assert_allclose(tree[group]["pi"], np.broadcast_to([0.5, 0.2, 0.3], (2, 5, 3)))
+
+
 # Rows
 
 
@@ -327,3 +335,14 @@ def test_a_file_of_every_family_keeps_values_and_coordinates(tmp_path):
         assert back[group].dataset.equals(tree[group].dataset)
     same_parameters(draws.parameters(back, clf.posterior_), draws.parameters(tree, clf.posterior_), clf, X)
     back.close()
+
+
+def test_a_seed_fixes_the_draws():
+    clf, *_ = fitted()
+    one, same, other = (clf.sample_posterior(4, 2, random_seed=seed)["posterior"].dataset for seed in (5, 5, 6))
+    assert one.equals(same)
+    assert not any(one[name].equals(other[name]) for name in one.data_vars)
+    clf.set_params(random_state=5)
+    assert one.equals(clf.sample_posterior(4, 2)["posterior"].dataset)
+    chains = one["mu_x"].to_numpy()
+    assert not np.isclose(chains[0], chains[1]).any()

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, Dirichlet, Multinomial, Poisson
+from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, Multinomial, Poisson
 from bayesnb.data import csv_reader, engines, readers
 
 N = 6000
@@ -331,6 +331,14 @@ def test_paths_that_are_not_data_files_are_refused(tmp_path):
         BayesianNB().fit(tmp_path / "c.parquet", "y")
 
 
+def test_parquet_files_may_have_numbers_of_different_width(tmp_path):
+    pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"x": [1.5, None], "y": ["a", "b"]}), tmp_path / "2.parquet")
+    pq.write_table(pa.table({"x": pa.nulls(2), "y": ["a", "b"]}), tmp_path / "3.parquet")
+    clf = BayesianNB().fit(tmp_path, "y")
+    np.testing.assert_array_equal(clf.classifier_.statistics.features["x"].n[:, 0], [2, 1])
+
+
 # Predictions
 
 
@@ -440,6 +448,15 @@ def test_an_error_of_an_engine_is_a_value_error_with_its_cause(make):
     assert type(caught.value.__cause__).__module__.partition(".")[0] in ("polars", "_duckdb", "duckdb", "distributed")
 
 
+def test_predictions_have_a_row_for_each_and_a_column_for_each_class(one_pass, expected):
+    found = nb.deploy.predict_table(one_pass, FRAME)
+    assert found.columns.tolist() == ["prediction", "p_ash", "p_birch", "p_cedar"]
+    np.testing.assert_array_equal(found[["p_ash", "p_birch", "p_cedar"]], expected)
+    assert found["prediction"].tolist() == one_pass.predict(FRAME.drop(columns=["kind", "weight"])).tolist()
+    with_index = FRAME.set_index(np.arange(N) + 7)
+    assert nb.deploy.predict_table(one_pass, with_index.head(3)).index.tolist() == [7, 8, 9]
+
+
 @pytest.mark.parametrize(
     ("source", "out"),
     [
@@ -460,6 +477,14 @@ def test_predictions_stream_from_a_table_into_a_file(source, out, folder, one_pa
     assert [p.name for p in tmp_path.iterdir()] == [out]
 
 
+def test_intervals_are_those_of_predict_interval(one_pass, folder):
+    first = FRAME.head(20)
+    found = next(nb.deploy.predict_table(one_pass, iter([first]), interval=True, prob=0.5))
+    expected = one_pass.predict_interval(first.drop(columns=["kind", "weight"]), 0.5).to_numpy()
+    assert found.columns[4:7].tolist() == ["p_ash_lower", "p_ash_median", "p_ash_upper"]
+    np.testing.assert_array_equal(found.iloc[:, 4:], expected)
+
+
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_spark_predicts_lazily(spark, folder, one_pass, expected):
@@ -469,3 +494,42 @@ def test_spark_predicts_lazily(spark, folder, one_pass, expected):
     order = pd.DataFrame(expected, columns=["ash", "birch", "cedar"]).assign(real=FRAME["real"])
     order = order.sort_values(["real", "ash"])
     np.testing.assert_allclose(rows[["p_ash", "p_birch", "p_cedar"]], order[["ash", "birch", "cedar"]], rtol=1e-9)
+
+
+def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
+    from bayesnb import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    said = capsys.readouterr()
+    assert "reading" in said.err
+    assert "rows" in said.err
+    assert "a second" in said.err
+    assert said.out == ""
+    monkeypatch.setattr(progress, "PATIENCE", 1e9)
+    BayesianNB(TOLD).fit(batches(), "kind", "weight")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_filtered_dataset_is_learned_with_its_filter(folder):
+    dataset = pyarrow.dataset.dataset(folder / "whole.parquet")
+    found = BayesianNB(TOLD).fit(dataset.filter(pyarrow.dataset.field("kind") == "ash"), "kind")
+    assert dict(zip(found.classes_, found.class_count_, strict=True)) == {"ash": (FRAME["kind"] == "ash").sum()}
+
+
+def test_zeros_and_ones_followed_by_other_numbers_are_gaussian_with_the_moments_of_all_values():
+    parts = [[0, 1, 1], [1, 0, 0], [2, 7, 1]]
+    clf = fit_parts(*parts)
+    whole = BayesianNB().fit(pd.DataFrame({"x": list(chain(*parts))}), ["a", "b", "a"] * 3)
+    assert isinstance(clf.classifier_.schema.features["x"].family, Gaussian)
+    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)
+
+
+def test_integers_followed_by_real_numbers_become_real():
+    clf = fit_parts([1, 0, 1], [0.5, 2.5, np.nan])
+    whole = BayesianNB().fit(pd.DataFrame({"x": [1, 0, 1, 0.5, 2.5, np.nan]}), ["a", "b", "a"] * 2)
+    assert_same(clf.classifier_.statistics, whole.classifier_.statistics, 1e-14)

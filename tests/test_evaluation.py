@@ -146,6 +146,14 @@ def test_a_fitted_classifier_is_scored_on_the_rows_given(clf):
     assert found["brier"] == pytest.approx(brier_score_loss(SEX[held] == "male", before, scale_by_half=False))
 
 
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_scoring_does_not_change_a_fitted_classifier(cv):
+    clf = BayesianNB().fit(TENNIS.iloc[:5], PLAY[:5])
+    before = clf.predict_proba(TENNIS)
+    evaluate(clf, TENNIS, PLAY, cv)
+    assert clf.predict_proba(TENNIS).tolist() == before.tolist()
+
+
 @pytest.mark.parametrize("wrap", [lambda clf: clf, make_pipeline], ids=["joint", "normalized"])
 def test_a_probability_that_underflows_has_a_finite_log_loss(wrap):
     X = np.array([[0.0], [1.0], [1000.0], [1001.0], [999.0], [2.0]])
@@ -216,3 +224,22 @@ def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_
     assert found["difference"].tolist() == [0, np.inf, np.inf]
     assert found["se_difference"].tolist() == [0, np.inf, np.inf]
     assert found["se"].tolist()[1:] == [np.inf, np.inf]
+
+
+def test_classifiers_that_all_score_minus_infinity_are_ordered_by_brier_score():
+    worse, better = reciting([0, 0.5, 0.5, 0.5, 0.5, 0.5]), reciting([1, 1, 1, 1, 1, 0])
+    found = compare({"worse": worse, "better": better}, ROWS, LABELS, cv=2)
+    assert found.index.tolist() == ["better", "worse"]
+    assert found.notna().all(axis=None)
+    assert found["difference"].tolist() == [0, 0]
+    assert found["se_difference"].tolist() == [0, np.inf]
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_class_that_only_the_class_prior_names_takes_part_in_the_scores(cv):
+    X, y = datasets.play_tennis()
+    named, plain = (
+        evaluate(BayesianNB(class_prior=prior), X, y, cv=cv)["log_loss"]
+        for prior in ({"no": 0.4, "yes": 0.4, "never": 0.2}, {"no": 0.5, "yes": 0.5})
+    )
+    assert plain < named < plain + 1

@@ -129,6 +129,14 @@ def test_each_word_that_occurs_has_a_contribution_and_no_other_word(estimate, th
         assert_array_equal(frame.loc[i]["value"].iloc[1:-1].astype(float), row[row > 0])
 
 
+def test_a_single_word_contributes_the_log_ratio_of_its_probabilities():
+    counts = np.array([[2, 0, 1], [0, 3, 0], [1, 1, 0], [0, 1, 2]])
+    clf = BayesianNB(Multinomial()).fit(counts, [0, 1, 0, 1])
+    frame = clf.explain(np.array([[0, 0, 1]]), 0, 1)
+    expected = np.log((1 + 1) / (5 + 3)) - np.log((2 + 1) / (6 + 3))
+    assert_allclose(frame["log_odds"].iloc[1], expected)
+
+
 # Choices
 
 
@@ -155,12 +163,29 @@ def test_nats_bits_and_decibans_are_multiples_of_each_other():
     assert decibans.attrs["unit"] == "decibans"
 
 
+def test_rows_keep_an_index_of_several_levels():
+    clf, X = fitted()
+    X.index = pd.MultiIndex.from_product([range(30), ["morning", "evening"]], names=["day", None])
+    frame = clf.explain(X.iloc[[4, 2]])
+    assert frame.index.names == ["day", None, "entry"]
+    chosen = frame.index.get_level_values(0) == 2
+    assert_allclose(frame[chosen]["log_odds"], clf.explain(X.reset_index(drop=True)[4:5])["log_odds"])
+    assert len(clf.explain(X.iloc[[4, 4]])) == 2 * chosen.sum()
+
+
 def test_a_row_that_is_impossible_under_both_classes_has_nan_log_odds():
     X, y = pd.DataFrame({"c": ["a", "a", "b", "b"], "d": ["x", "y", "x", "z"]}), ["u", "v", "w", "w"]
     clf = BayesianNB(estimate="mle").fit(X, y)
     frame = clf.explain(pd.DataFrame({"c": ["b"], "d": ["z"]}), "u", "v").loc[0]
     assert np.isnan(frame.loc[["c", "d", "(total)"], "log_odds"]).all()
     assert frame.loc["(prior)", "log_odds"] == 0
+
+
+def test_a_feature_called_total_or_prior_keeps_its_own_entry():
+    X = pd.DataFrame({"(total)": ["a", "b", "a"], "(prior)": [1.0, 2.0, 3.5]})
+    frame = BayesianNB().fit(X, ["u", "v", "v"]).explain(X[:1], "u", "v")
+    assert len(frame) == 4
+    assert_allclose(frame["log_odds"].iloc[:3].sum(), frame["log_odds"].iloc[3])
 
 
 def test_binned_columns_known_variances_and_exposures_are_explained():

@@ -30,7 +30,7 @@ from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Bernoulli, Categorical, Coded
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, ImproperError, Normal, NormalGamma, OneOf
-from bayesnb.sampling import draws, layout, pymc_model
+from bayesnb.sampling import draws, layout, pymc_model, trees
 from bayesnb.statistics.membership import Labels
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
@@ -312,6 +312,28 @@ def test_no_feature_name_collides_with_a_variable_name(likelihood):
         assert not any("/" in v.name for v in model.observed_RVs)
 
 
+def test_unusual_feature_names_are_kept_in_a_file_of_draws(tmp_path):
+    clf, X, y = awkward(["a/b", "pi", "draw", "posterior", "", "é ∕ ü", "y", "rows"])
+    tree = clf.sample_posterior(5, 2, random_seed=1, X=X, y=y, include=["log_likelihood", "posterior_predictive"])
+    path = tmp_path / "draws.nc"
+    tree.to_netcdf(path, engine="h5netcdf")
+    with xarray.open_datatree(path, engine="h5netcdf") as back:
+        assert set(back.children) == set(tree.children)
+        for group in tree.children:
+            assert back[group].dataset.identical(tree[group].dataset)
+        data, n = clf.classifier_.read(X)
+        read, drawn = (draws.parameters(t, clf.posterior_).log_joint(data, n) for t in (back, tree))
+        assert_allclose(read, drawn)
+
+
+def test_labels_with_the_same_text_get_different_coordinates():
+    model = NaiveBayes({"x": Gaussian()})
+    posterior = model.posterior(model.statistics({"x": np.arange(4.0)[:, None]}, Labels.of([0, 1, 0, 1]), (1, "1")))
+    assert pymc_model.build(posterior).coords["class_label"] == ("1", "1 (2)")
+    groups = draws.exact(posterior, default_rng(0), (1, 2))
+    assert list(trees.build(groups, posterior)["posterior"]["class_label"].to_numpy()) == ["1", "1 (2)"]
+
+
 def test_coordinates_are_those_of_classes_columns_and_levels():
     X = pd.DataFrame(
         {
@@ -343,6 +365,20 @@ def test_coordinates_are_those_of_classes_columns_and_levels():
         "tau_height": ("class_label",),
         "mu_weight": ("class_label",),
         "tau_weight": ("class_label",),
+    }
+
+
+def test_the_columns_of_a_larger_table_share_variables_and_are_coordinates():
+    X = pd.DataFrame(default_rng(0).normal(size=(6, layout.APART + 1)), columns=[f"x{k}" for k in range(25)])
+    X["outlook"], X["wind"] = ["sunny", "rain", "overcast"] * 2, ["weak", "strong"] * 3
+    model = BayesianNB().fit(X, [0, 1, 1] * 2).to_pymc()
+    assert model.coords["gaussian_feature"] == tuple(X.columns[:25])
+    assert model.named_vars_to_dims == {
+        "pi": ("class_label",),
+        "mu_gaussian": ("class_label", "gaussian_feature"),
+        "tau_gaussian": ("class_label", "gaussian_feature"),
+        "theta_categorical_3": ("class_label", "categorical_3_feature", "categorical_3_category"),
+        "theta_categorical_2": ("class_label", "categorical_2_feature", "categorical_2_category"),
     }
 
 

@@ -202,6 +202,18 @@ def test_a_level_in_only_one_late_row_of_a_large_table_is_learned(value, column,
         BayesianNB(Categorical()).fit(np.delete(X, 1234, axis=0), np.delete(y, 1234)).forget(X, y)
 
 
+def test_a_stored_zero_of_a_sparse_matrix_is_not_a_word(compiled):
+    family, X, y, _ = table("words")
+    compiled()
+    clf = BayesianNB(family).fit(X, y)
+    zeros = X.copy()
+    zeros.data[::3] = 0.0
+    none = zeros.copy()
+    none.eliminate_zeros()
+    assert_allclose(clf.predict_joint_log_proba(zeros), clf.predict_joint_log_proba(none), rtol=1e-12)
+    assert_allclose(clf.fit(zeros, y).loo(zeros, y), clf.fit(none, y).loo(none, y), rtol=1e-12)
+
+
 def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
     def now():
         return [pool["num_threads"] for pool in blocks._pools().info() if pool["user_api"] == "blas"]
@@ -257,3 +269,24 @@ def test_a_missing_folder_for_compiled_code_is_not_an_error():
         LARGE, NUMBA_CACHE_DIR="/dev/null/nowhere", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator"
     )  # fmt: skip
     assert out.split() == ["450000.0"]
+
+
+def test_the_number_of_threads_follows_numba_and_threadpoolctl():
+    with threads(1), threadpool_limits(2):
+        assert blocks.threads() == 1
+    with threads(2):
+        assert blocks.threads() == 2
+        with threadpool_limits(1):
+            assert blocks.threads() == 1
+
+
+def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):
+    X, y = np.array([[0], [1], [3]] * 7), np.tile([0, 1, 1], 7)
+    ask = np.array([[2], [3], [-1], [10**6], [-(2**63)]])
+    plain = [BayesianNB(Categorical(), unseen=policy).fit(X, y).predict_proba(ask) for policy in ("missing", "new")]
+    compiled()
+    fast = [BayesianNB(Categorical(), unseen=policy).fit(X, y) for policy in ("missing", "new")]
+    for clf, expected in zip(fast, plain, strict=True):
+        assert_allclose(clf.predict_proba(np.tile(ask, (N, 1))), np.tile(expected, (N, 1)), rtol=1e-13)
+    with pytest.raises(ValueError, match=f"column 'x0' holds 2 in row {N}, which was never seen"):
+        BayesianNB(Categorical(), unseen="error").fit(X, y).predict([[1]] * N + [[2], [-5]])

@@ -84,6 +84,15 @@ def test_a_column_that_the_table_lacks_says_nothing_and_a_missing_cell_says_some
     assert (gone[:, 1] > rest.predict_proba(some)[:, 1]).all()
 
 
+def test_a_level_never_seen_is_a_value_and_not_missing():
+    X, y = gappy()
+    clf = nb.BayesianNB({"kind": "missing"}).fit(X[["kind"]], y)
+    with pytest.warns(nb.errors.UnseenLevelWarning):
+        unseen = clf.predict_proba({"kind": ["a new one"]})
+    gone = clf.tables()["kind is missing"][0].to_numpy() * clf.tables()["(class)"]["probability"].to_numpy()
+    np.testing.assert_allclose(unseen[0], gone / gone.sum(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("features", ["missing", dict.fromkeys(("level", "kind"), "missing")], ids=["all", "some"])
 def test_parts_merges_and_unlearning_give_the_model_of_all_rows(features):
     X, y = gappy()
@@ -166,6 +175,21 @@ def test_what_to_ask_next_counts_that_the_answer_may_be_missing(column):
     assert told.attrs["not_asked"] == [column]
 
 
+def test_a_compiled_classifier_answers_as_the_classifier_does():
+    X, y = gappy()
+    some = X[["level", "kind", "flag"]]
+    clf = nb.BayesianNB("missing").fit(some, y)
+    service = nb.deploy.compile(clf)
+    found = np.array([service(row) for row in some.to_dict("records")])
+    np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
+
+
+def test_merging_with_a_model_that_does_not_count_missing_cells_is_refused():
+    X, y = gappy()
+    with pytest.raises(ValueError, match="level is missing"):
+        nb.BayesianNB({"level": "missing"}).fit(X, y).merge(nb.BayesianNB().fit(X, y))
+
+
 @pytest.fixture
 def fitted_by_command(capsys):
     """Run the command that fits a model, which must succeed."""
@@ -212,3 +236,16 @@ def test_inspect_says_where_missing_cells_depend_on_the_class():
         warnings.simplefilter("error")
         alike = frame.assign(y=np.random.default_rng(1).permutation(y))
         assert not [r for r in examine(alike, "y", len(alike), None) if "missing" in r.families]
+
+
+def test_predictive_checks_do_not_compare_a_column_with_its_flag():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"k": rng.choice(["a", "b"], 200), "x": rng.normal(size=200)})
+    X = X.mask(rng.random(X.shape) < 0.3)
+    y = rng.choice(["u", "v"], 200)
+    checks = nb.checks.predictive_checks(nb.BayesianNB("missing", random_state=0).fit(X, y), X, y, draws=100).table
+    pairs = {frozenset(pair) for pair in zip(checks["first"], checks["second"], strict=True)}
+    assert frozenset(("k", "k is missing")) not in pairs
+    assert frozenset(("x", "x is missing")) not in pairs
+    assert frozenset(("k", "x is missing")) in pairs
+    assert frozenset(("k is missing", "x is missing")) in pairs

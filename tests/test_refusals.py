@@ -58,6 +58,8 @@ HEIGHTS, SEX = datasets.heights()
 NUMBERS = pd.DataFrame({"x": [0.5, 1.5, 2.5, 3.0], "n": [1, 2, 3, 4], "m": [0, 1, 2, 3]})
 SOME = PLAY.where(PLAY.index > 2)
 HALF = np.full((14, 2), 0.5)
+CROSSED, APART = {"a": ["x", "y"], "b": ["x", "y"]}, {"a": ["x"], "b": ["y"]}
+WIDE = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
 COSTS = pd.DataFrame({"treat": [0.0, 1.0], "wait": [9.0, 0.0]}, index=["ill", "well"])
 ILL = BayesianNB().fit({"x": [0.0, 1.0, 2.0, 4.0]}, ["ill", "well"] * 2)
 BAG = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
@@ -103,8 +105,8 @@ def shifted(prior: Any) -> Any:
     return nb.deploy.with_class_prior(ILL, prior)
 
 
-def credal(clf: Any = None, **options: Any) -> Any:
-    return nb.sets.predict_credal(clf or tennis(), TENNIS, **options)
+def credal(clf: Any = None, X: Any = TENNIS, **options: Any) -> Any:
+    return nb.sets.predict_credal(clf or tennis(), X, **options)
 
 
 def ask(row: Any = None, *rest: Any) -> Any:
@@ -129,6 +131,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: nb.design.ask_next(by_row(), {"wind": ["weak"]}), "one class prior"),
         (lambda: nb.deploy.fill_in(tennis(), TENNIS, answer="all"),
          "answer to be 'summary' or 'distribution'; got 'all'"),
+        *((lambda n=n: nb.design.label_next(tennis(), TENNIS, n=n), "n from 1 to the number of rows, 14")
+          for n in (0, 15, 1.5, True)),
     ],
     "decisions": [
         (lambda: decided(COSTS.to_dict()),
@@ -166,6 +170,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: nb.deploy.estimate_class_prior(ILL, {"x": [1.0]}, prob=0.9, draws=10), "at least 100"),
         (lambda: nb.deploy.estimate_class_prior(ILL, {"x": [1.0]}, max_iter=0),
          "Expected max_iter of at least 1; got 0"),
+        (lambda: nb.deploy.estimate_class_prior(of(None, estimate="mle", X=CROSSED, y=[0, 1]), APART),
+         "row 0 has probability 0 under every class"),
         (lambda: by_row().loo(TENNIS, PLAY),
          "leave-one-out needs one class prior"),
         (lambda: nb.draws.sample(by_row(), 3), "sample needs one class prior"),
@@ -181,6 +187,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: of(BestFamily([MultivariateGaussian()])),
          "cannot be a candidate"),
         (lambda: of(BestFamily(rows=0)), "positive number of rows; got 0"),
+        (lambda: of(BestFamily([LogNormal()]), {"v": [-1.0, 0.0, 0.5, 1.0]}), "can read column 'v'"),
     ],
     "compiled classifiers": [
         (lambda: compiled()({"x": np.inf, "n": 1, "m": 0, "b": 1}), "column 'x' is infinite"),
@@ -198,6 +205,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
          "column 'n': Multinomial cannot be compiled"),
         (lambda: nb.deploy.compile(of(None, dependence="tempered")), "with a dependence"),
         (lambda: nb.deploy.compile(by_row()), "a compiled classifier needs one class prior"),
+        (lambda: nb.deploy.compile(of(None, estimate="mle", X=CROSSED, y=[0, 1]))(["x", "y"]),
+         "probability 0 under every class"),
     ],
     "sets with a guarantee": [
         (lambda: conformal(tennis(), TENNIS[:9], PLAY[:9]), r"rows that were learned, .*method=\"split\""),
@@ -227,6 +236,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: credal(by_row()), "needs one class prior"),
         (lambda: nb.sets.predict_credal(BAG, {"a": [1], "b": [2]}, priors={"words": (Dirichlet(1), Dirichlet(2))}),
          "feature 'words': its columns share one θ"),
+        (lambda: credal(of(None, WIDE, [0, 1] * 10), WIDE[:1].assign(**dict.fromkeys(WIDE)), missing="any"),
+         "row 0 has 6 missing cells, which can be completed in 4096 ways"),
     ],
     "checks": [
         (lambda: checks(tennis(), TENNIS, PLAY, draws=5), "Expected draws to be an integer of at least 20; got 5"),
@@ -288,6 +299,9 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
     "scores": [
         (lambda: evaluate(GaussianNB(), HEIGHTS, SEX), 'folds for GaussianNB, such as cv=5; got cv="loo"'),
         (lambda: compare({"it": MultinomialNB()}, HEIGHTS, SEX), "folds for MultinomialNB"),
+        (lambda: compare({"first": BayesianNB(), "second": GaussianNB()}, HEIGHTS, SEX), "estimator 'second': Exp"),
+        *((lambda them=them: compare(them, HEIGHTS, SEX, cv=5), r"Expected estimators as \{name: classifier\}")
+          for them in ({}, [GaussianNB()], GaussianNB(), None)),
         (lambda: evaluate(BayesianNB(), TENNIS[:0], []), "at least one row to score; got a table of none"),
         (lambda: evaluate(GaussianNB(), HEIGHTS[:0], [], cv=5), "at least one row to score; got a table of none"),
         (lambda: evaluate(BayesianNB(), TENNIS, PLAY[:13]), "X has 14 rows and y has 13"),
@@ -317,6 +331,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: Mixture([Gaussian(), LogNormal()], weights=[1, 0]), "a positive weight for each of 2 families"),
         (lambda: Mixture([Poisson(exposure="h"), Poisson()]), "a family with an exposure cannot be a part"),
         (lambda: Hurdle(Hurdle()), "a Hurdle has one 0"),
+        (lambda: Hurdle(StudentT()), "families with a closed form"),
+        (lambda: Hurdle(zero=Gamma()), "Expected the prior of Bernoulli to be a Beta"),
         (lambda: of({"x": Hurdle()}, {"x": [1.0, 2.0, -1.0, 3.0]}),
          "-1 in row 2, where Hurdle needs 0 or a positive number"),
         (lambda: of({"x": Hurdle(Poisson())}, {"x": [1, 2, 1.5, 3]}),
@@ -404,6 +420,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: NormalWishart(dof=None), 'dof=None is learned around the shared covariance: scale="shared"'),
         (lambda: NormalWishart(dof=-1.0), "Expected dof to be finite and not negative"),
         (lambda: NormalWishart(m=[np.nan, 0.0]), "Expected m to be finite"),
+        (lambda: of(MultivariateGaussian(NormalWishart(scale=np.eye(2)))), r"Expected a prior of shape \(2, 3, 3\)"),
         *((lambda w=w: reliability_weights(w), "Expected one finite weight of 0 or more")
           for w in ([1.0, -1.0], [0.0, 0.0], [[1.0], [2.0]])),
     ],
@@ -475,6 +492,12 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
     "data sets": [
         (lambda: datasets.load("penguin"), "no data set is named 'penguin'.* Did you mean 'penguins'"),
         (lambda: datasets.target("zzz"), f"no data set is named 'zzz'.*{datasets.names()[-1]}"),
+    ],
+    "learning": [
+        (lambda: of(None).forget(NUMBERS, [0, 1, 0, 1]), r"all rows of all classes, .*partial_fit\(..., classes="),
+        (lambda: BayesianNB({"x": Binned(3)}).fit(iter([NUMBERS]), "n"), r"Binned\(edges=\[...\]\)"),
+        (lambda: of(None, y=pd.cut(NUMBERS["x"], 2)), "Unknown label type"),
+        (lambda: tennis().classifier_.with_estimate("MAP"), "Expected estimate to be one of"),
     ],
 }  # fmt: skip
 

@@ -88,13 +88,13 @@ def column_of(family: str, y: np.ndarray, rng: np.random.Generator) -> pd.DataFr
     return pd.DataFrame({family: cells()})
 
 
-def test_the_loss_after_further_rows_is_that_of_refits_to_rows_drawn_from_the_model() -> None:
+def test_loss_and_price_after_further_rows_are_those_of_refits_to_rows_drawn_from_the_model() -> None:
     rng = default_rng(1)
     y = rng.integers(2, size=12)
     X = pd.concat([column_of(family, y, rng) for family in FAMILIES], axis=1)
     clf = nb.BayesianNB(FAMILIES, class_prior=Dirichlet({0: 1.0, 1: 1.0}), random_state=0).fit(X, y)
     found = nb.design.worth_of_rows(clf, [0, 10], draws=60, rows=20)
-    losses = []
+    losses, costs = [], []
     for k in range(30):
         theta = clf.posterior_.draw(rng, (1,)).at(0)
         believed = replace(clf.classifier_.believed, estimate="mean", plug_in=theta)
@@ -104,6 +104,9 @@ def test_the_loss_after_further_rows_is_that_of_refits_to_rows_drawn_from_the_mo
         again = nb.BayesianNB(**clf.get_params(deep=False)).fit(pd.concat([X, rows[:10]]), np.append(y, codes[:10]))
         truth, stated = world.predict_proba(rows[10:]), again.predict_log_proba(rows[10:])
         losses.append(-(truth * stated).sum(1).mean())
+        costs.append(nb.design.plug_in_price(again, rows[10:])["mean"].mean())
+    price_error = np.std(costs) * np.sqrt(1 / len(costs) + 1 / 60)
+    assert abs(found.loc[10, "price of mean"] - np.mean(costs)) < 4 * price_error
     error = np.std(losses) * np.sqrt(1 / len(losses) + 1 / 60)
     assert abs(found.loc[10, "loss"] - np.mean(losses)) < 4 * error
     assert found.loc[10, "saving"] > error

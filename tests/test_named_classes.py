@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from bayesnb import BayesianNB, Dirichlet, Gaussian, NormalGamma, load
 
@@ -113,6 +113,15 @@ def test_the_classes_that_types_name_are_the_same_in_parts_as_in_memory(first, t
         clf = BayesianNB().fit(iter(order), "y")
         assert list(clf.classes_) == list(memory.classes_) == classes
         assert_allclose(clf.predict_proba(X), memory.predict_proba(X))
+
+
+@pytest.mark.parametrize("named", [name for name in NAMED if name != "feature prior"])
+def test_a_class_that_the_other_model_names_stays_named_after_a_merge(named):
+    clf = BayesianNB().fit(X, LABELS["all labelled"]).merge(partial(named, LABELS["all labelled"]))
+    assert list(clf.classes_) == ["m", "n", "z"]
+    clf.partial_fit(X[:1], ["z"]).forget(X[:1], ["z"])
+    assert list(clf.classes_) == ["m", "n", "z"]
+    assert_array_equal(clf.class_count_, [6.0, 6.0, 0.0])
 
 
 def test_a_class_that_nobody_names_is_gone_with_its_last_row_and_stays_through_a_discount():

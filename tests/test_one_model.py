@@ -19,11 +19,13 @@ from scipy.special import logsumexp
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Gamma
-from bayesnb.chains import Convergence, Sampler
+from bayesnb.chains import Convergence, Sampler, weights_without
 from bayesnb.families import Exponential, FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.sampled import Draws
 from bayesnb.modelfile import codec
+from bayesnb.modelfile.container import ModelFileError
 from bayesnb.statistics.membership import Labels
+from tests.model_files import cell, changed
 
 IN_PYTHON = Mode(linker="py", optimizer=None)
 
@@ -104,6 +106,15 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     assert np.ptp(found[0]) > 1
 
 
+def test_a_mixture_has_the_density_of_its_parts():
+    theta = {"w": np.array([[[0.3, 0.7]]]), "mu": np.array([[[0.0, 4.0]]]), "sigma": np.array([[[1.0, 2.0]]])}
+    x = np.array([[0.5], [3.0], [np.nan]])
+    found = mixture().log_likelihood(theta, x)
+    expected = np.log(0.3 * stats.norm.pdf(x, 0, 1) + 0.7 * stats.norm.pdf(x, 4, 2))
+    assert_allclose(found[:2, 0], expected[:2, 0])
+    assert found[2, 0] == 0.0
+
+
 # Draws
 
 
@@ -166,6 +177,19 @@ def test_leaving_a_row_out_by_weights_agrees_with_the_closed_form(monkeypatch):
         own = y == c
         assert_allclose(by_feature[label].sum(axis=1)[own], found["log_density"][own])
     assert_allclose(nb.evaluate(clf, X, y)["log_loss"], nb.evaluate(exact, X, y)["log_loss"], atol=0.01)
+
+
+def test_a_row_that_counts_twice_is_left_out_twice():
+    log_p = np.log(default_rng(2).gamma(5.0, 1.0, (2000, 1)))
+    once, _ = weights_without(log_p, np.ones(1), 4)
+    twice, _ = weights_without(log_p, np.full(1, 2.0), 4)
+    assert_allclose(np.exp(once).sum(0), 1.0)
+    # E[1/p] over a Gamma(5) is 1/4; without the row p has the shape 4, without two rows the shape 3.
+    assert_allclose((np.exp(once + log_p)).sum(), 4.0, atol=0.15)
+    assert_allclose((np.exp(twice + log_p)).sum(), 3.0, atol=0.25)
+    even, k = weights_without(np.zeros((100, 2)), np.ones(2), 4)
+    assert_allclose(np.exp(even), 0.01)
+    assert_array_equal(k, -np.inf)
 
 
 def test_rows_that_cannot_be_left_out_by_weights_are_named_and_can_be_sampled_again(monkeypatch):
@@ -237,6 +261,34 @@ def test_a_file_can_name_nothing_of_pymc_but_distributions(name):
     assert codec.decode({"pymc": "Gamma"}, {}, 0) is pm.Gamma
     with pytest.raises(ValueError, match="not a value of this format"):
         codec.decode({"pymc": name}, {}, 0)
+
+
+LIES = {
+    "draws of other parameters": (
+        lambda content, arrays: arrays.update({"draws.student.theta.mu": arrays["draws.student.theta.mu"][:, :1]}),
+        "'student': its draws are not of its parameters",
+    ),
+    "a draw that is no number": (cell("draws.student.theta.mu", np.nan), "'student': one of its draws is no number"),
+    "a value twice": (
+        lambda content, arrays: dict(content["statistics"]["features"]["map"])["gamma"]["levels"]["tuple"][0][
+            "tuple"
+        ].__setitem__(slice(2), [1.0, 1.0]),
+        "'gamma': its statistics are not those of its columns",
+    ),
+    "no draws": (
+        lambda content, arrays: content["draws"]["map"].pop(),
+        "nothing says what its arrays",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_draws_that_do_not_fit_their_feature_are_refused(lie, unsampled, tmp_path):
+    change, message = LIES[lie]
+    clf, *_ = unsampled
+    clf.save(tmp_path / "model.bayesnb")
+    with pytest.raises(ModelFileError, match=message):
+        nb.load(changed(tmp_path / "model.bayesnb", change))
 
 
 # NUTS

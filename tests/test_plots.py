@@ -17,6 +17,7 @@ from bayesnb import BayesianNB, datasets, plots
 from bayesnb.data.targets import codes_of
 from bayesnb.dependence.audit import Independence
 from bayesnb.inference.scoring import calibration_error
+from bayesnb.plots import panels
 
 BLUE, VERMILLION, GREEN = plots.OKABE_ITO[:3]
 
@@ -44,6 +45,25 @@ def cut_off(figure):
 def texts(figure):
     """All texts of the figure, in the order of drawing."""
     return [t.get_text() for t in figure.findobj(plt.Text) if t.get_visible() and t.get_text()]
+
+
+def ledger_of(entries, label="no", against="yes", unit="nats"):
+    """Contributions made by hand: {entry: (value, log-odds)}; ``...`` stands for a missing value."""
+    lines = {"(prior)": (None, -0.5)} | entries
+    total = sum(size for _, size in lines.values())
+    lines["(total)"] = (None, total)
+    frame = pd.DataFrame({
+        "label": label,
+        "against": against,
+        "value": pd.Series([None if value is ... else value for value, _ in lines.values()], dtype=object),
+        "log_odds": [float(size) for _, size in lines.values()],
+        "lower": [size - 0.3 for _, size in lines.values()],
+        "upper": [size + 0.4 for _, size in lines.values()],
+        "missing": [value is ... for value, _ in lines.values()],
+    })  # fmt: skip
+    frame.index = pd.MultiIndex.from_tuples([(7, name) for name in lines], names=["row", "entry"])
+    frame.attrs["unit"] = unit
+    return frame
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +117,8 @@ def drawn(penguins):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_not_blank_and_has_the_colours_of_what_it_shows(name, drawn):
+def test_a_picture_is_not_blank_has_the_colours_of_what_it_shows_and_is_not_cut_off(name, drawn):
+    assert not cut_off(drawn[name])
     picture = pixels(drawn[name])
     assert picture.std() > 0.05
     n = 1 if name in ONE_COLOUR else 2 if name in TWO_COLOURS else 3
@@ -148,6 +169,33 @@ def test_a_map_of_dependence_has_a_cell_for_each_pair_and_shows_copies(n):
     assert all(r"\$" in label.get_text() for label in axes.get_yticklabels())
 
 
+HOSTILE = "$x_1$ is\n_very_ long, and \\frac{a}{b} and $y$ would be mathematics " * 2
+
+
+@pytest.mark.parametrize("name", ["$a$", "$a", "_hidden", "two\nlines", "\\alpha$", HOSTILE])
+def test_a_name_is_shown_unchanged_and_shortened_to_one_line(name):
+    figure = plots.ledger(ledger_of({name: (name, 1.0)}, label=name, against="b"))
+    assert not cut_off(figure)
+    shown = panels.plain(name)
+    assert "\n" not in shown
+    assert len(shown) <= 2 * 32
+    frame = pd.DataFrame({"prediction": [name, "b"], "aleatoric": [0.1, 0.2], "epistemic": [0.1, 0.3]})
+    (legend,) = plots.uncertainty_scatter(frame).legends
+    assert {text.get_text() for text in legend.get_texts()} == {shown, "b", "equal total"}
+    assert legend.get_texts()[0].get_text().replace("\\$", "$").strip()[:2] in (name[:2], "b")
+
+
+def test_the_prior_is_dashed_and_the_posterior_is_not(tree):
+    figure = plots.prior_posterior(tree, "mu_bill_length_mm")
+    (axes,) = figure.axes
+    assert [line.get_linestyle() for line in axes.lines] == ["--"] * 3 + ["-"] * 3
+    assert {"prior", "posterior", "mu_bill_length_mm", "density"} <= set(texts(figure))
+    posterior = axes.lines[3:]
+    peaks = [line.get_xdata()[line.get_ydata().argmax()] for line in posterior]
+    held = tree["posterior"]["mu_bill_length_mm"]
+    assert_allclose(peaks, held.mean(["chain", "draw"]), atol=0.5)
+
+
 # Prior to posterior
 
 
@@ -155,6 +203,26 @@ def test_a_drawn_density_integrates_to_one(tree):
     (axes,) = plots.prior_posterior(tree, "pi").axes
     for line in axes.lines[3:]:
         assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1, abs=0.02)
+
+
+def test_a_tree_without_a_prior_shows_the_posterior(tree):
+    alone = tree.copy()
+    del alone["prior"]
+    figure = plots.prior_posterior(alone, "pi")
+    assert len(figure.axes[0].lines) == 3
+    assert "prior" not in texts(figure)
+
+
+def test_a_category_shared_by_columns_is_titled_with_its_own_columns_level(tennis):
+    _, X, y = tennis
+    wide = X.assign(**{f"x{k}": np.arange(14.0) for k in range(24)})
+    shared = BayesianNB(random_state=0).fit(wide, y).sample_posterior(50)
+    titles = [axes.get_title() for axes in plots.prior_posterior(shared, "theta_categorical_3").axes]
+    assert titles[:4] == ["outlook, overcast", "outlook, rain", "outlook, sunny", "temperature, cool"]
+    (axes,) = plots.prior_posterior(
+        shared, "theta_categorical_3", categorical_3_feature="temperature", categorical_3_category="sunny|mild"
+    ).axes
+    assert axes.get_title() == "temperature, mild"
 
 
 # Class probabilities
@@ -169,6 +237,35 @@ def test_each_row_has_a_panel_with_its_predictive_marked(tennis):
     assert_allclose(marks, proba[3])
     assert figure.axes[-1].get_xlabel() == "p(class | row, θ)"
     assert "predictive" not in texts(plots.class_probability(nb.draws.sample_proba(clf, X, 100), clf.classes_))
+
+
+def test_rows_with_different_predicted_classes_are_marked_by_a_ring():
+    plug_in = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    predictive = np.array([[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
+    figure = plots.map_against_bayes(plug_in, predictive, ["a", "b"])
+    points, rings = figure.axes[0].collections
+    assert_allclose(points.get_offsets(), np.stack([predictive[:, 1], plug_in[:, 1]], axis=1))
+    assert_allclose(rings.get_offsets(), [[0.6, 0.4]])
+    assert {"p(b)", "another class is predicted\n(1 of 3 rows)", "plug-in (MAP)"} <= set(texts(figure))
+
+
+def test_the_frame_of_an_agreement_gives_the_same_picture_as_two_arrays(tennis):
+    clf, X, y = tennis
+    frame = clf.verify(X, sampler="exact", random_seed=0).plug_ins
+    by_frame = plots.map_against_bayes(frame)
+    by_array = plots.map_against_bayes(
+        BayesianNB(estimate="map").fit(X, y).predict_proba(X), clf.predict_proba(X), clf.classes_
+    )
+    offsets = [figure.axes[0].collections[0].get_offsets() for figure in (by_frame, by_array)]
+    assert_allclose(*offsets)
+    assert plots.map_against_bayes(frame, estimate="mean").axes[0].get_ylabel() == "plug-in (mean)"
+
+
+def test_rows_that_are_impossible_are_counted_and_not_drawn():
+    plug_in = np.array([[np.nan, np.nan], [0.6, 0.4]])
+    figure = plots.map_against_bayes(plug_in, np.full((2, 2), 0.5))
+    assert len(figure.axes[0].collections[0].get_offsets()) == 1
+    assert figure.axes[0].get_title().startswith("1 rows are impossible")
 
 
 # Reliability
@@ -196,6 +293,25 @@ def test_an_error_bar_has_the_given_coverage_and_shrinks_with_more_rows():
         assert many["upper"] - many["lower"] < few["upper"] - few["lower"]
 
 
+def test_error_bars_cover_the_frequency_of_calibrated_forecasts():
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(400):
+        p = rng.choice([0.65, 0.85, 0.95], size=60)
+        table = plots.reliability_table(np.stack([p, 1 - p], axis=1), (rng.random(60) > p).astype(int), prob=0.9)
+        held += ((table["lower"] <= table["confidence"]) & (table["confidence"] <= table["upper"])).tolist()
+    assert 0.86 < np.mean(held) < 0.96
+
+
+def test_reliability_of_one_class_uses_the_probability_of_that_class(tennis):
+    clf, X, y = tennis
+    proba, true = clf.loo(X, y)["probability"].to_numpy(), codes(clf, y)
+    table = plots.reliability_table(proba, true, bins=1, code=1)
+    assert table["confidence"].item() == pytest.approx(proba[:, 1].mean())
+    assert table["share"].item() == pytest.approx(9 / 14)
+    assert "probability of class 1" in texts(plots.reliability(proba, true, code=1))
+
+
 # Ledger
 
 
@@ -208,6 +324,13 @@ def test_a_bar_is_as_long_as_its_contribution(tennis):
     assert names == ["(prior)", "outlook = sunny", "temperature = hot", "humidity = high", "wind (missing)", "(total)"]
     assert axes.get_xlabel() == "log-odds [bits]"
     assert (axes.get_title("left"), axes.get_title("right")) == ("← for yes", "for no →")
+
+
+def test_a_missing_value_is_named_in_grey_and_has_no_bar():
+    (axes,) = plots.ledger(ledger_of({"wind": (..., 0.0), "hum": ("high", 1.0)})).axes
+    label = axes.get_yticklabels()[1]
+    assert (label.get_text(), label.get_color()) == ("wind (missing)", panels.GREY)
+    assert axes.patches[1].get_width() == 0
 
 
 # Uncertainty
@@ -245,6 +368,18 @@ def test_the_background_is_the_entropy_predicted_from_the_two_columns_alone(peng
     points = figure.axes[0].collections[-3:]
     assert sum(len(part.get_offsets()) for part in points) == len(X) - 2
     assert [figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()] == list(names)
+
+
+def test_a_table_without_names_is_drawn_by_position(penguins):
+    _, X, y = penguins
+    columns = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm"]
+    named = BayesianNB().fit(X[columns], y)
+    array = BayesianNB().fit(X[columns].to_numpy(), y)
+    by_name = plots.decision_regions(named, X[columns], y, (columns[0], columns[2]), "class", grid_resolution=20)
+    by_place = plots.decision_regions(array, X[columns].to_numpy(), y, (0, 2), "class", grid_resolution=20)
+    shades = [figure.axes[0].collections[0].get_array() for figure in (by_name, by_place)]
+    assert_array_equal(*shades)
+    assert by_place.axes[0].get_xlabel() == "x0"
 
 
 def test_drawing_does_not_change_the_classifier(penguins):

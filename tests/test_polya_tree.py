@@ -76,6 +76,15 @@ def test_the_density_of_a_class_integrates_to_one_in_the_units_of_the_column():
         assert_allclose(sum(parts), 1.0, atol=1e-7)
 
 
+def test_a_class_that_is_distributed_as_the_column_is_believed_to_be():
+    rng = default_rng(1)
+    same, apart = rng.normal(size=2000), rng.normal(np.arange(2000) % 2, 1.0)
+    clf = BayesianNB(PolyaTree()).fit(pd.DataFrame({"same": same, "apart": apart}), np.arange(2000) % 2)
+    differs = {name: clf.posterior_.features[name].differs()[:, 0] for name in ("same", "apart")}
+    assert (differs["same"] < 0.2).all()
+    assert (differs["apart"] > 0.999).all()
+
+
 def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_path):
     rng = default_rng(3)
     frames = [pd.DataFrame({"v": rng.normal(k, 1.0, 50), "y": np.arange(50) % 2}) for k in range(3)]
@@ -92,6 +101,12 @@ def test_parts_share_the_cells_of_the_first_and_other_models_are_refused(tmp_pat
     other = BayesianNB({"v": PolyaTree()}).fit(frames[1][["v"]], frames[1]["y"])
     with pytest.raises(ValueError, match="feature 'v': the two models differ in its family"):
         clf.merge(other)
+
+
+def test_quantiles_stand_in_the_table_of_parameters():
+    x = default_rng(4).normal(10.0, 2.0, 4000)
+    shown = BayesianNB({"v": PolyaTree()}).fit({"v": x}, ["a"] * 4000).tables()["v"].loc["a"]
+    assert_allclose(shown, np.quantile(x, [0.05, 0.25, 0.5, 0.75, 0.95]), atol=0.1)
 
 
 @pytest.mark.parametrize(

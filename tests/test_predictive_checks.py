@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Categorical, Gaussian, Poisson, datasets, plots
+from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
 from bayesnb.families.sampled import StudentT
 from bayesnb.inference.checks import Checked, replicated, statistics
 from benchmarks.predictive_checks import FEATURES, columns_named, drawn, pairs_named
@@ -79,6 +79,16 @@ def test_each_test_statistic_is_the_one_of_its_name_in_every_table():
             assert_allclose(found, BY_HAND[check.statistic](*own.T), atol=1e-12, err_msg=str(check))
 
 
+def test_a_class_of_fewer_than_five_rows_is_not_checked():
+    assert statistics(tables(rows=4, missing=0), COLUMNS)[0] == []
+    found = nb.checks.predictive_checks(
+        BayesianNB().fit({"x": [1.0, 2.0, 4.0]}, ["a", "b", "b"]), {"x": [1.0, 2.0]}, ["a", "b"]
+    )
+    assert found.table.empty
+    assert found.fits
+    assert str(found).startswith("There is nothing to check")
+
+
 def test_replicated_tables_are_those_of_the_predictive():
     X, y = mixed(12, columns={"real": "noise", "hue": "levels", "hits": "count"}, missing=0.0)
     clf = BayesianNB({"real": Gaussian(), "hue": Categorical(), "hits": Poisson()}).fit(X, y)
@@ -93,6 +103,13 @@ def test_replicated_tables_are_those_of_the_predictive():
         share = np.bincount(made[:, c, 1].astype(int)) / len(made)
         assert_allclose(share, clf.posterior_.features["hue"].mean()[c, 0], atol=0.012)
         assert_allclose(made[:, c, 2].mean(), (hits.alpha / hits.beta)[c, 0], rtol=0.03)
+
+
+def test_rows_of_one_table_share_their_parameters():
+    clf = BayesianNB({"x": Gaussian()}).fit({"x": [0.0, 1.0, 5.0]}, ["a", "a", "a"])
+    made = replicated(clf.posterior_, [Checked("x", "x", 0, "real")], np.zeros(50, int), 2000, default_rng(0))[..., 0]
+    # With parameters of their own, rows would be uncorrelated.
+    assert np.corrcoef(np.arctan(made[:, 0]), np.arctan(made[:, 1]))[0, 1] > 0.15
 
 
 def test_the_adjusted_p_value_is_the_share_of_tables_whose_farthest_check_is_as_far():
@@ -117,6 +134,16 @@ def test_breast_cancer_does_not_fit():
     assert pairs_named(found.failed, "mean radius", "mean area")
     assert (found.failed["statistic"] == "skewness").sum() > 30
     assert "checks speak against the model, most of all the kurtosis of 'concavity error' in class 1" in str(found)
+
+
+def test_a_copy_of_a_column_is_found():
+    rng = default_rng(0)
+    y = rng.integers(2, size=200)
+    x, level = rng.normal(y), rng.choice(list("abc"), 200)
+    X = {"x": x, "copy": x, "level": level, "again": level, "other": rng.normal(size=200)}
+    failed = nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y).failed
+    assert {tuple(pair) for pair in failed[["first", "second"]].to_numpy()} == {("x", "copy"), ("level", "again")}
+    assert set(failed["class"]) == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -159,6 +186,23 @@ def test_a_table_of_the_model_seldom_raises_an_alarm():
     assert alarms <= 3
 
 
+def test_other_rows_than_those_that_were_learned_can_be_checked():
+    X, y = mixed(200, columns={"x": "real", "z": "noise"}, seed=1, missing=0.0)
+    clf = BayesianNB().fit(X[:100], y[:100])
+    assert nb.checks.predictive_checks(clf, X[100:], y[100:]).fits
+    drifted = nb.checks.predictive_checks(clf, X[100:].assign(z=X["z"] + 2), y[100:])
+    assert set(drifted.failed["first"]) == {"z"}
+    assert "mean" in set(drifted.failed["statistic"])
+
+
+def test_bags_of_words_and_exposed_counts_are_named_as_not_checked():
+    X, y = mixed(60)
+    features = {"words": (Multinomial(), ["cat", "dog", "emu"]), "events": Poisson(exposure="hours")}
+    found = nb.checks.predictive_checks(BayesianNB(features).fit(X, y), X, y)
+    assert set(found.unchecked) == {"words", "events"}
+    assert set(found.table["first"]) == {"b", "c", "g", "h", "known"}
+
+
 def test_a_column_of_many_levels_that_is_not_checked_takes_no_memory_for_each_replicated_row():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": [f"level {k}" for k in range(300)], "x": rng.normal(size=300)})
@@ -181,6 +225,15 @@ def test_sampled_columns_are_checked_by_their_draws():
     assert found.fits
     assert {"x", "z"} <= set(found.table["first"])
     assert "kurtosis" in set(nb.checks.predictive_checks(BayesianNB().fit(X, y), X, y).failed["statistic"])
+
+
+def test_the_same_seed_gives_the_same_checks():
+    X, y = datasets.penguins()
+    one, two, other = (
+        nb.checks.predictive_checks(BayesianNB(random_state=k).fit(X, y), X, y, 30).table for k in (1, 1, 2)
+    )
+    pd.testing.assert_frame_equal(one, two)
+    assert not one["expected"].equals(other["expected"])
 
 
 def test_the_picture_shows_the_worst_checks_and_the_range_of_chance():

@@ -52,6 +52,11 @@ def test_sklearn_adds_a_share_of_the_largest_variance_as_gaussian_nb_does(table,
     )
 
 
+def test_sklearn_reads_columns_that_are_constant_in_a_class_as_gaussian_nb_does():
+    X, y = DIGITS
+    close(presets.sklearn(model="GaussianNB").fit(X, y), GaussianNB().fit(X, y), X)
+
+
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 3.0])
 def test_sklearn_counts_levels_words_and_ones_as_its_three_other_classes_do(alpha):
     X, y = datasets.play_tennis()
@@ -131,6 +136,12 @@ def test_e1071_and_klar_follow_the_rule_of_both_packages(laplace):
         assert_allclose(found, as_in_r(X, y, laplace, given), atol=1e-9)
 
 
+def test_without_smoothing_a_level_not_seen_in_a_class_excludes_the_class():
+    X, y = datasets.play_tennis()
+    overcast = X.assign(outlook="overcast")
+    assert (presets.e1071().fit(X, y).predict_proba(overcast) == [0.0, 1.0]).all()
+
+
 # Weka
 
 
@@ -158,6 +169,11 @@ def test_weka_rounds_numbers_to_the_mean_gap_and_asks_for_an_interval(columns):
     frame = pd.DataFrame(X).add_prefix("x")
     parts = presets.weka().partial_fit(frame[:70], y[:70]).partial_fit(frame[70:], y[70:])
     assert_allclose(parts.predict_proba(frame), expected, atol=1e-9)
+
+
+def test_weka_smooths_levels_and_classes_by_one():
+    X, y = datasets.play_tennis()
+    assert_allclose(presets.weka().fit(X, y).predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), atol=1e-15)
 
 
 def test_weka_keeps_a_deviation_of_a_sixth_of_the_precision_and_no_floor_under_probabilities():
@@ -207,6 +223,12 @@ def test_spark_itself_gives_the_same_probabilities():
             assert_allclose(ours.predict_proba(table[0]), theirs, rtol=0, atol=1e-9)
     finally:
         session.stop()
+
+
+def test_a_grid_search_sets_the_priors_of_a_preset_by_name():
+    clf = presets.sklearn().set_params(features__text__prior__alpha=2.0, features__number__var_smoothing=0.1)
+    assert (clf.features.text.prior.alpha, clf.features.number.var_smoothing) == (2.0, 0.1)
+    assert "var_smoothing=0.1" in repr(clf.features.number)
 
 
 # What is refused

@@ -82,6 +82,13 @@ def test_numbers_with_points_between_them_are_no_numbers_in_any_file(other, sep,
     assert found["other"].tolist() == OTHERS[other]
 
 
+@pytest.mark.parametrize("x", [["0.512", "0", "1", "0.001"], ["1.250", "2.125", "3.500", "4.750"]])
+def test_whole_numbers_among_three_decimals_stay_apart(x, tmp_path):
+    rows = [f"{cell},{pair},{y}" for cell, pair, y in zip(x, OTHERS["pairs in quotes"], "pqpq", strict=True)]
+    found = read(written(tmp_path / "t.csv", "x,pair,y", *rows))
+    assert found["x"].tolist() == [float(cell) for cell in x]
+
+
 def test_groups_of_thousands_are_read_by_the_decimal_commas_beside_them(tmp_path):
     path = written(tmp_path / "t.csv", "people;area;y", "1.234.567;1,5;p", "82.000;12,25;q", "950;0,512;p")
     found = read(path)
@@ -106,6 +113,12 @@ def test_a_column_whose_mark_cannot_be_told_is_refused_with_the_option_that_tell
         BayesianNB().fit(path, "y")
     for mark in ".,":
         assert len(read(path, decimal=mark)) == len(lines) - 1
+
+
+def test_one_decimal_comma_among_whole_numbers_makes_levels_of_them(tmp_path):
+    path = written(tmp_path / "t.csv", "x,y", "1,p", "2,q", '"1,5",q')
+    assert read(path)["x"].tolist() == ["1", "2", "1,5"]
+    assert read(path, decimal=",")["x"].tolist() == [1, 2, 1.5]
 
 
 @pytest.mark.parametrize("lines", [["x;y", "1,5;p", "2,5;q"], ["x,y", '"1,5",p', '"2,5",q']])
@@ -135,6 +148,13 @@ def test_codes_that_begin_with_a_zero_are_levels(cells, tmp_path):
     assert read(path)["code"].tolist() == cells
 
 
+def test_numbers_below_1_begin_with_no_superfluous_zero(tmp_path):
+    path = written(tmp_path / "t.csv", "a,b,y", "0,0.5,p", "-0,-0.25,q", "10,00.75,q")
+    found = read(path)
+    assert found["a"].tolist() == [0, 0, 10]
+    assert found["b"].tolist() == [0.5, -0.25, 0.75]
+
+
 # Quotes, and the number of rows
 
 
@@ -146,6 +166,11 @@ def test_a_cell_that_is_an_apostrophe_swallows_no_row(sep, tmp_path):
     )
     assert read(path)["w"].tolist() == words
     assert BayesianNB().fit(path, "y").class_count_.sum() == 8
+
+
+def test_a_last_line_with_commas_hides_no_rows_of_tabs(tmp_path):
+    found = read(written(tmp_path / "t.csv", "v\ty", "36\tq", "185\tp", "3\tq", "4,341,061\tq"), names=("y",))
+    assert found["v"].tolist() == [36, 185, 3, 4341061]
 
 
 # Sheets

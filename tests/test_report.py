@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import io
+import json
 import os
 import re
 import stat
@@ -177,6 +178,24 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     assert "Reliability of the predictions of 8 rows" in page
 
 
+def test_rows_can_be_ordered_by_epistemic_entropy(tennis):
+    clf, X, y = tennis
+    page = report(clf, X, y, format="md", explain=3, by="epistemic", draws=200)
+    block = page.partition("The rows of the highest epistemic entropy")[2].partition("**Row ")[0]
+    shown = [int(line.split("|")[1]) for line in block.splitlines() if re.match(r"\| \d", line)]
+    assert shown == clf.uncertainty(X, draws=200)["epistemic"].sort_values(ascending=False).index[:3].tolist()
+
+
+def test_the_bayes_factor_of_a_column_is_positive_if_the_classes_differ_in_it():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = pd.DataFrame({"noise": rng.normal(size=200), "signal": rng.normal(size=200) + 2 * y})
+    page = report(BayesianNB().fit(X, y), X, y, format="md", explain=0, draws=50).partition("\n## Evidence\n")[2]
+    factors = {line.split(" | ")[0][2:]: float(line.split(" | ")[2][:-2]) for line in page.splitlines()
+               if re.match(r"\| (noise|signal) \| -", line)}  # fmt: skip
+    assert factors["noise"] < 0 < factors["signal"]
+
+
 def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
     pictures = tennis_page.all("img")
     assert len(pictures) == 5
@@ -187,6 +206,15 @@ def test_each_picture_is_not_blank_and_has_an_alternative_text(tennis_page):
         drawn = ElementTree.fromstring(base64.b64decode(data))
         assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) > 5
         assert float(drawn.get("width")[:-2]) == pytest.approx(int(attrs["width"]) * 72 / 90, abs=1)
+
+
+def test_pictures_have_other_colours_on_a_dark_page(tennis_page):
+    for _, attrs, _ in tennis_page.all("img"):
+        drawn = base64.b64decode(attrs["src"].partition(",")[2]).decode()
+        assert "@media (prefers-color-scheme:dark)" in drawn
+        body = drawn.partition("</style>")[2]
+        assert "var(--ink)" in body
+        assert "#000000" not in body
 
 
 @pytest.mark.parametrize("kind", [pytest.param("polars", marks=pytest.mark.slow), "sparse", "index"])
@@ -332,6 +360,16 @@ def test_the_content_policy_of_the_page_allows_only_its_own_style_and_pictures(t
     }
 
 
+def test_the_page_is_accessible_to_screen_readers(tennis_page):
+    ((_, attrs, _),) = tennis_page.all("html")
+    assert attrs["lang"] == "en"
+    assert len(tennis_page.texts("h1")) == len(tennis_page.texts("title")) == 1
+    assert all(attrs["scope"] in ("col", "row") for _, attrs, _ in tennis_page.all("th"))
+    assert len(tennis_page.all("caption")) == len(tennis_page.all("table"))
+    regions = [attrs for _, attrs, _ in tennis_page.all("div")]
+    assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in regions)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_a_contrast_of_at_least_4_5_to_1(tennis_html, scheme):
     light, dark = re.findall(r":root \{(.*?)\}", tennis_html, re.DOTALL)
@@ -364,6 +402,13 @@ def test_names_and_values_are_escaped_in_html(hostile, hostile_html):
     ]
     assert "a|b" in page.table(shown)[0]
     assert f"classes of {SCRIPT}:" in page.texts("p")[0]
+
+
+def test_control_characters_and_surrogates_are_replaced(hostile_html, hostile_md):
+    for text in (hostile_html, hostile_md):
+        text.encode()
+        assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\ud800-\udfff]", text)
+        assert "\ufffd\ufffd\ufffd" in text
 
 
 def cells_of(line):
@@ -457,6 +502,15 @@ def test_the_command_writes_the_format_of_the_file_name(capsys, tmp_path, name, 
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_command_that_fails_leaves_the_old_page(capsys, tmp_path):
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    code, out, err = run(capsys, "report", "nowhere.csv", "--target", "y", "-o", str(path), "--force")
+    assert (code, out) == (1, "")
+    assert "no such file" in err
+    assert path.read_text() == "old"
+
+
 def explained(capsys, *arguments):
     """``bayesnb explain`` of a naive model: to choose a dependence would take the time of thirty fits."""
     return run(capsys, "explain", *arguments, "--dependence", "none")
@@ -470,6 +524,16 @@ def test_explain_says_why_log_odds_are_outside_of_their_interval(capsys, tmp_pat
     assert code == 0
     assert "(total): the log-odds are outside of their interval, and both are right." in " ".join(out.split())
     assert "outside of their interval" not in explained(capsys, "play-tennis")[1]
+
+
+def test_classes_that_are_numbers_are_named_by_their_text(capsys, tmp_path):
+    X, y = datasets.heights()
+    X.assign(y=(y == "male").astype(int)).to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = explained(
+        capsys, str(tmp_path / "t.csv"), "--target", "y", "--label", "1", "--format", "json"
+    )  # fmt: skip
+    assert code == 0
+    assert (json.loads(out)["label"], json.loads(out)["against"]) == (1, 0)
 
 
 # In a browser

@@ -175,6 +175,32 @@ def test_the_statistic_counts_distinct_values_so_that_rows_can_be_added_and_forg
         (whole - family.statistic(np.array([[9.0, 9.0]]), Labels.of([0], 2))).settled(whole)
 
 
+def test_a_weighted_row_is_learned_like_repeated_rows_and_a_missing_cell_not_at_all():
+    rng = default_rng(6)
+    x, y = rng.standard_t(3, (60, 1)).round(1), rng.integers(0, 2, 60)
+    x[10:15] = np.nan
+    seen, weight = ~np.isnan(x[:, 0]), rng.integers(1, 3, 60)
+    twice = np.repeat(np.arange(60), weight)
+    family = StudentT()
+    # NUTS gets only the distinct values and their weights, and has a seed: equal statistics give equal draws.
+    for one, other in (
+        (family.statistic(x, Labels.of(y, weight=weight)), family.statistic(x[twice], Labels.of(y[twice]))),
+        (family.statistic(x, Labels.of(y)), family.statistic(x[seen], Labels.of(y[seen]))),
+    ):
+        a, b = WeightedValues.of(one), WeightedValues.of(other)
+        for name in ("value", "code", "column", "weight"):
+            assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_a_weight_counts_as_that_many_rows_in_quantiles():
+    rng = default_rng(3)
+    x, weight = rng.normal(size=(30, 2)), rng.integers(1, 4, 30)
+    weighed = WeightedValues.of(StudentT().statistic(x, Labels.of(np.zeros(30, int), weight=weight)))
+    rows = np.repeat(x, weight, axis=0)
+    assert_array_equal(weighed.quantiles((0.25, 0.5), 2), np.quantile(rows, (0.25, 0.5), axis=0, method="inverted_cdf"))
+    assert_allclose(weighed.variance(2), rows.var(axis=0))
+
+
 def test_outliers_do_not_change_the_scale_of_the_prior():
     x = np.append(np.linspace(-1, 1, 99), 1e9)[:, None]
     s = StudentT().statistic(x, Labels.of(np.zeros(100, int)))
@@ -212,6 +238,12 @@ def test_a_density_from_pymc_is_that_of_scipy(dist, theta, reads, right):
     assert_allclose(found[1, :2, 1], right(x[:2, 0]))
     assert_array_equal(found[:, 2], 0.0)
     assert_array_equal(found[:, 3], -np.inf)
+
+
+def test_parameters_fixed_at_a_number_are_not_learned():
+    family = FromPyMC(pm.Binomial, {"n": 5, "p": (pm.Beta, {"alpha": 1, "beta": 1})}, reads="counts")
+    found = family.log_likelihood({"p": np.full((1, 1), 0.3)}, np.array([[2.0]]))
+    assert_allclose(found, [[stats.binom.logpmf(2, 5, 0.3)]])
 
 
 def test_the_predictive_averages_the_joint_over_draws(unsampled):
@@ -316,6 +348,14 @@ def test_an_estimator_with_sampled_features_can_be_cloned_pickled_sampled_and_de
     wanted["hierarchical real"] = ["mu", "sigma", "centre", "between"]
     wanted["numbers together"] = [*wanted["hierarchical real"], "scale"]
     assert list(shown.columns) == wanted.get(name, ["mu", "sigma"])
+
+
+def test_a_learned_smoothing_has_a_linear_form(unsampled):
+    X, y = table(FAMILIES["hierarchical"])
+    clf = BayesianNB({"x": HierarchicalCategorical()}).fit(X[["x"]], y)
+    weights, intercept = nb.odds.linear_form(clf)
+    scores = weights.loc[[("x", level) for level in X["x"]]].to_numpy() + intercept.to_numpy()
+    assert_allclose(scores, clf.predict_joint_log_proba(X[["x"]]))
 
 
 # NUTS

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+import bayesnb as nb
 from bayesnb import (
     BayesianNB,
     Bernoulli,
@@ -187,6 +188,37 @@ def test_zeros_and_ones_with_a_gap_are_bernoulli_in_every_container(table: Any) 
     assert_allclose(clf.posterior_.features["a"].alpha[:, 0], [2.0, 2.0])
 
 
+COUNTS = [[1, 0, 2], [0, 1, 9], [1, 1, 0], [0, 0, 1]]
+ONES = [[1, 0], [0, 1], [1, 1], [0, 1]]
+BOTH = {"x": "Gaussian", "flags": "Bernoulli"}
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (np.array(ONES, bool), {"x": "Bernoulli"}),
+        (np.array(ONES), {"x": "Bernoulli"}),
+        # Columns of 0 and 1 among counts are counts too; a fraction in any row says that there are no counts.
+        (np.array(COUNTS), {"x": "Gaussian"}),
+        (np.array(COUNTS, float), {"x": "Gaussian"}),
+        (np.array([*COUNTS, *COUNTS * 2000, [1, 0, 0.5], [0, 0, 0]]), BOTH),
+        (np.array([[1.0, np.nan, 0.5], [np.nan, np.nan, 2.0], [0.0, np.nan, 1.0], [1.0, np.nan, 0.0]]), BOTH),
+        (np.zeros((4, 2)), {"x": "Gaussian"}),
+    ],
+    ids=["booleans", "ones", "counts", "whole floats", "a late fraction", "missing cells", "zeros alone"],
+)
+def test_the_columns_of_an_array_that_hold_only_0_and_1_are_bernoulli_but_among_counts(x: Any, expected: Any) -> None:
+    assert families(BayesianNB().fit(x, np.arange(len(x)) % 2)) == expected
+
+
+def test_the_columns_of_an_array_with_fractions_that_hold_only_0_and_1_are_bernoulli() -> None:
+    x = np.array([[1, 0, 0.2], [0, 1, -1], [1, 1, 0], [0, 0, 1]])
+    clf = BayesianNB().fit(x, [0, 1, 1, 0])
+    assert families(clf) == {"x": "Gaussian", "flags": "Bernoulli"}
+    named = BayesianNB().fit(pd.DataFrame(x).add_prefix("x").astype({"x0": int, "x1": int}), [0, 1, 1, 0])
+    assert_allclose(clf.predict_proba(x), named.predict_proba(pd.DataFrame(x).add_prefix("x")))
+
+
 @pytest.mark.parametrize("wrap", [lambda frame: frame, lambda frame: frame.to_numpy(float)], ids=["frame", "array"])
 def test_one_hot_columns_are_noticed_once(wrap: Any) -> None:
     X, y = datasets.penguins()
@@ -223,6 +255,19 @@ def test_whole_numbers_beyond_what_a_float_holds_exactly_are_rounded_alike_every
     expected = BayesianNB().fit({"id": [2.0**53, 5.0, np.nan, 7.0]}, [0, 0, 1, 1])
     assert_same_beliefs(clf, expected)
     assert_allclose(clf.predict_proba(table), expected.predict_proba({"id": [2.0**53, 5.0, np.nan, 7.0]}))
+
+
+VIEWS = pa.array(["u", "v", "u", None], pa.string_view())
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pa.table({"a": VIEWS}), pd.DataFrame({"a": pd.array(VIEWS, pd.ArrowDtype(pa.string_view()))})],
+    ids=["pyarrow", "ArrowDtype"],
+)
+def test_string_views_are_text_also_where_rows_are_left_out(table: Any) -> None:
+    clf = BayesianNB().fit(table, [0, 1, 1, 1], sample_weight=[1, 1, 0, 1])
+    assert_same_beliefs(clf, BayesianNB().fit({"a": ["u", "v", None]}, [0, 1, 1]))
 
 
 def test_a_value_that_stands_twice_in_a_dictionary_of_arrow_is_one_level() -> None:
@@ -398,6 +443,17 @@ def test_declared_categories_that_never_occur_are_levels_in_their_order(construc
     assert_allclose(table.loc["q"], [1 / 5, 1 / 5, 2 / 5, 1 / 5])
 
 
+def test_an_m_estimate_by_level_fixes_levels_that_were_never_seen(constructor: Constructor) -> None:
+    p = {"c": 0.5, "b": 0.3, "a": 0.2}
+    clf = BayesianNB({"t": Categorical(Dirichlet.m_estimate(10, p))})
+    clf.fit(constructor({"t": ["a", "b", "a", "a"]}), ["p", "p", "p", "q"])
+    table = clf.tables()["t"]
+    assert sorted(table.columns) == ["a", "b", "c"]
+    # (n + m p) / (N + m), Mitchell 6.9.1.1.
+    assert_allclose(table.loc["p", ["a", "b", "c"]], [(2 + 2) / 13, (1 + 3) / 13, 5 / 13])
+    assert_allclose(table.loc["q", ["a", "b", "c"]], [(1 + 2) / 11, 3 / 11, 5 / 11])
+
+
 def test_levels_that_are_not_declared_are_sorted_and_later_ones_come_after_them() -> None:
     clf = BayesianNB().fit({"t": ["n", "m"]}, ["q", "p"]).partial_fit({"t": ["z", "a"]}, ["p", "q"])
     assert clf.classifier_.schema.features["t"].levels == (("m", "n", "a", "z"),)
@@ -428,6 +484,13 @@ def test_an_unseen_level_can_have_a_cell_of_its_own(constructor: Constructor) ->
     assert_allclose(answer[1], answer[0])
     assert_allclose(answer[2], [4 / 6 * 3 / 7, 2 / 6 * 1 / 5])
     assert UNSEEN in clf.tables()["t"].columns
+
+
+def test_the_reserved_cell_stays_when_a_new_level_is_learned() -> None:
+    clf = BayesianNB(unseen="new").fit({"t": ["a", "b", "a"]}, ["p", "p", "q"]).partial_fit({"t": ["c"]}, ["q"])
+    answer = np.exp(clf.predict_joint_log_proba({"t": ["zebra", "c"]}))
+    assert_allclose(answer[0], [3 / 6 * 1 / 6, 3 / 6 * 1 / 6])
+    assert_allclose(answer[1], [3 / 6 * 1 / 6, 3 / 6 * 2 / 6])
 
 
 def test_the_reserved_cell_has_the_average_concentration_of_a_level() -> None:
@@ -481,6 +544,15 @@ def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any)
                 assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
         total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
     assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
+
+
+def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:
+    text = np.dtypes.StringDType(na_object=None)
+    X, y = np.array([["a", "b"], [None, "b"], ["a", "d"], ["c", "d"]], object), np.array(["u", "v", "u", None], object)
+    plain = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X, y)
+    strings = BayesianNB(unlabelled=nb.Unlabelled(weight=0)).fit(X.astype(text), y.astype(text))
+    assert strings.classes_.tolist() == ["u", "v"]
+    assert_allclose(strings.predict_proba(X.astype(text)), plain.predict_proba(X), rtol=0)
 
 
 def test_an_array_of_text_has_a_categorical_feature_for_each_column() -> None:
@@ -616,8 +688,26 @@ def test_an_exposure_can_be_specified_by_its_column(constructor: Constructor) ->
     assert clf.describe()["missing"].tolist() == [0.25]
 
 
+def test_an_exposure_can_be_specified_by_position() -> None:
+    array = np.array([[1.0, 2.0], [2.0, 3.0], [1.0, 1.0], [4.0, 2.0]])
+    by_position = BayesianNB({0: Poisson(exposure=1)}).fit(array, ["p", "q", "p", "q"])
+    by_name = BayesianNB({"x0": Poisson(exposure="x1")}).fit(array, ["p", "q", "p", "q"])
+    assert families(by_position) == {"x0": "Poisson"}
+    for_all = BayesianNB(Poisson(exposure="x1")).fit(array, ["p", "q", "p", "q"])
+    assert for_all.describe()["columns"].tolist() == [1]  # and not the exposure itself
+    assert_allclose(for_all.predict_proba(array), by_name.predict_proba(array))
+    assert_allclose(by_position.predict_proba(array), by_name.predict_proba(array))
+
+
 def test_columns_of_a_dict_are_joined_by_position_whatever_their_index() -> None:
     x, y = [1.0, 2.0, 30.0, 40.0], ["p", "p", "q", "q"]
     plain = BayesianNB().fit({"a": x, "b": x}, y)
     indexed = BayesianNB().fit({"a": pd.Series(x, index=[3, 1, 2, 0]), "b": pd.Series(x)}, y)
     assert_same_beliefs(indexed, plain)
+
+
+def test_pandas_categories_with_arrow_storage_are_read() -> None:
+    values = pd.array(["a", None, "b", "a"], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
+    assert clf.classifier_.schema.features["t"].levels == (("a", "b"),)
+    assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]

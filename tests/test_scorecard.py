@@ -12,19 +12,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.stats import beta
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     balanced_accuracy_score,
     brier_score_loss,
     confusion_matrix,
+    log_loss,
     precision_score,
     recall_score,
     roc_auc_score,
 )
 
 from bayesnb import BayesianNB, datasets, scorecard
-from bayesnb.evaluation import compare_estimates, comparison, held_out
+from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
-from bayesnb.inference.scorecard import Scorecard, scorecard_of
+from bayesnb.inference.scorecard import Scorecard, percent, scorecard_of
 from bayesnb.inference.scoring import auc_and_influence, scores, share_interval
 
 
@@ -74,6 +76,12 @@ def test_the_influence_of_a_row_is_the_slope_of_the_area_in_its_weight(table):
     assert (moved - auc) / step == pytest.approx(influence[row] / (codes == codes[row]).sum(), abs=1e-4)
 
 
+def test_one_class_alone_has_no_area_under_the_curve():
+    card = card_of([[0.9, 0.1], [0.6, 0.4]], [0, 0])
+    assert np.isnan(card.table.loc["auc", ["value", "lower", "upper", "frequencies"]].astype(float)).all()
+    assert card.table.loc["balanced_accuracy", "frequencies"] == 1
+
+
 def test_the_confusion_matrix_with_recall_and_precision_is_that_of_scikit_learn():
     X, y = datasets.penguins()
     card = scorecard(BayesianNB(), X, y)
@@ -84,6 +92,13 @@ def test_the_confusion_matrix_with_recall_and_precision_is_that_of_scikit_learn(
     assert_allclose(card.by_class["precision"], precision_score(codes, guess, average=None))
     assert card.confusion.index.tolist() == card.confusion.columns.tolist() == ["Adelie", "Chinstrap", "Gentoo"]
     assert card.rows == len(y)
+
+
+def test_the_values_are_those_of_evaluate():
+    X, y = datasets.heights()
+    found, card = evaluate(BayesianNB(), X, y), scorecard(BayesianNB(), X, y)
+    assert_allclose(card.table["value"], found[card.table.index])
+    assert scorecard(LogisticRegression(), X, y, cv=4).how == "4-fold cross-validation"
 
 
 # Yardsticks
@@ -102,6 +117,15 @@ def test_the_baselines_are_the_scores_of_dummy_classifiers(column, strategy):
     assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, scale_by_half=False))
 
 
+def test_true_probabilities_score_what_they_claim():
+    rng = np.random.default_rng(1)
+    proba = rng.dirichlet(np.ones(3), 40_000)
+    codes = (proba.cumsum(axis=1) < rng.random((len(proba), 1))).sum(axis=1)
+    table = card_of(proba, codes).table.drop(["balanced_accuracy", "auc"])
+    width = table["upper"] - table["lower"]
+    assert ((table["value"] - table["claimed"]).abs() < 2 * width).all()
+
+
 # Intervals
 
 
@@ -110,6 +134,20 @@ def test_the_interval_of_a_share_is_that_of_its_beta_posterior_and_closed_at_the
     assert lower[0] == 0
     assert upper[2] == 1
     assert (lower[1], upper[1]) == pytest.approx(beta(3.5, 7.5).ppf([0.05, 0.95]))
+
+
+def test_the_interval_of_a_mean_has_the_width_of_the_bayesian_bootstrap():
+    # Rubin (1981): under Dirichlet(1, ..., 1) weights a mean has the variance s² / (n + 1), s² with the divisor n.
+    rng = np.random.default_rng(3)
+    for n in (400, 60_000):
+        p = rng.beta(3, 2, n)
+        codes = (rng.random(n) < p).astype(int)
+        proba = np.stack([1 - p, p], axis=1)
+        lower, upper = card_of(proba, codes, prob=0.9).table.loc["log_loss", ["lower", "upper"]].astype(float)
+        terms = -np.log(proba[np.arange(n), codes])
+        expected = 2 * 1.6449 * terms.std() / np.sqrt(n + 1)
+        assert upper - lower == pytest.approx(expected, rel=0.08)
+        assert (upper + lower) / 2 == pytest.approx(log_loss(codes, proba), abs=0.1 * expected)
 
 
 @pytest.mark.slow
@@ -147,6 +185,17 @@ def test_the_intervals_of_accuracy_and_brier_score_cover_the_truth_about_as_ofte
         found = card_of(np.stack([p, 1 - p], axis=1), codes, prob=0.8).table.loc[["accuracy", "brier"]]
         inside += (found["lower"] <= truth) & (truth <= found["upper"])
     assert_allclose(inside / 60, 0.8, atol=0.15)
+
+
+def test_an_impossible_row_has_a_column_of_its_own_and_an_infinite_log_loss():
+    card = card_of([[0.7, 0.3], [0.0, 0.0], [0.2, 0.8]], [0, 0, 1])
+    assert card.confusion.columns.tolist() == ["a", "b", "impossible"]
+    assert card.confusion.loc["a"].tolist() == [1, 0, 1]
+    assert card.table.loc["log_loss", ["value", "lower", "upper"]].tolist() == [np.inf] * 3
+    assert card.by_class["recall"].tolist() == [0.5, 1]
+    card = card_of([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1])
+    assert "A row costs ∞ nats (∞ to ∞), where the model claims 0.000: over-sure." in card.sentence
+    assert card.sentence.endswith("the model is worse.")
 
 
 # The sentence
@@ -196,6 +245,13 @@ def test_fourteen_days_of_tennis_cannot_tell_the_model_from_the_class_shares():
     assert card.table.loc["log_loss", "lower"] < card.table.loc["log_loss", "frequencies"]
 
 
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0%"), (0.87, "87%"), (0.997, "99.7%"), (0.003, "0.3%"), (1, "100%")]
+)
+def test_a_share_is_not_rounded_to_certainty(share, text):
+    assert percent(share) == text
+
+
 def test_rows_of_classes_that_were_never_learned_are_counted_and_not_scored():
     X, y = datasets.penguins()
     clf = BayesianNB().fit(X[y != "Gentoo"], y[y != "Gentoo"])
@@ -225,6 +281,14 @@ def test_differences_from_the_best_estimate_are_paired_row_by_row():
     gap = table.loc["mle", "difference"] - table.loc["mean", "difference"]
     assert gap == pytest.approx((log_p["mean"] - log_p["mle"]).mean())
     assert table.loc["mle", "se_difference"] > 0
+
+
+def test_an_infinite_log_loss_is_credibly_worse():
+    found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=())
+    assert found.table.loc["mle", "log_loss"] == np.inf
+    assert "mle" in found.worse
+    # Of single-trial families the posterior mean and full Bayes are equal but for rounding.
+    assert not {"mean", "predictive"} & {*found.worse}
 
 
 def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
@@ -266,3 +330,14 @@ def test_a_sample_of_rows_is_scored_as_all_rows_are(cv):
     assert "of 200 rows drawn at random" in found.how
     other = compare_estimates(BayesianNB(), X, y, cv, (), rows=200, random_state=8)
     assert other.loc["predictive", "log_loss"] != found.table.loc["predictive", "log_loss"]
+
+
+def test_a_small_sample_is_held_out_from_exponents_once():
+    X, y = copies()
+    found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",), rows=100)
+    assert "one fit without them" in found.loc["tempered", "note"]
+    which = np.sort(np.random.default_rng(0).choice(600, 100, replace=False))
+    rest = np.delete(np.arange(600), which)
+    clf = BayesianNB(dependence="tempered").fit(X.iloc[rest], y[rest])
+    expected = evaluate(clf, X.iloc[which], y[which], cv=None)["log_loss"]
+    assert found.loc["tempered", "log_loss"] == pytest.approx(expected)

@@ -105,6 +105,16 @@ def test_the_change_of_class_probabilities_and_of_the_evidence_is_that_of_refits
     assert_allclose(by_row, change[np.arange(24), top], atol=2e-6)
 
 
+def test_a_power_of_the_likelihood_counts_each_row_so_many_times():
+    clf, h = fitted(), 1e-3
+    up, down = (fitted(weight=np.full(24, np.exp(k * h))) for k in (1, -1))
+    change = (up.predict_proba(X) - down.predict_proba(X)) / (2 * h) * np.log(2)
+    line = nb.checks.sensitivity(clf, X).loc["(all)", "likelihood"]
+    assert_allclose(line["largest"], np.abs(change).max(), rtol=1e-4, atol=1e-9)
+    evidence = (up.log_evidence_.joint - down.log_evidence_.joint) / (2 * h) * np.log(2)
+    assert_allclose(line["log_evidence"], evidence, rtol=1e-4)
+
+
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 4.0])
 def test_the_slope_of_the_evidence_equals_its_formula(alpha):
     n = np.array([3.0, 5.0])
@@ -116,6 +126,25 @@ def test_the_slope_of_the_evidence_equals_its_formula(alpha):
     prior = np.full(2, alpha)
     expected = np.log(2) * (slope(prior + n) - slope(prior))
     assert_allclose(nb.checks.sensitivity(clf).loc["(class)", ("prior", "log_evidence")], expected, rtol=1e-5)
+
+
+def test_a_flat_prior_does_not_change_and_is_called_flat():
+    X, y = datasets.play_tennis()
+    table = nb.checks.sensitivity(BayesianNB().fit(X, y), X)
+    assert table["prior", "flat"].all()
+    assert (table["prior"][["mean", "largest", "log_evidence"]] == 0).all(axis=None)
+    assert (table["likelihood", "largest"] > 0.01).all()
+    counted = nb.checks.sensitivity(BayesianNB().fit(X, y), X, scaling="rows")
+    assert not counted["prior", "flat"].any()
+    # Of a table of levels only the ratio of imaginary to real rows counts.
+    assert_allclose(counted["prior", "largest"], counted["likelihood", "largest"], rtol=1e-6)
+
+
+def test_known_class_probabilities_have_no_power():
+    X, y = datasets.play_tennis()
+    table = nb.checks.sensitivity(BayesianNB(class_prior="uniform").fit(X, y), X, "rows")
+    assert (table.loc["(class)", "prior"][["mean", "largest", "log_evidence"]] == 0).all()
+    assert table.loc["(class)", ("prior", "flat")]
 
 
 def test_an_improper_prior_changes_probabilities_and_has_no_evidence():
@@ -143,6 +172,13 @@ def test_the_sensitivity_is_that_of_the_chosen_estimate(estimate):
     up, down = (BayesianNB(class_prior=Dirichlet(1 + 2 * np.exp(k * h)), estimate=estimate).fit(X, y) for k in (1, -1))
     change = np.log(2) * (up.predict_proba(X) - down.predict_proba(X)) / (2 * h)
     assert_allclose(nb.checks.sensitivity(clf, X).loc["(class)", ("prior", "largest")], np.abs(change).max(), rtol=1e-5)
+
+
+def test_without_rows_the_model_draws_some():
+    X, y = datasets.penguins()
+    clf = BayesianNB(random_state=3).fit(X, y)
+    pd.testing.assert_frame_equal(nb.checks.sensitivity(clf), nb.checks.sensitivity(clf))
+    assert nb.checks.sensitivity(clf, by="row").shape == (200, 2 * 9)
 
 
 # The sampled road.

@@ -13,9 +13,9 @@ from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, datasets
+from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, datasets
 from bayesnb.cli import main
-from bayesnb.inference.label_noise import wrong_labels
+from bayesnb.inference.label_noise import drawn_wrong_labels, wrong_labels
 from bayesnb.model import Posterior
 from bayesnb.report import report
 from bayesnb.sampling import gibbs
@@ -116,6 +116,32 @@ def test_the_drawn_labels_are_those_of_a_sum_over_all_right_labels():
     # their number.
     assert_allclose(1 - drawn.proba.mean(0)[np.arange(10), y], p @ wrong, atol=0.04)
     assert (drawn.labels != y).sum(-1).mean() == pytest.approx(p @ wrong.sum(1), abs=0.2)
+
+
+def test_a_row_of_weight_two_is_drawn_as_two_rows():
+    before, data, y = binary_rows()
+    weight = np.r_[2.0, 3.0, np.ones(8)]
+    row = np.repeat(np.arange(10), weight.astype(int))
+    one = drawn_wrong_labels(before, data, Labels(y, weight, 2))
+    many = drawn_wrong_labels(before, {name: x[row] for name, x in data.items()}, Labels.of(y[row], 2))
+    assert (one.expected, one.sd) == (pytest.approx(many.expected), many.sd)
+    assert one.each[0] == pytest.approx(many.each[:2].mean())
+
+
+def test_a_number_that_is_but_a_lower_bound_says_so_and_has_no_spread():
+    X, label, _ = two_classes(0)
+    found = nb.checks.suspicious_labels(BayesianNB(Gaussian(NormalGamma.reference())).fit(X, label), X, label)
+    assert "a prior is improper" in found.attrs["note"]
+    assert np.isnan(found.attrs["sd"])
+    assert found.attrs["says"].startswith("At least about")
+
+
+def test_where_classes_overlap_right_labels_are_not_taken_as_wrong():
+    X, y = drawn(600, 1.0, 0, columns=2)
+    found = nb.checks.suspicious_labels(BayesianNB().fit(X, y), X, y)
+    improbable = (1 - found["probability"]).sum()
+    assert improbable > 100
+    assert found.attrs["expected"] < 0.3 * improbable
 
 
 def test_copies_of_a_column_make_right_labels_look_wrong_and_the_docs_say_so():

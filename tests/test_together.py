@@ -148,6 +148,37 @@ def test_draws_of_the_prior_have_its_density(name, key, prior_draws):
     assert abs(ratio[near].mean() - 1) < 5 * ratio[near].std() / np.sqrt(near.sum())
 
 
+def test_a_feature_of_columns_that_share_is_one_term_and_the_terms_add_up(unsampled):
+    clf, X, y = unsampled
+    lines = clf.explain(X[:4], "bee", "ant")
+    assert list(lines.loc[0].index) == ["(prior)", "numbers", "levels", "z", "(total)"]
+    log_p = clf.predict_joint_log_proba(X[:4])
+    assert_allclose(lines.xs("(total)", level="entry")["log_odds"], log_p[:, 1] - log_p[:, 0])
+    assert lines.loc[0, "value"].loc["levels"] == tuple(X.loc[0, LEVELS])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows, terms = clf.loo(X, y), clf.loo(X, y, by="feature")
+    own = np.array([terms.loc[i, y[i]].sum() for i in range(len(y))])
+    assert_allclose(own, rows["log_density"])
+    assert list(rows["pareto_k"]) == [*REALS, *LEVELS]
+
+
+def test_tables_describe_each_column(unsampled):
+    clf, *_ = unsampled
+    tables = clf.tables()
+    assert list(tables["numbers"]) == ["mu", "sigma", "centre", "between", "scale"]
+    assert sorted(tables["numbers"].index.get_level_values("column").unique()) == REALS
+    assert_allclose(tables["levels"].sum(axis=1), 1.0)
+
+
+def test_a_loaded_model_answers_the_same(unsampled, tmp_path):
+    clf, X, _ = unsampled
+    clf.save(tmp_path / "together.bayesnb")
+    again = nb.load(tmp_path / "together.bayesnb")
+    assert again.features["numbers"][0].together
+    assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
 # Questions
 
 

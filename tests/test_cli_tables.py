@@ -89,6 +89,7 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
 def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on(done, tmp_path):
     rng = np.random.default_rng(0)
     age = np.where(rng.random(400) < 0.04, 99, rng.normal(50, 12, 400).round())
+    age[0] = 101
     codes = [f"{k:06d}" for k in rng.permutation(400)]
     pd.DataFrame({"case": codes, "age": age, "class": rng.choice(["a", "b"], 400)}).to_csv(tmp_path / "t.csv")
     out, _ = done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")

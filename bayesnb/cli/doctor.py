@@ -235,11 +235,11 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
-        if share <= 0.01 or others.empty or value not in (low, high):
+        if share <= 0.01 or others.empty:
             continue
         mark = f"{name}={value}"
         cure = f"if it means missing, --na {_quoted(mark)}"
-        if abs(value) > 3 * others.abs().max():
+        if value in (low, high) and abs(value) > 3 * others.abs().max():
             yield Remark(name, f"{_percent(share)} are {value}: {cure}", True, option=("--na", mark))
             return
         # Ages reach 99 as well, but fewer and fewer people do.

@@ -247,3 +247,12 @@ def test_a_notebook_shows_the_settings():
     assert "Gaussian(prior=NormalGamma(" in html
     assert "Not fitted" in html
     assert "Not fitted" not in BayesianNB().fit(*IRIS)._repr_html_()
+
+
+def test_learning_and_predicting_do_not_change_a_sparse_matrix():
+    """Its cells are out of order, and one of them is stored in two parts."""
+    parts = np.array([1, 1, 1, 3, 1, 1]), np.array([2, 0, 0, 1, 1, 0]), np.array([0, 3, 4, 6])
+    X = sparse.csr_array(tuple(part.copy() for part in parts), shape=(3, 3))
+    BayesianNB().fit(X, ["a", "b", "a"]).predict(X)
+    for found, before in zip((X.data, X.indices, X.indptr), parts, strict=True):
+        assert found.tolist() == before.tolist()

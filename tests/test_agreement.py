@@ -212,6 +212,18 @@ def test_verify_can_check_draws_given_as_a_tree():
     assert not clf.verify(tree=doubled.sample_posterior(random_seed=5), random_seed=3).agrees
 
 
+def test_every_parameter_factor_and_class_is_compared(drawn):
+    found = drawn.check()
+    counts = found.table["kind"].value_counts()
+    # π; smoker; 3 colours; 3 words; μ and τ; μ; rate: of both classes.
+    assert counts["mean"] == counts["variance"] == 2 * (1 + 1 + 3 + 3 + 2 + 1 + 1)
+    # Six factors, their joint and the class predictive of each row and class.
+    assert counts["factor"] + counts["joint"] + counts["class predictive"] + found.skipped == 2 * drawn.n * (6 + 2)
+    assert counts["factor"] > 0.9 * 2 * drawn.n * 6
+    assert counts["joint"] >= drawn.n
+    assert counts["class predictive"] >= drawn.n
+
+
 def test_the_table_of_plug_ins_shows_the_estimators_own_predictive(drawn):
     frame = drawn.check().plug_ins
     clf = drawn.clf
@@ -612,3 +624,15 @@ def test_short_chains_are_refused_where_they_differ_and_not_for_the_r_hat_of_cha
     assert any(one.r_hat > 1.01 for one in found)
     assert sum(not one.converged for one in found) <= 1
     assert not any(agreement.Convergence.of(chains(seed, 0.5)).converged for seed in range(4))
+
+
+def test_a_verdict_prints_names_as_they_are():
+    X = pd.DataFrame({"[red]": [0.0, 1.0, 2.0, 5.0]})
+    clf = BayesianNB().fit(X, ["[/b]", "[/b]", "[i]", "[i]"])
+    found = clf.verify(X, sampler="exact", random_seed=0)
+    assert "the two roads agree" in str(found)
+    assert "[red] of row" in str(found) or "mu_red[[" in str(found)
+    wrong = replace(clf.posterior_, label=Dirichlet([9.0, 1.0]))
+    data, n = clf.classifier_.read(X)
+    found = agreement.check(wrong, clf.sample_posterior(500, 4, random_seed=0), data, n)
+    assert "THE TWO ROADS DISAGREE" in str(found)

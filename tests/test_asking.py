@@ -168,3 +168,11 @@ def test_a_batch_is_not_made_of_copies_of_one_row():
     assert found.index.is_unique
     top = clf.uncertainty(pool)["epistemic"].nlargest(4)
     assert top.max() - top.min() < 0.02  # by themselves, all copies are worth the same
+
+
+def test_choosing_rows_to_label_leaves_the_model_as_it_was():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    before = clf.predict_proba(X)
+    assert len(nb.design.label_next(clf, X, n=3, draws=100)) == 3
+    assert_allclose(clf.predict_proba(X), before, rtol=0)

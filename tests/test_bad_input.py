@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import io
 import json
 import pickle
 import re
@@ -300,6 +302,10 @@ def test_forgetting_rows_that_were_never_learned_is_refused(bad, words):
     refused_by(BayesianNB().fit(X, Y), "forget", bad, words)
 
 
+def test_a_row_of_missing_values_can_be_forgotten():
+    assert BayesianNB().fit(X, Y).forget(X.assign(hue=[None] * 4)[:1], Y[:1]).class_count_.tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("family", "bad"),
     [(Bernoulli(), [1, 0, 1, 1]), (Poisson(), [9, 0, 9, 1]), (Multinomial(), [9, 0, 9, 1])],
@@ -521,6 +527,12 @@ def test_merging_models_of_other_columns_or_types_is_refused():
     refused_by(BayesianNB(), "merge", (clf,), ("not fitted",), NotFittedError)
 
 
+def test_a_merged_model_remembers_the_types_of_the_columns():
+    unknown = X.assign(hue=pd.Series([None] * 4, dtype=object))
+    clf = BayesianNB({"hue": Categorical()}).fit(unknown, Y).merge(BayesianNB({"hue": Categorical()}).fit(X, Y))
+    refused_by(clf, "partial_fit", (X.assign(hue=3), Y), ("column 'hue'", "fitted with text"))
+
+
 @pytest.mark.parametrize("factor", [-0.1, 1.1, np.nan, np.inf])
 def test_a_discount_outside_0_to_1_is_refused(factor):
     refused_by(BayesianNB().fit(X, Y), "discount", (factor,), ("between 0 and 1", factor))
@@ -560,6 +572,16 @@ def test_help_and_version_are_printed_to_stdout_and_exit_with_0(arguments, capsy
     code, out, err = run(capsys, *arguments.split())
     assert (code, err) == (0, "")
     assert "bayesnb" in out
+
+
+def test_a_comparison_exits_with_0_and_prints_only_results_to_stdout(capsys):
+    code, out, err = run(capsys, "compare", "play-tennis", "--format", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
+    assert 0 < float(rows[-1]["log_loss"]) < 10
+    assert "14 rows" in err
+    assert "14 rows" not in out
 
 
 def test_with_debug_an_error_is_raised(write):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, NormalGamma
+from bayesnb import BayesianNB, Bernoulli, Beta, Dirichlet, Gaussian, NormalGamma, datasets
 from bayesnb.model import Posterior
 from bayesnb.sampling import agreement
 from bayesnb.sampling.calibration import Calibration, Simulator
@@ -82,6 +82,11 @@ def test_spread_says_whether_a_posterior_is_too_narrow_or_too_wide(monkeypatch, 
     table = agreement.calibrate(clf, rows=10, simulations=200).to_frame()
     means = table.loc[[name for name in table.index if name.startswith("mu")], "spread"]
     assert ((means > spread) if factor < 1 else (means < spread)).all()
+
+
+def test_a_model_as_fitted_is_calibrated_with_the_scale_that_its_priors_took_from_the_data():
+    found = agreement.calibrate(BayesianNB().fit(*datasets.penguins()), rows=10, simulations=100)
+    assert found.calibrated, str(found)
 
 
 @pytest.mark.slow

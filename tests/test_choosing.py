@@ -142,6 +142,17 @@ def test_the_class_prior_of_the_settings_takes_part_in_the_choice():
     assert_allclose(clf.classifier_.choice.table.query("chosen")["log_score"], score, rtol=1e-9)
 
 
+def test_later_rows_keep_the_choice_of_the_first():
+    X, y = table()
+    first = BayesianNB("best").fit(X[:60], y[:60])
+    families = first.classifier_.choice.features
+    both = BayesianNB(families).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    first.partial_fit(X[60:], y[60:])
+    assert first.classifier_.choice.features.keys() == families.keys()
+    assert all(first.classifier_.choice.features[name] is family for name, family in families.items())
+    assert np.array_equal(first.predict_proba(X), both.predict_proba(X))
+
+
 def test_models_that_chose_differently_do_not_merge_and_the_error_says_what_to_do():
     X, y = table()
     mine = BayesianNB({"wait": BestFamily([Gaussian()])}).fit(X[:60], y[:60])
@@ -214,6 +225,14 @@ def test_at_most_so_many_rows_choose_and_all_rows_are_learned():
     assert (scores > 0.6 * chosen(X, y, FAMILIES).table.query("chosen")["log_score"].to_numpy()).all()
     again = chosen(X, y, FAMILIES, rows=30)
     pd.testing.assert_frame_equal(few.classifier_.choice.table, again.table)
+
+
+def test_a_column_that_joins_later_gets_the_family_of_its_type():
+    X, y = table()
+    clf = BayesianNB("best", columns="grow").fit(X[["size", "kind"]], y)
+    clf.partial_fit(X, y)
+    assert clf.describe()["chosen"]["wait"] == "float64"
+    assert list(clf.classifier_.choice.features) == ["size"]
 
 
 def test_a_row_of_weight_two_chooses_as_two_rows():

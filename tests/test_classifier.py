@@ -91,6 +91,15 @@ def test_what_was_learned_is_a_value_that_nothing_changes():
             setattr(held, field.name, None)
 
 
+def test_parameters_that_only_questions_need_count_from_when_they_are_set():
+    clf = BayesianNB().fit(X, Y)
+    with pytest.raises(ValueError, match="'hue' was fitted and is not in this table"):
+        clf.predict(X[["size"]])
+    assert len(clf.set_params(absent="missing").predict(X[["size"]])) == 4
+    drawn = nb.draws.sample(clf.set_params(random_state=3), 5)
+    pd.testing.assert_frame_equal(drawn, nb.draws.sample(BayesianNB(random_state=3).fit(X, Y), 5))
+
+
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
 def test_another_estimate_of_the_same_posterior_is_what_a_fit_would_have_given(estimate):
     X, y = datasets.play_tennis()

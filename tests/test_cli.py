@@ -71,6 +71,16 @@ def test_parquet_and_csv_give_the_same_output(capsys, tmp_path):
     assert len(one.splitlines()) == 5
 
 
+def test_a_higher_prob_gives_a_wider_interval(capsys):
+    widths = []
+    for prob in ("0.5", "0.95"):
+        _, out, _ = run(capsys, "compare", "play-tennis", "--prob", prob, *ALONE, "--format", "json")
+        interval = json.loads(out)["rows"][0]["interval"]["no"]
+        assert interval["lower"] < interval["median"] < interval["upper"]
+        widths.append(interval["upper"] - interval["lower"])
+    assert widths[0] < widths[1]
+
+
 def test_disagreement_of_nuts_and_the_closed_form_exits_with_5(capsys, monkeypatch):
     monkeypatch.setattr(Classifier, "verify", lambda *_, **__: agreement_of(20.0))
     code, out, _ = run(capsys, "compare", "play-tennis", "--nuts", *ALONE)
@@ -118,6 +128,13 @@ def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     assert f"What to ask next: {found.index[0]} {found.iloc[0]:.3f}, " in " ".join(out.split())
     _, out, _ = run(capsys, "explain", "play-tennis", *ALONE, "--row", "0")
     assert "What to ask next" not in out
+
+
+def test_the_audit_of_one_class_doubts_no_label(capsys, tmp_path):
+    pd.DataFrame({"a": list("xy") * 4, "b": list("xxyy") * 2, "y": "p"}).to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, "audit", str(tmp_path / "t.csv"), "--target", "y", "--format", "json")
+    assert code == 0
+    assert "labels" not in json.loads(out)
 
 
 def test_the_audit_says_which_columns_are_not_compared(capsys, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from bayesnb import BayesianNB, cli, load
 from bayesnb.cli.advising import fit_command
+from bayesnb.cli.doctor import examine
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.wording import in_options
 from bayesnb.data.csv_reader import Format
@@ -132,6 +133,24 @@ def test_the_command_keeps_every_option_that_was_given(run):
         assert (option, value) in zip(command, [*command[1:], ""][: len(command)], strict=True) or option == "--m"
     assert "--m 2.0" in out.splitlines()[-1]
     assert run(*command[1:])[0] == 0
+
+
+def test_a_family_that_was_chosen_is_kept_and_gaps_are_counted_on_top_of_it(run):
+    laboratory(np.random.default_rng(0), 600).to_csv("t.csv", index=False)
+    chosen = ("--feature", "lactate=gaussian", "--feature", "crp=gaussian")
+    command = run("inspect", "t.csv", "--target", "y", *chosen)[1].splitlines()[-1]
+    assert "--feature lactate=missing:gaussian" in command
+    assert "--feature crp=gaussian" in command
+    assert "crp=log-normal" not in command
+
+
+def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
+    rng = np.random.default_rng(0)
+    answers = np.where(rng.random(300) < 0.1, 99, rng.integers(1, 6, 300))
+    income = np.where(rng.random(300) < 0.1, "n.a.", np.exp(rng.normal(8, 1.3, 300)).round(1).astype(str))
+    found = examine(pd.DataFrame({"Q": answers, "income": income}), None, 300, None)
+    said = {(remark.column, *remark.option, *remark.families[:1]) for remark in found}
+    assert said == {("Q", "--na", "Q=99"), ("Q", "categorical"), ("income", "--na", "n.a."), ("income", "log-normal")}
 
 
 # Which line of the table to take

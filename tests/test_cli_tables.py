@@ -75,6 +75,12 @@ def test_each_fault_of_a_column_is_remarked_on_and_no_other():
         assert words in said[column]
 
 
+def test_amounts_of_which_many_are_zero_are_remarked_on():
+    amount = np.exp(np.linspace(3, 9, N)).round(1) * (np.arange(N) % 4 > 0)
+    (remark,) = examine(pd.DataFrame({"claims": amount}), None, N, None)
+    assert remark.said == "25 % are 0, the others positive: --feature claims=hurdle"
+
+
 @pytest.mark.parametrize(
     ("labels", "said"),
     [(["a"] * N, "one class"), ([f"c{k}" for k in range(N)], "200 classes"), (np.linspace(0, 1, N), "is it a number")],
@@ -220,6 +226,13 @@ def test_predict_says_once_how_many_rows_hold_levels_that_were_never_seen(done, 
         "counted as missing",
         "bayesnb: warning: column 'wind': 8 of 14 rows hold a level never seen ('calm'), counted as missing",
     ]
+
+
+@pytest.mark.filterwarnings("always:column .* a level never seen")
+def test_explain_says_never_seen_where_a_level_was_never_seen(done):
+    out, err = done("explain", "play-tennis", "--dependence", "none", "--row", "outlook=Sunny,wind=weak")
+    assert "Sunny (never seen)" in out
+    assert "did you mean 'sunny'?" in err
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -273,3 +273,15 @@ def test_a_table_that_lacks_a_column_is_predicted_when_that_is_said(capsys, tabl
     code, out, _ = run(capsys, "predict", model, table, "--absent", "missing")
     assert code == 0
     assert len(out.splitlines()) == 15
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+def test_without_a_terminal_the_output_has_no_colours(no_color, capsys, monkeypatch):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", no_color)
+    for layout in ("table", "json", "csv"):
+        quick = ("--dependence", "none", "--format", layout, "--draws", "20")
+        code, out, err = run(capsys, "compare", "play-tennis", *quick)
+        assert (code, "\x1b" in out + err) == (0, False)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import FEATURES, mixed
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Poisson, datasets
@@ -80,6 +80,15 @@ def test_leave_one_out_and_split_ranks_are_counts_of_scores():
         p = found.p_values(X[45:]).to_numpy()
         for i, c in np.ndindex(p.shape):
             assert p[i, c] == pytest.approx(((scores >= new[i, c]).sum() + 1) / (len(scores) + 1))
+
+
+def test_the_score_ranks_as_the_class_probability_and_does_not_round_to_1():
+    log_joint = np.array([[0.0, -50.0, -60.0], [0.0, -80.0, -90.0], [-3.0, -1.0, -np.inf]])
+    scores = conformal.of_every_class(log_joint)
+    assert_allclose(scores[0], [-50 + np.log1p(np.exp(-10)), 50 + np.exp(-60), 60], rtol=1e-12)
+    assert scores[1, 0] < scores[0, 0]
+    assert scores[2, 2] == np.inf
+    assert (np.argsort(scores, axis=1) == np.argsort(-log_joint, axis=1)).all()
 
 
 def test_the_new_row_among_equal_rows_is_as_strange_as_they_are():
@@ -177,6 +186,16 @@ def test_a_weight_of_two_is_two_rows():
             X[:3]
         )
         assert_allclose(a, b, rtol=1e-12)
+
+
+def test_rows_of_weight_0_do_not_count_and_the_index_is_kept():
+    X, y = datasets.penguins()
+    X, y, weight = X[100:200], y[100:200], np.ones(100)
+    weight[::7] = 0.0
+    clf = BayesianNB().fit(X, y, weight)
+    found = nb.sets.conformal(clf, X, y, weight)
+    assert repr(found) == "Conformal(method='full', 85 rows)"
+    assert_array_equal(found.predict_set(X[:3]).index, X.index[:3])
 
 
 def test_split_takes_any_model():

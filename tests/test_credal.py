@@ -246,3 +246,11 @@ def test_a_level_that_a_class_never_had_gives_it_the_lower_probability_zero():
     found = nb.sets.predict_credal(BayesianNB().fit(X, y), X[X["outlook"] == "overcast"])
     assert (found["no", "lower"] < 1e-9).all()
     assert found["yes", "undominated"].all()
+
+
+def test_the_columns_of_the_result_name_class_and_bound():
+    X, y = table()
+    found = nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:0])
+    assert found.empty
+    assert list(found.columns) == [(c, name) for c in "uvw" for name in ("lower", "upper", "undominated")]
+    assert list(nb.sets.predict_credal(BayesianNB().fit(X, y), X.set_index(X.index + 100)[:2]).index) == [100, 101]

@@ -86,6 +86,17 @@ def test_costs_can_be_in_any_order_of_classes_and_negative():
 # Sets of classes
 
 
+def test_sets_hold_the_earlier_of_equal_classes_and_no_impossible_class():
+    def members(proba, mass):
+        found = smallest_set([proba], list("abcd")[: len(proba)], mass)
+        return "".join(found.columns[found.iloc[0]])
+
+    assert (members([0.25] * 4, 0.5), members([0.2, 0.4, 0.4], 0.3)) == ("ab", "b")
+    assert (members([1 - 1e-15, 0.0, 5e-324, 1e-15], 1), members([1.0, 0.0], 1.0)) == ("acd", "a")
+    assert 0.7 + 0.1 + 0.1 < 0.9  # by rounding alone
+    assert members([0.7, 0.1, 0.1, 0.1], 0.9) == "abc"
+
+
 @given(tables_of_probabilities(), st.sampled_from([0.01, 0.3, 0.5, 0.75, 0.9, 0.95, 1.0]))
 def test_no_smaller_set_has_the_required_probability(proba, mass):
     found = smallest_set(proba, np.arange(proba.shape[1]), mass).to_numpy()
@@ -164,6 +175,12 @@ EACH = [[0.1, 0.9], [0.5, 0.5], [1.0, 0.0]]
 )
 def test_a_prior_for_each_row_is_read_by_label_or_in_the_order_of_the_classes(given_prior):
     assert prior_of(given_prior) == EACH
+
+
+def test_labels_need_not_be_text():
+    assert prior_of({1: 0.25, 0: 0.75}, [0, 1]) == [0.75, 0.25]
+    assert prior_of(pd.Series({True: 0.25, False: 0.75}), [False, True]) == [0.75, 0.25]
+    assert prior_of(pd.Series([0.25, 0.75], index=[9, 1]), [1, 9]) == [0.75, 0.25]
 
 
 # Class priors that are estimated
@@ -269,6 +286,11 @@ def test_rows_possible_under_only_one_class_are_counted():
     assert n_iter == 2
     far = np.where(np.isneginf(only), -1e5, only)
     assert_allclose(estimate_class_prior(far)[0], [0.3, 0.7], rtol=1e-14)
+
+
+def test_a_class_without_matching_rows_gets_probability_0():
+    prior, _ = estimate_class_prior(np.array([[0.0, -1.0], [0.0, -2.0], [0.0, -np.inf]]), tol=1e-9)
+    assert_allclose(prior, [1, 0], atol=1e-8)
 
 
 def test_an_estimate_of_the_class_prior_that_did_not_converge_warns():

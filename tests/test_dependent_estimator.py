@@ -68,6 +68,15 @@ def test_probabilities_sum_to_one_and_rows_are_as_probable_as_under_naive_bayes(
     assert np.abs(clf.predict_proba(X) - naive.predict_proba(X)).max() > 0.01
 
 
+def test_the_table_of_exponents_has_a_row_for_each_term():
+    found = fitted("pairwise").exponents_
+    assert list(found.columns) == ["mean", "sd", "lower", "upper", "log_bayes_factor"]
+    assert list(found.index[:5]) == ["size", "copy", "colour", "calls", "member"]
+    assert {"shape of size", "size × copy", "joint"} <= set(found.index)
+    assert found.attrs == {"rows": 90.0, "older": False, "offsets": "cell"}
+    assert ((found["lower"] < found["mean"]) & (found["mean"] < found["upper"])).all()
+
+
 def test_a_column_that_stands_in_the_table_twice_counts_half_each_time():
     rng = default_rng(0)
     y = rng.integers(2, size=2000)
@@ -220,6 +229,14 @@ def test_models_that_count_on_the_same_cells_merge_and_others_are_refused_with_t
         clf.merge(BayesianNB(FEATURES).fit(more, kinds))
     tempered = fitted("tempered").merge(BayesianNB(FEATURES).fit(more, kinds))
     assert_array_equal(tempered.class_count_, whole.class_count_)
+
+
+def test_levels_count_by_their_name_wherever_they_stand():
+    X, y = table(40)
+    more = X[::-1].assign(colour=X["colour"][::-1].replace("c", "amber").to_numpy())
+    clf = fitted("pairwise").partial_fit(more, y[::-1])
+    assert "amber" in clf.classifier_.schema.features["colour"].levels[0]
+    assert_same_counts(clf.forget(more, y[::-1]), fitted("pairwise"))
 
 
 def test_discounted_rows_count_less_and_the_exponents_are_held():
@@ -470,6 +487,13 @@ def test_intervals_hold_the_uncertainty_of_parameters_and_of_exponents(how):
     assert_allclose(clf.uncertainty(X[:5])["top"], (p.argmax(-1) == top).mean(0), atol=0.03)
     with pytest.raises(ValueError, match='use method="draws"'):
         BayesianNB(FEATURES, dependence=how).fit(X[:20], [0, 1] * 10).predict_interval(X[:1], method="saddlepoint")
+
+
+def test_novelty_is_that_of_naive_bayes():
+    X, y = table()
+    asked = [c.uncertainty(X[:9], learned=(X, y), draws=50) for c in (fitted("pairwise"), fitted(None))]
+    for column in ("novelty", "novelty_rank"):
+        assert_allclose(asked[0][column], asked[1][column])
 
 
 @pytest.mark.parametrize("estimate", ["predictive", "mean"])

@@ -162,6 +162,16 @@ def test_parameters_can_be_read_from_a_tree_made_by_pymc():
     assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.06)
 
 
+def test_exact_draws_are_independent():
+    clf, *_ = fitted()
+    posterior = clf.sample_posterior(1000, 4, random_seed=3)["posterior"].dataset
+    r_hat, ess = az.rhat(posterior), az.ess(posterior)
+    for name in posterior.data_vars:
+        assert abs(float(r_hat[name].max()) - 1) < 0.01
+        assert float(ess[name].min()) > 0.75 * 4000
+        assert float(ess[name].max()) < 1.35 * 4000
+
+
 # What exact draws are
 
 
@@ -346,3 +356,11 @@ def test_a_seed_fixes_the_draws():
     assert one.equals(clf.sample_posterior(4, 2)["posterior"].dataset)
     chains = one["mu_x"].to_numpy()
     assert not np.isclose(chains[0], chains[1]).any()
+
+
+def test_the_layout_is_that_of_the_pymc_model():
+    clf, *_ = fitted()
+    model, posterior = clf.to_pymc(), clf.sample_posterior(2, 1)["posterior"].dataset
+    assert dict(model.named_vars_to_dims) == {name: v.dims[2:] for name, v in posterior.data_vars.items()}
+    for name, values in model.coords.items():
+        assert [str(v) for v in values] == [str(v) for v in posterior[name].to_numpy()]

@@ -496,6 +496,11 @@ def test_spark_predicts_lazily(spark, folder, one_pass, expected):
     np.testing.assert_allclose(rows[["p_ash", "p_birch", "p_cedar"]], order[["ash", "birch", "cedar"]], rtol=1e-9)
 
 
+def test_a_table_to_predict_may_be_empty_in_parts(one_pass):
+    parts = iter([FRAME.head(0), FRAME.head(5)])
+    assert [len(part) for part in nb.deploy.predict_table(one_pass, parts)] == [0, 5]
+
+
 def test_progress_is_shown_on_a_terminal_if_reading_takes_long(monkeypatch, capsys):
     from bayesnb import progress
 

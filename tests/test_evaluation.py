@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 from bayesnb import BayesianNB, datasets
 from bayesnb.evaluation import compare, evaluate
-from bayesnb.inference.scoring import brier_decomposition, scores
+from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
 TENNIS, PLAY = datasets.play_tennis()
 HEIGHTS, SEX = datasets.heights()
@@ -71,6 +71,13 @@ def test_the_three_terms_of_murphy_are_those_computed_by_hand():
         "resolution": 2 * (0.5 * 0.3**2 + 0.5 * 0.3**2),
         "uncertainty": 2 * 0.4 * 0.6,
     })  # fmt: skip
+
+
+def test_the_last_bin_includes_probability_1():
+    p, codes = np.array([0.94, 1.0]), np.array([0, 1])
+    parts = brier_decomposition(np.stack([1 - p, p], axis=1), codes)
+    assert parts["reliability"] == pytest.approx(2 * (0.97 - 0.5) ** 2)
+    assert calibration_error(p, codes == 1) == pytest.approx(0.97 - 0.5)
 
 
 # One classifier
@@ -213,6 +220,16 @@ def test_compare_scores_all_classifiers_on_the_same_folds():
     twice = compare({"one": GaussianNB(), "other": GaussianNB()}, HEIGHTS, SEX, cv=5)
     assert twice[["difference", "se_difference"]].to_numpy().tolist() == [[0, 0], [0, 0]]
     assert twice.index.tolist() == ["one", "other"]
+
+
+def test_compare_uses_exact_leave_one_out_by_default():
+    models = {"flat": BayesianNB(class_prior="uniform"), "learned": BayesianNB()}
+    found = compare(models, TENNIS, PLAY)
+    for name, clf in models.items():
+        left_out = clf.fit(TENNIS, PLAY).loo(TENNIS, PLAY)["probability"]
+        own = [np.log(p[label]) for (_, p), label in zip(left_out.iterrows(), PLAY, strict=True)]
+        assert found.loc[name, "log_score"] == pytest.approx(sum(own), rel=1e-12)
+        assert found.loc[name, "se"] == pytest.approx(np.sqrt(14 * np.var(own)), rel=1e-12)
 
 
 def test_a_classifier_with_probability_0_for_a_true_class_scores_minus_infinity_and_comes_last():

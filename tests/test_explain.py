@@ -14,7 +14,7 @@ from bayesnb import BayesianNB, Binned, datasets
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
-from bayesnb.families.trials import Categorical
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference import explain
 from bayesnb.priors import Dirichlet
 
@@ -137,6 +137,14 @@ def test_a_single_word_contributes_the_log_ratio_of_its_probabilities():
     assert_allclose(frame["log_odds"].iloc[1], expected)
 
 
+def test_a_missing_bag_of_words_has_one_contribution_of_0():
+    X = pd.DataFrame({"cat": [1.0, 2.0, np.nan], "dog": [0.0, 3.0, np.nan]})
+    clf = BayesianNB({"words": (Multinomial(), ["cat", "dog"])}).fit(X, ["u", "v", "v"])
+    entry = clf.explain(X, "u", "v").loc[2].loc["words"]
+    assert entry["missing"]
+    assert entry["log_odds"] == entry["lower"] == entry["upper"] == 0
+
+
 # Choices
 
 
@@ -171,6 +179,14 @@ def test_rows_keep_an_index_of_several_levels():
     chosen = frame.index.get_level_values(0) == 2
     assert_allclose(frame[chosen]["log_odds"], clf.explain(X.reset_index(drop=True)[4:5])["log_odds"])
     assert len(clf.explain(X.iloc[[4, 4]])) == 2 * chosen.sum()
+
+
+def test_zeros_and_ones_of_a_sparse_matrix_both_contribute():
+    bits = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0]])
+    dense, thin = (BayesianNB(Bernoulli()).fit(X, [0, 1, 0, 1]) for X in (bits, sparse.csr_array(bits)))
+    frames = dense.explain(bits, 0, 1), thin.explain(sparse.csr_array(bits), 0, 1)
+    assert_allclose(frames[1]["log_odds"], frames[0]["log_odds"])
+    assert (frames[1].groupby("row").size() == 5).all()
 
 
 def test_a_row_that_is_impossible_under_both_classes_has_nan_log_odds():

@@ -223,6 +223,16 @@ def test_every_concentration_gives_the_exact_probabilities(family: str, estimate
         assert_allclose(proba[level], [float(p / sum(exact)) for p in exact], rtol=1e-9)
 
 
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_one_row_per_class_is_enough_and_the_probabilities_keep_the_symmetry_of_the_data(estimate: str):
+    clf = BayesianNB(estimate=estimate).fit([[0.0], [1.0], [10.0], [11.0]], [0, 1, 2, 3])
+    ask = np.array([[-3.0], [0.0], [4.0], [5.5], [30.0]])
+    proba = clf.predict_proba(ask)
+    assert_probabilities(proba)
+    assert_allclose(proba, clf.predict_proba(11.0 - ask)[:, ::-1], rtol=1e-9)
+    assert proba[0].argmax() in (0, 1)
+
+
 # --- Little to learn from ---
 
 
@@ -245,6 +255,13 @@ def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
     joint = clf.predict_joint_log_proba(x[:, None])
     assert_allclose(joint[:, 0], np.log(3 / 7) + prior.logpdf(x), rtol=1e-12)
     assert_probabilities(clf.predict_proba(x[:, None]))
+
+
+def test_a_class_without_a_known_level_gives_all_levels_equal_probability():
+    X = pd.DataFrame({"t": [None, None, "u", "v", "w"]})
+    clf = BayesianNB().fit(X, [0, 0, 1, 1, 1])
+    joint = clf.predict_joint_log_proba(pd.DataFrame({"t": ["u", None]}))
+    assert_allclose(np.exp(joint[:, 0]), [3 / 7 / 3, 3 / 7], rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
@@ -352,6 +369,21 @@ def test_forgetting_every_row_gives_the_prior_again():
     # At the rows themselves, 1e9 spreads from what is believed now, the joint has no digit for the class prior.
     ask = X.assign(g=X["h"])
     assert_allclose(clf.predict_proba(ask), np.tile([1 / 8, 2 / 8, 5 / 8], (len(X), 1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
+def test_one_row_is_left_after_a_weight_of_1e15_is_forgotten(family):
+    clf = BayesianNB(family).fit([[1], [1], [0]], [0, 0, 1], [1e15, 1.0, 1.0])
+    clf.forget([[1]], [0], [1e15])
+    assert_array_equal(clf.class_count_, [1.0, 1.0])
+    assert_allclose(clf.predict_proba([[1]]), [[2 / 3, 1 / 3]], rtol=1e-12)
+
+
+def test_learning_after_forgetting_everything_equals_a_first_fit():
+    X, y = mixed(24, "uvw")
+    X["g"] += 1e9
+    clf = BayesianNB(FEATURES).partial_fit(X, y, classes=list("uvw")).forget(X, y).partial_fit(X.iloc[::-1], y[::-1])
+    assert_allclose(clf.predict_proba(X), BayesianNB(FEATURES).fit(X, y).predict_proba(X), rtol=1e-9)
 
 
 # --- Any numbers ---

@@ -11,6 +11,7 @@ from threading import current_thread
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import bayesnb as nb
 from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial
 from bayesnb.data.tables import Table
+from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture
 from bayesnb.kernels import blocks, reading
 from bayesnb.priors import Dirichlet
@@ -227,6 +229,24 @@ def test_overlapping_calls_restore_the_threads_of_the_matrix_library():
         assert set(now()) == {1}
         second.__exit__(None, None, None)
         assert set(now()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [(np.array([1, 2, 1, 2], ">i8"), [1, 2]), (np.array([1.0, 2.0, 1.0, 2.0], ">f8"), [1.0, 2.0]),
+     (np.array(["b", "ä", "b", "ä"], ">U1"), ["b", "ä"]),
+     (pd.Series(pd.Categorical([True, False, True, False])), [False, True]),
+     (pd.Series(pd.Categorical(["b", "a", "b", "a"], categories=["z", "b", "a"])), ["a", "b"]),
+     (pd.Series(["b", None, "b", "a"]), ["a", "b"]), (pd.Series([1, None, 2, 1], dtype="Int64"), [1, 2])],
+)  # fmt: skip
+def test_labels_of_every_kind_of_column_are_read_once(y, classes):
+    target = read_target(y)
+    assert target.classes.tolist() == classes
+    known = [None if pd.isna(label) else label for label in y.tolist()]
+    assert [None if code < 0 else target.classes[code] for code in target.codes] == known
+    assert target.complete == (None not in known)
+    kept = target.rows(np.array([True, False, True, False]))
+    assert kept.classes[kept.codes].tolist() == [y.tolist()[0], y.tolist()[2]]
 
 
 # What is loaded, and where it is kept

@@ -184,6 +184,18 @@ def test_a_compiled_classifier_answers_as_the_classifier_does():
     np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
 
 
+def test_an_array_has_one_feature_of_missing_cells_for_each_prior():
+    X, y = gappy()
+    numbers = X[["level", "amount", "visits"]].to_numpy()
+    one = nb.Missing(prior=nb.Beta(1, 9))
+    clf = nb.BayesianNB({0: one, 1: one, 2: "missing"}).fit(numbers, y)
+    assert list(clf.describe().index) == ["x", "x0, x1 is missing", "x2 is missing"]
+    named = nb.BayesianNB({"level": one, "amount": one, "visits": "missing"}).fit(X[["level", "amount", "visits"]], y)
+    np.testing.assert_allclose(
+        clf.predict_proba(numbers), named.predict_proba(X[["level", "amount", "visits"]]), rtol=1e-12
+    )
+
+
 def test_merging_with_a_model_that_does_not_count_missing_cells_is_refused():
     X, y = gappy()
     with pytest.raises(ValueError, match="level is missing"):

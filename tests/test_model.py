@@ -251,6 +251,15 @@ def test_leave_one_out_removes_the_row_from_the_class_counts_too(class_prior: An
         assert_allclose(found.loc[i, "probability"].astype(float), expected(rest), rtol=1e-12)
 
 
+def test_leaving_out_a_row_of_weight_0_changes_nothing() -> None:
+    weight = np.where(np.arange(N) < 3, 0.0, WEIGHT)
+    clf = model().fit(X, Y, weight)
+    found = clf.loo(X, Y, weight)
+    assert len(found) == N
+    assert_allclose(found["probability"][:3], clf.predict_proba(X[:3]))
+    assert_allclose(found[3:], clf.loo(X[3:], Y[3:], weight[3:]))
+
+
 # Evidence
 
 

@@ -207,6 +207,24 @@ def test_numbers_far_from_zero_lose_no_digits(wine):
     assert_allclose(far.log_evidence_.joint, clf.log_evidence_.joint, rtol=1e-12)
 
 
+def test_many_parts_give_the_scatter_of_the_whole():
+    x = 1e9 + default_rng(10).normal(size=(4000, 3))
+    labels = Labels.of(np.zeros(len(x), int))
+    whole = Scatter.of(x, labels)
+    parts = [Scatter.of(x[k::200], labels[k::200]) for k in range(200)]
+    found = sum(parts[1:], parts[0])
+    exact = (x - 1e9) - (x - 1e9).mean(0)
+    for s in (whole, found):
+        assert_allclose((s.mean - 1e9) + s.low, (x - 1e9).mean(0)[None], rtol=0, atol=1e-14)
+        assert_allclose(s.scatter[0], exact.T @ exact, rtol=1e-12, atol=1e-9)
+
+
+def test_a_row_far_out_is_given_its_log_density(belief):
+    x = np.array([[1e60, 1.0, 1.0], [1e140, 1.0, 1.0]])
+    near, far = MultivariateGaussian().log_predictive(belief, x)[:, 0]
+    assert_allclose(near - far, (belief.dof[0] + 3) * 80 * np.log(10), rtol=1e-10)
+
+
 # Missing cells, and rows that cannot be learned
 
 

@@ -318,7 +318,7 @@ def assert_found(found: agreement.Agreement, name: str) -> None:
 
 
 @pytest.mark.parametrize("mistake", BELIEVED)
-def test_a_mistake_in_what_is_believed_of_a_feature_is_found_at_its_place(mistake, drawn):
+def test_a_mistake_in_the_posterior_of_a_feature_is_found_at_this_feature(mistake, drawn):
     name, wrong = BELIEVED[mistake]
     right = drawn.clf.posterior_
     believed = wrong(right.prior[name], right.features[name], right.statistics.features[name])
@@ -327,7 +327,7 @@ def test_a_mistake_in_what_is_believed_of_a_feature_is_found_at_its_place(mistak
 
 
 @pytest.mark.parametrize("mistake", PREDICTED)
-def test_a_mistake_in_what_is_predicted_of_a_feature_is_found_at_its_place(mistake, drawn, monkeypatch):
+def test_a_mistake_in_the_predictive_of_a_feature_is_found_at_this_feature(mistake, drawn, monkeypatch):
     name, family, wrong = PREDICTED[mistake]
     monkeypatch.setattr(family, "log_predictive", lambda *arguments: wrong(*arguments))
     with np.errstate(all="ignore"):
@@ -568,7 +568,7 @@ FIXED: dict[str, tuple[Callable[[], BayesianNB], pd.DataFrame, Any]] = {
 
 
 @pytest.mark.parametrize("case", FIXED)
-def test_what_is_known_is_the_same_in_closed_form_and_in_draws(case):
+def test_known_parameters_are_the_same_in_closed_form_and_in_draws(case):
     fit, asked, expected = FIXED[case]
     found = fit().verify(asked, sampler="exact", random_seed=4)
     assert found.agrees

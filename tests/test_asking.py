@@ -112,7 +112,7 @@ def test_counts_and_positive_numbers_and_bins_are_worth_what_sums_say():
     assert found.attrs["left_out"] < 1e-8
 
 
-def test_a_mixed_row_names_what_cannot_be_asked():
+def test_columns_whose_value_cannot_be_asked_for_are_named():
     X, y = mixed(40)
     clf = BayesianNB(FEATURES).fit(X, y)
     row = X[:1].assign(cat=np.nan, dog=np.nan, emu=np.nan, events=np.nan, hours=np.nan, g=np.nan, b=None)

@@ -411,7 +411,7 @@ TOLD: dict[str, tuple[dict[str, Any], tuple]] = {
 
 
 @pytest.mark.parametrize("case", TOLD)
-def test_what_is_told_wrongly_of_the_model_is_named_with_what_was_expected(case: str):
+def test_a_wrong_option_of_the_model_is_named_with_the_expected_value(case: str):
     options, words = TOLD[case]
     if callable(options.get("features")):  # The family itself refuses it.
         with pytest.raises(ValueError, match=said(*words)):

@@ -111,7 +111,7 @@ def test_a_clean_table_gets_no_serious_remark():
         assert not [remark.sentence for remark in found if remark.serious]
 
 
-def test_inspect_ends_with_a_command_that_runs_and_leaves_out_what_is_to_be_left_out(done, tmp_path, monkeypatch):
+def test_the_command_that_inspect_prints_runs_and_drops_the_columns_it_advises_to_drop(done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     credit().to_csv("my credit.csv", index=False)
     out, _ = done("inspect", "my credit.csv", "--target", "class")

@@ -67,7 +67,7 @@ def test_rows_of_an_array_without_names_are_answered(family, class_prior):
     assert_allclose(alone(nb.deploy.compile(clf)).predict_proba(X), clf.predict_proba(X), rtol=1e-12)
 
 
-def test_what_is_not_an_ordinary_row_is_answered_by_the_classifier():
+def test_a_compiled_model_answers_unusual_rows_as_the_classifier_does():
     clf, X = fitted()
     service = nb.deploy.compile(clf)
     for column, value in [("pulse", np.nan), ("town", None), ("visits", 4000), ("falls", np.nan), ("pulse", 1e150)]:

@@ -172,7 +172,7 @@ def test_columns_that_only_tell_the_class_together_are_modelled_as_a_pair():
 
 
 @pytest.mark.slow
-def test_of_a_table_that_the_model_made_nothing_is_said_to_be_wrong():
+def test_the_audit_raises_no_alarm_on_tables_drawn_from_naive_bayes():
     alarms = 0
     for seed in range(6):
         rng = default_rng(seed)

@@ -172,7 +172,7 @@ def test_a_bad_count_is_marked_and_the_one_from_before_stays_in_use(page, typed)
     assert page.state()["tables"][4]["counts"][0] == [4, 3]
 
 
-def test_the_address_keeps_what_is_set_and_brings_it_back(page):
+def test_the_address_of_the_page_restores_every_setting(page):
     page.says("0.735")
     assert "#" not in page.tab.url
     page.tab.select_option("#day-wind", "-1")

@@ -228,7 +228,7 @@ def test_a_row_far_out_is_given_its_log_density(belief):
 # Missing cells, and rows that cannot be learned
 
 
-def test_a_row_that_is_missing_in_part_is_asked_and_not_learned(wine):
+def test_a_row_with_a_gap_is_predicted_and_refused_when_learning(wine):
     X, y = wine
     clf = BayesianNB(MultivariateGaussian()).fit(X, y)
     holed = X.astype(float).copy()

@@ -106,6 +106,20 @@ def test_all_likelihoods_of_the_whole_model_have_one_density(unsampled):
     assert np.ptp(found[0]) > 1
 
 
+def test_vector_parameters_have_an_axis_of_their_own(unsampled):
+    clf, *_ = unsampled
+    tree = clf.sample_posterior(20, 2, include=["log_prior"])
+    mu = tree["posterior"]["mu_pymc_normal_mixture"]
+    assert mu.dims[2:] == ("class_label", "pymc_normal_mixture_feature", "pymc_normal_mixture_mu_0")
+    assert tree["log_prior"]["w_pymc_normal_mixture"].dims[2:] == ("class_label", "pymc_normal_mixture_feature")
+    assert list(clf.tables()["two bumps"]) == ["w[0]", "w[1]", "mu[0]", "mu[1]", "sigma[0]", "sigma[1]"]
+    weights = tree["posterior"]["w_pymc_normal_mixture"]
+    expected = stats.dirichlet([2.0, 2.0]).logpdf(np.moveaxis(weights.to_numpy(), -1, 0).reshape(2, -1))
+    assert_allclose(tree["log_prior"]["w_pymc_normal_mixture"].to_numpy().ravel(), expected)
+    of_mu = stats.norm.logpdf(mu, [0.0, 5.0], 2.0)
+    assert_allclose(tree["log_prior"]["mu_pymc_normal_mixture"], of_mu)
+
+
 def test_a_mixture_has_the_density_of_its_parts():
     theta = {"w": np.array([[[0.3, 0.7]]]), "mu": np.array([[[0.0, 4.0]]]), "sigma": np.array([[[1.0, 2.0]]])}
     x = np.array([[0.5], [3.0], [np.nan]])

@@ -19,7 +19,7 @@ from bayesnb import BayesianNB, Gaussian
 from bayesnb.chains import Convergence, Sampler
 from bayesnb.families import FromPyMC, HierarchicalCategorical, HierarchicalGaussian, StudentT
 from bayesnb.families.columns import LEVELS
-from bayesnb.families.sampled import WeightedValues
+from bayesnb.families.sampled import Draws, WeightedValues
 from bayesnb.sampling import draws
 from bayesnb.statistics.membership import Labels
 
@@ -256,6 +256,15 @@ def test_the_predictive_averages_the_joint_over_draws(unsampled):
     assert_allclose(
         clf.predict_joint_log_proba(X), alone.predict_joint_log_proba(X[["z"]]) + averaged, rtol=1e-9, atol=1e-9
     )
+
+
+def test_log_moments_of_several_columns_add(unsampled):
+    family, x = StudentT(), default_rng(1).normal(size=(200, 2))
+    both = believed_of(family, x, 2)
+    one = [Draws({k: v[:, :, [j]] for k, v in both.theta.items()}, both.convergence) for j in (0, 1)]
+    t = np.linspace(0.5, 1.5, 400).reshape(200, 2)
+    parts = [family.log_moment(part, x[:, [j]], t) for j, part in enumerate(one)]
+    assert_allclose(family.log_moment(both, x, t), parts[0] + parts[1])
 
 
 # What is refused

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save
 
 import bayesnb as nb
+from bayesnb.families import families
 from bayesnb.modelfile import codec, container
 from tests.model_files import array, cell, changed, content_of, said
 
@@ -91,6 +93,16 @@ def test_loading_restores_every_kind_of_feature_to_the_last_bit(tmp_path):
     assert (tmp_path / "again.bayesnb").read_bytes() == (tmp_path / "model.bayesnb").read_bytes()
     pd.testing.assert_frame_equal(nb.draws.sample(found, 20), nb.draws.sample(clf, 20))
     pd.testing.assert_frame_equal(found.describe(), clf.describe())
+
+
+def test_a_family_defined_elsewhere_is_not_in_the_list_of_families():
+    @dataclass(frozen=True, eq=False)
+    class Gaussian(nb.Gaussian):
+        pass
+
+    assert families()["Gaussian"] is nb.Gaussian
+    with pytest.raises(codec.NotPlainError, match="Gaussian cannot be written"):
+        codec.encode(Gaussian(), {})
 
 
 @pytest.mark.parametrize("estimate", ["mle", "map", "mean"])

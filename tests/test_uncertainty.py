@@ -13,11 +13,18 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit, logit
+from sklearn.datasets import load_breast_cancer
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Multinomial, datasets
 from bayesnb.errors import ImpossibleRowError
-from bayesnb.families import Exponential, GaussianKnownVariance, HierarchicalCategorical, PolyaTree, StudentT
+from bayesnb.families import (
+    Exponential,
+    GaussianKnownVariance,
+    HierarchicalCategorical,
+    PolyaTree,
+    StudentT,
+)
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Categorical
@@ -545,6 +552,13 @@ def test_a_probability_far_in_the_tail_is_not_rounded_to_0():
     clf = BayesianNB().fit(X, np.repeat(["u", "v"], 500))
     tail = clf.predict_interval(pd.DataFrame({"g": [0.0]}))["v"].loc[0]
     assert 0 < tail["lower"] < tail["median"] < tail["upper"] < 1e-80
+
+
+def test_the_search_for_a_quantile_far_out_overflows_without_a_warning():
+    # Thirty dependent columns give log-odds of hundreds of nats: the slope of the first steps is infinite.
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    found = BayesianNB(random_state=0).fit(X, y).uncertainty(X[:1], draws=4)
+    assert 0 <= found["lower"].iloc[0] <= found["upper"].iloc[0] <= 1
 
 
 # Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.

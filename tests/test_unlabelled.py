@@ -37,6 +37,7 @@ from bayesnb import (
     learning,
 )
 from bayesnb.em import EM, em
+from bayesnb.errors import BoundaryError
 from bayesnb.families import GaussianKnownVariance
 from bayesnb.families.multinomial import Bag
 from bayesnb.families.rates import Exposed
@@ -168,6 +169,13 @@ def test_the_objective_never_falls(seed, known, free, missing, weight, at, label
     assert_allclose(found.statistics.rows.sum(), known + weight * rows.sum())
 
 
+def test_an_unlabelled_row_of_almost_no_weight_leaves_the_objective_finite():
+    # The mode of its level is 1e-13 or so, and not 0.
+    case = Case(0, 3, 2, {"hue": INFORMED["hue"]}, LABEL["frequencies"], 0.0)
+    found = case.em(weight=1e-3, row_weight=default_rng(0).choice([0.5, 1.0, 3.0], 1), at="mode", max_iterations=40)
+    assert_climbs(found)
+
+
 @pytest.mark.parametrize("at", ["mode", "mean"])
 def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(at):
     case = Case(0, 40, 6, INFORMED, LABEL["learned"])
@@ -194,6 +202,14 @@ def test_the_objective_is_the_log_posterior_and_em_ends_at_a_maximum(at):
         other = case.model.expected_statistics(case.free, moved * rows[:, None], CLASSES)
         near = point(found.posterior.given(case.labelled * rng.uniform(0.9, 1.1) + other))
         assert objective(near) < found.objective[-1]
+
+
+def test_a_row_of_weight_0_may_be_impossible():
+    model = NaiveBayes({"hue": Categorical()})
+    rows = Coded(np.array([[0], [1]]), (("red", "green", "blue"),))
+    labelled = model.statistics({"hue": rows}, Labels.of([0, 1]), CLASSES)
+    found = em(model, labelled, {"hue": Coded(np.array([[2]]), rows.levels)}, 1, weight=0.0, at="mode")
+    assert_allclose(found.responsibilities, [[0.5, 0.5]])
 
 
 def test_with_classes_far_apart_em_equals_a_fit_with_the_true_labels():
@@ -434,6 +450,16 @@ def test_em_plugs_in_what_the_estimator_plugs_in(estimate):
     X, _, target = simulated(200)
     clf = BayesianNB(estimate=estimate).fit(X, target)
     assert_allclose(clf.predict_proba(X)[4:], clf.classifier_.em.responsibilities, atol=1e-4)
+
+
+def test_a_prior_without_a_mode_has_a_mean():
+    X, _, target = simulated(30)
+    features = {"hue": Categorical(Dirichlet.jeffreys())}
+    assert BayesianNB(features).fit(X, target).classifier_.em.converged
+    few = X.assign(hue="red")
+    few.loc[0, "hue"] = "blue"
+    with pytest.raises(BoundaryError, match=r"feature 'hue', class 'yes', level 'blue'.*estimate=\"mean\""):
+        BayesianNB(features, estimate="map").fit(few, target)
 
 
 def test_rows_of_weight_0_are_ignored_and_a_row_of_weight_2_equals_the_row_twice():

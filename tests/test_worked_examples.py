@@ -359,6 +359,22 @@ def test_a_class_can_be_added_later():
     assert_allclose(clf.predict_joint_log_proba(X), whole.predict_joint_log_proba(X), rtol=1e-12)
 
 
+def test_a_class_can_be_declared_before_it_has_a_row():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().partial_fit(X, y, classes=["maybe", "no", "yes"])
+    # Nothing was counted in it: one imaginary row of 17 for the class, and uniform levels.
+    joint = np.exp(clf.predict_joint_log_proba(DAYS.loc[["sunny"]]))[0, 0]
+    assert joint == pytest.approx(1 / 17 * 1 / 3 * 1 / 3 * 1 / 2 * 1 / 2, rel=1e-12)
+
+
+def test_every_example_updates_the_model():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB()
+    for day in range(len(X)):
+        clf.partial_fit(X.iloc[[day]], y.iloc[[day]])
+    assert_allclose(clf.predict_proba(DAYS), tennis().predict_proba(DAYS), rtol=1e-12)
+
+
 # The ratio of averages is not the average of ratios
 
 
@@ -369,6 +385,16 @@ def test_the_average_over_draws_given_the_data_of_the_class_probability_differs_
     assert p_no.mean() == pytest.approx(0.679, abs=5 * error + 5e-4)  # 0.679 is itself rounded
     assert clf.predict_proba(DAYS.loc[["sunny"]])[0, 0] == pytest.approx(0.7353, abs=5e-5)
     assert 0.7353 - p_no.mean() > 30 * error
+
+
+def test_the_ratio_of_averages_over_draws_is_the_predictive():
+    clf = tennis()
+    data, n = clf.classifier_.read(DAYS.loc[["sunny"]])
+    joint = np.exp(clf.posterior_.draw(np.random.default_rng(1), (40_000,)).log_joint(data, n))[:, 0]
+    ratio = joint[:, 0].mean() / joint.sum(axis=1).mean()
+    # The error of a ratio of means, to first order.
+    error = (joint[:, 0] - ratio * joint.sum(axis=1)).std() / joint.sum(axis=1).mean() / np.sqrt(len(joint))
+    assert ratio == pytest.approx(clf.predict_proba(DAYS.loc[["sunny"]])[0, 0], abs=5 * error)
 
 
 # The classifier as softmax regression

@@ -129,6 +129,11 @@ def test_an_array_of_concentrations_is_broadcast_in_the_order_of_the_axes(alpha,
     assert_array_equal(Dirichlet(alpha).over((WIDE, WIDE), n_classes=2).alpha, expected)
 
 
+def test_a_beta_per_feature_is_shared_among_the_classes():
+    full = Beta(6, 3, per="feature").over(n_columns=2, n_classes=3)
+    assert_array_equal([full.alpha, full.beta], [np.full((3, 2), 2.0), np.full((3, 2), 1.0)])
+
+
 def test_a_structural_zero_has_probability_0_until_it_is_seen():
     prior, smaller = Dirichlet([2, 0, 4]), Dirichlet([2, 4])
     assert_allclose(prior.mean(), [1 / 3, 0, 2 / 3])

@@ -387,6 +387,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: of("missing", sparse.csr_array(np.eye(4))), "a sparse matrix"),
         *((lambda family=family: of(family, sparse.csr_array(np.eye(4))), f"{type(family).__name__}: .* give it dense")
           for family in (PolyaTree(), LogNormal(), Poisson(), Hurdle(), StudentT())),
+        (lambda: of("gaussian", sparse.csr_array([[0, np.inf], [1, 0], [0, 2], [3, 0]])),
+         "column 'x1' of the sparse matrix holds inf in row 0"),
         (lambda: StudentT(nu=-1), "nu to be positive"),
         (lambda: StudentT(m=np.nan), "m to be finite"),
         (lambda: StudentT(draws=0), "draws to be a positive whole number"),
@@ -498,6 +500,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.reliability(forecast, np.zeros(3, int), 10, 2), "code"),
         (lambda: plots.independence(nb.checks.independence(ILL, {"x": [1.0]}, ["ill"])), "at least one pair"),
         (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX[:3], BOTH), "X has 40 rows and y has 3"),
+        (lambda: plots.prior_posterior(of(None, np.eye(4, 30)).sample_posterior(5, 2), "mu_gaussian"),
+         r"30 panels.*mu_gaussian, x0"),
         (lambda: plots.prior_posterior(tree(), "theta_rain"), "Expected a variable of the tree, one of .*'theta_rain'"),
         (lambda: plots.prior_posterior(tree(), "theta_wind", wind="weak"), "Expected a dimension of 'theta_wind'"),
         (lambda: plots.prior_posterior(tree(), "theta_wind", wind_category="calm"), "wind_category to be of .*'calm'"),

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.preprocessing import OneHotEncoder
 
 import bayesnb as nb
 from bayesnb import (
@@ -235,6 +237,17 @@ def test_one_hot_columns_are_noticed_once(wrap: Any) -> None:
     BayesianNB(Bernoulli()).fit(wrap(hot.drop(columns="bill_length_mm")), y)
 
 
+def test_columns_of_an_encoder_in_front_are_read_as_those_of_its_table() -> None:
+    X, y = datasets.penguins()
+    encoder = make_column_transformer(
+        (OneHotEncoder(drop="if_binary"), ["sex"]), remainder="passthrough", sparse_threshold=0.0
+    )
+    X = X[["sex", "bill_length_mm", "body_mass_g"]].dropna()
+    y = y[X.index]
+    encoded = encoder.fit_transform(X)
+    assert_allclose(BayesianNB().fit(encoded, y).predict_proba(encoded), BayesianNB().fit(X, y).predict_proba(X))
+
+
 BIG = [2**53 + 1, 5, None, 7]
 
 
@@ -421,6 +434,14 @@ def test_a_column_without_values_does_not_change_the_probabilities(constructor: 
 def test_a_missing_value_to_predict_may_have_any_type(hole: Any, values: Any) -> None:
     clf = BayesianNB().fit({"x": values}, ["p", "q", "p"])
     assert_allclose(clf.predict_proba(hole), [[3 / 5, 2 / 5]])
+
+
+def test_a_text_column_may_be_empty_in_the_first_chunk() -> None:
+    empty = pd.DataFrame({"t": pd.Series([None, None], dtype="str")})
+    full = pd.DataFrame({"t": ["a", "b", "a"]})
+    clf = BayesianNB().partial_fit(empty, ["p", "q"]).partial_fit(full, ["p", "q", "q"])
+    assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 0.0], [1.0, 1.0]]
+    assert clf.describe()["missing"].tolist() == [pytest.approx(2 / 5)]
 
 
 def test_the_share_of_missing_values_counts_weights(constructor: Constructor) -> None:

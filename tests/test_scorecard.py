@@ -22,6 +22,7 @@ from sklearn.metrics import (
     recall_score,
     roc_auc_score,
 )
+from sklearn.naive_bayes import GaussianNB
 
 from bayesnb import BayesianNB, datasets, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
@@ -236,6 +237,13 @@ def test_a_model_is_never_called_better_where_a_row_costs_more_than_with_the_cla
     loss = card.table.loc["log_loss"]
     assert "better" not in card.sentence or loss["upper"] < loss["frequencies"]
     assert "worse" not in card.sentence or loss["lower"] > loss["frequencies"]
+
+
+def test_an_over_sure_model_gets_advice_and_a_model_with_pairs_or_of_another_library_does_not():
+    X, y = copies(200)
+    assert 'over-sure (try dependence="pairwise").' in scorecard(BayesianNB(), X, y, cv=2).sentence
+    assert "try" not in scorecard(BayesianNB(dependence="pairwise"), X, y, cv=2).sentence
+    assert "over-sure." in scorecard(GaussianNB(), X, y, cv=2).sentence
 
 
 def test_fourteen_days_of_tennis_cannot_tell_the_model_from_the_class_shares():

@@ -392,6 +392,13 @@ def test_gibbs_gives_the_tree_of_the_other_samplers_and_the_labels():
     assert_allclose(tree["sample_stats"]["log_likelihood_unlabelled"], logsumexp(joint, axis=-1).sum(axis=-1))
 
 
+def test_gibbs_gives_the_same_draws_for_the_same_seed():
+    case = small()
+    a, b = (by_gibbs(case, draws=5, chains=2, seed=5) for _ in range(2))
+    assert_array_equal(a.parameters.log_pi, b.parameters.log_pi)
+    assert_array_equal(a.labels, b.labels)
+
+
 @pytest.mark.nuts
 def test_gibbs_and_nuts_have_one_posterior():
     from arviz_stats.base import array_stats

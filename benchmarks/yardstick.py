@@ -1,7 +1,6 @@
 """Whose uncertainty is right: methods scored by tables of which the exact answer is known, as tables of Markdown.
 
-Run as ``python -m benchmarks.yardstick [tables]``. ``docs/how-to/is-your-uncertainty-right.md`` and
-``benchmark-details.md`` have the tables of 40 tables a world.
+Run as ``python -m benchmarks.yardstick [tables]``. ``benchmark-details.md`` has the tables of 40 tables a world.
 """
 
 from __future__ import annotations

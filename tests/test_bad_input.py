@@ -268,6 +268,20 @@ def test_a_cell_that_is_neither_text_nor_number_is_named_with_its_column(case, f
         BayesianNB(features).fit(iter([frame.assign(y=Y)]), "y")
 
 
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (pl.DataFrame({"v": DAYS}), ("column 'v'", "date", "days since")),
+        (np.array(DAYS, "datetime64[D]")[:, None], ("column 'x0'", "datetime64", "days since")),
+        (pl.DataFrame({"v": [[1], [2], [3], [4]]}), ("column 'v'", "which no family reads", "leave it out")),
+        (pl.DataFrame({"v": [{"a": 1}] * 4}), ("column 'v'", "which no family reads", "leave it out")),
+    ],
+    ids=["dates of polars", "dates of numpy", "lists", "structs"],
+)
+def test_dates_and_nested_columns_of_other_tables_are_refused_with_their_column_and_the_cure(table, words):
+    refused_by(BayesianNB(), "fit", (table, Y), words)
+
+
 @pytest.mark.parametrize("names", [(None, "b"), (None, float("nan")), ("b", pd.NA)])
 def test_a_column_whose_name_is_missing_is_named_by_its_position(names):
     columns = {names[0]: [1, 2], names[1]: [3, 4]}
@@ -489,6 +503,12 @@ def test_a_mode_on_the_boundary_is_refused_with_its_cell_and_the_error_offers_th
     clf = BayesianNB(features, estimate="map")
     refused_by(clf, "fit", (frame, Y), (*words, 'estimate="mean"'), BoundaryError)
     assert BayesianNB(features, estimate="mean").fit(frame, Y).predict_proba(frame).shape == (4, 2)
+
+
+def test_a_mode_of_the_classes_on_the_boundary_is_refused_with_the_class():
+    clf = BayesianNB(estimate="map", class_prior=Dirichlet(0.5))
+    words = ("class prior", "class 'c'", "0.5 < 1", 'estimate="mean"')
+    refused_by(clf, "partial_fit", (one(0, 1, 0, 1), Y), words, BoundaryError, classes=list("abc"))
 
 
 # --- Merging ---

@@ -83,6 +83,12 @@ def test_costs_can_be_in_any_order_of_classes_and_negative():
     assert_allclose(gains["expected_cost"], [0.6 - 100, 0.45 - 100])
 
 
+def test_without_rows_there_are_no_decisions():
+    found = decide(np.empty((0, 2)), ILL, COSTS, reject_cost=0.5)
+    assert found.shape == (0, 3)
+    assert found["abstained"].dtype == bool
+
+
 # Sets of classes
 
 

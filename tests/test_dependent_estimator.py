@@ -511,6 +511,15 @@ def test_contributions_sum_to_the_log_odds_that_are_predicted(how, estimate):
     assert (ranges["lower"] <= ranges["upper"]).all()
 
 
+def test_a_column_contributes_what_it_does_in_naive_bayes_times_its_exponent():
+    X, _ = table()
+    clf, naive = fitted(Exponents(offsets="class")), fitted(None)
+    both = [c.explain(X[:6], label="a", against="b")["log_odds"].unstack() for c in (clf, naive)]
+    for column in X.columns:
+        assert_allclose(both[0][column], clf.exponents_["mean"][column] * both[1][column], atol=1e-9)
+    assert {"(offset)", "shape of copy"} <= set(both[0].columns)
+
+
 def test_exponents_multiply_the_weights_of_the_linear_form():
     X, y = table()
     X = X[["colour", "calls", "member"]]
@@ -682,3 +691,10 @@ def test_words_contribute_with_the_exponent_of_their_bag():
         found = clf.explain(words[:5])
         sums = found.drop(index="(total)", level="entry").groupby("row")["log_odds"].sum()
         assert_allclose(sums, found.xs("(total)", level="entry")["log_odds"], atol=1e-9)
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_table_in_parts_gives_the_exponents_of_the_same_table_in_memory(how):
+    X, y = table()
+    clf = BayesianNB(FEATURES, dependence=how).fit(parts_of(X, y, 20, 50), "kind")
+    assert_allclose(clf.predict_proba(X), fitted(how).predict_proba(X), atol=1e-8)

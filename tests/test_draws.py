@@ -162,6 +162,17 @@ def test_parameters_can_be_read_from_a_tree_made_by_pymc():
     assert_allclose(joint / joint.sum(-1, keepdims=True), clf.predict_proba(X), atol=0.06)
 
 
+def test_a_draw_that_underflows_is_read_back_as_0():
+    X = pd.DataFrame({"c": ["a", "b", "a", "a"]})
+    clf = BayesianNB(Categorical(Dirichlet(1e-4))).fit(X, ["u", "u", "v", "v"])
+    tree = clf.sample_posterior(200, 2, random_seed=0)
+    theta = tree["posterior"]["theta_c"].sel(class_label="v")
+    assert (theta == 0).any()
+    assert_allclose(theta.sum("c_category"), 1.0)
+    log_theta = draws.parameters(tree, clf.posterior_).features["c"]["log_theta"]
+    assert_array_equal(np.isneginf(log_theta[:, :, 1, 0]), theta.to_numpy() == 0)
+
+
 def test_exact_draws_are_independent():
     clf, *_ = fitted()
     posterior = clf.sample_posterior(1000, 4, random_seed=3)["posterior"].dataset
@@ -294,6 +305,17 @@ def test_rows_without_a_label_are_left_out_and_the_others_keep_their_places():
     assert set(exact["sample_stats"].data_vars) <= set(tree["sample_stats"].data_vars)
     with pytest.raises(ValueError, match="y is missing in 2 of 14 rows"):
         clf.sample_posterior(5, 2, X=X, y=y)
+
+
+def test_by_default_a_tree_has_all_groups_but_those_of_columns():
+    clf, X, y = tennis()
+    parameters = {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
+    assert set(clf.sample_posterior(5, 2).children) == parameters
+    of_rows = {"observed_data", "log_likelihood", "posterior_predictive", "prior_predictive"}
+    assert set(clf.sample_posterior(5, 2, X=X, y=y).children) == parameters | of_rows
+    more = clf.sample_posterior(5, 2, X=X, y=y, include="columns")
+    assert set(more.children) == parameters | of_rows | {"columns"}
+    assert set(more["columns"].children) == of_rows | {"posterior"}
 
 
 # Wrong trees

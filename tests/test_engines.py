@@ -204,6 +204,13 @@ def test_declared_levels_keep_their_order_and_include_levels_without_rows():
     assert BayesianNB().fit(lazy, "y").classifier_.schema.features["x"].levels == (("c", "b", "a"),)
 
 
+def test_levels_that_a_prior_names_exist_and_unseen_is_last():
+    prior = {"x": Categorical(Dirichlet({"u": 1.0, "v": 1.0, "never": 2.0}))}
+    clf = fit_parts(["v", "u"], ["v", "v"], features=prior, unseen="new")
+    whole = BayesianNB(prior, unseen="new").fit(pd.DataFrame({"x": ["v", "u", "v", "v"]}), list("abab"))
+    assert clf.classifier_.schema.features["x"].levels == whole.classifier_.schema.features["x"].levels
+
+
 TEXTS = [
     pd.DataFrame({"cat": [2, 0], "dog": [1, 3], "y": ["p", "q"]}),
     pd.DataFrame({"dog": [1, 2], "emu": [4, 0], "y": ["q", "p"]}),
@@ -226,6 +233,13 @@ def test_texts_that_lack_some_words_are_unlearned(rows):
     found = bag_of(*TEXTS).forget(*rows())
     assert_same(found.classifier_.statistics, bag_of(TEXTS[0]).classifier_.statistics)
     assert found.predict_proba(pd.DataFrame({"cat": [1], "dog": [1], "emu": [0]})).shape == (1, 2)
+
+
+def test_a_word_without_a_column_occurs_in_no_row_where_columns_may_be_absent():
+    clf = bag_of(*TEXTS).set_params(absent="missing")
+    asked = pd.DataFrame({"cat": [1, np.nan], "dog": [1, np.nan]})
+    expected = clf.predict_proba(asked.assign(emu=[0, np.nan]))
+    np.testing.assert_allclose(clf.predict_proba(asked), expected)
 
 
 def test_rows_are_unlearned_without_the_levels_that_only_their_type_declares():

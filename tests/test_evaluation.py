@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from bayesnb import BayesianNB, datasets
+from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
 from bayesnb.evaluation import compare, evaluate
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
@@ -118,6 +118,22 @@ def test_the_scores_are_those_computed_by_hand(cv):
     assert total(found) == pytest.approx(found["brier"], abs=1e-14)
     assert found["uncertainty"] == 0.5
     assert found["rows"] == 6
+
+
+def test_leave_one_out_equals_refitting_without_each_row():
+    prior = Categorical(Dirichlet(0.7))
+    clf = BayesianNB(dict.fromkeys(TENNIS, prior), unseen="new", class_prior={"no": 0.4, "yes": 0.6})
+    # Levels are declared, so that a model without a row still knows those that only this row has.
+    X = TENNIS.astype("category")
+    rest = [np.arange(len(X)) != i for i in range(len(X))]
+    proba = np.concatenate([clf.fit(X[keep], PLAY[keep]).predict_proba(X[~keep]) for keep in rest])
+    found = evaluate(clf, X, PLAY, cv="loo")
+    codes = (PLAY == "yes").to_numpy().astype(int)
+    assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))
+    assert found["log_loss"] == pytest.approx(log_loss(codes, proba), rel=1e-12)
+    assert found["brier"] == pytest.approx(brier_score_loss(codes, proba, labels=[0, 1], scale_by_half=False))
+    for name, expected in brier_decomposition(proba, codes).items():
+        assert found[name] == pytest.approx(expected, abs=1e-12)
 
 
 SEVERAL = {

@@ -33,6 +33,7 @@ from bayesnb import (
     Normal,
     NormalGamma,
     Poisson,
+    load,
 )
 from bayesnb.errors import ImpossibleRowError, ImproperError
 from bayesnb.families import (
@@ -243,6 +244,14 @@ def test_a_constant_column_does_not_change_the_probabilities(estimate: str, valu
     alone = BayesianNB(estimate=estimate).fit(X, HALVES)
     both = BayesianNB(estimate=estimate).fit(np.c_[X, np.full(20, value)], HALVES)
     assert_allclose(both.predict_proba(np.c_[ask, np.full(7, value)]), alone.predict_proba(ask), rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_a_column_that_is_constant_in_one_class_only_still_gives_probabilities(estimate: str):
+    X = np.array([[5.0], [5.0], [5.0], [1.0], [9.0], [30.0]])
+    clf = BayesianNB(estimate=estimate).fit(X, [0, 0, 0, 1, 1, 1])
+    assert_probabilities(clf.predict_proba([[5.0], [5.1], [-100.0], [31.0]]))
+    assert_array_equal(clf.predict([[5.0], [31.0]]), [0, 1])
 
 
 def test_a_class_that_has_only_missing_values_is_predicted_by_the_prior():
@@ -679,6 +688,16 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
     assert_allclose(left, like.loo({"x": one}, list("aaabbb"))["probability"], rtol=1e-9)
     shift = 6 * log_of(Fraction(scale))
     assert_allclose(clf.log_evidence_.conditional, like.log_evidence_.conditional - shift, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-149, 1e149])
+def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: float, tmp_path):
+    x, y = scale * np.array([[1.0], [2.0], [3.0], [-1.0], [-2.0], [-3.5]]), list("aaabbb")
+    BayesianNB().fit(x[:4], y[:4]).save(tmp_path / "model.bayesnb")
+    found = load(tmp_path / "model.bayesnb").partial_fit(x, y).forget(x[:4], y[:4])
+    assert_allclose(found.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
+    merged = BayesianNB().fit(x[::2], y[::2]).merge(BayesianNB().fit(x[1::2], y[1::2]))
+    assert_allclose(merged.predict_proba(x), BayesianNB().fit(x, y).predict_proba(x), rtol=1e-12)
 
 
 # --- Locations that one float does not say ---

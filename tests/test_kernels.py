@@ -19,12 +19,13 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
 from bayesnb.families import GaussianKnownVariance, Mixture
 from bayesnb.kernels import blocks, reading
 from bayesnb.priors import Dirichlet
+from bayesnb.statistics.membership import Labels
 
 N = 3000
 
@@ -298,6 +299,42 @@ def test_the_number_of_threads_follows_numba_and_threadpoolctl():
         assert blocks.threads() == 2
         with threadpool_limits(1):
             assert blocks.threads() == 1
+
+
+@pytest.mark.parametrize("late", [0, 3000], ids=["a far first value", "values in late rows only"])
+def test_moments_of_a_large_table_are_exact(late, compiled):
+    compiled()
+    x = 1e9 + default_rng(1).normal(size=(5000, 2))
+    x[0], x[:late, 1] = 0.0, np.nan
+    codes = np.repeat([0, 1], 2500)
+    s = Gaussian().statistic(x, Labels.of(codes))
+    for c, j in np.ndindex(2, 2):
+        own = np.longdouble(x[codes == c, j])
+        own = own[~np.isnan(own)]
+        assert s.n[c, j] == len(own)
+        if len(own):
+            assert_allclose(s.scatter[c, j], float(((own - own.mean()) ** 2).sum()), rtol=1e-13)
+            assert_allclose(s.mean[c, j] + s.low[c, j], float(own.mean()), rtol=1e-15)
+
+
+TINY = np.full((1, 50), 1e15), np.full((1, 50), 5e14), np.full((1, 50), 5e14)
+HUGE = np.ones((2, 3)), np.full((2, 3), 1.5), np.array([[1.0] * 3, [1e-300] * 3])
+
+
+@pytest.mark.parametrize(
+    ("prior", "x"),
+    [
+        # With 1e15 rows behind it a cell's 1 + z² is 1 to 15 digits, and its logarithm counts 5e14 times.
+        (TINY, default_rng(2).normal(size=(100, 50))),
+        (HUGE, np.array([[0.0, 1e200, -1e300], [1e-300, np.nan, 1e155], [1.0, 2.0, 3.0]])),
+    ],
+    ids=["tiny squares", "squares beyond all floats"],
+)
+def test_products_of_columns_keep_their_digits(prior, x, compiled):
+    posterior = NormalGamma(np.zeros(prior[0].shape), *prior)
+    plain = Gaussian().log_predictive(posterior, x)
+    compiled()
+    assert_allclose(Gaussian().log_predictive(posterior, x), plain, rtol=1e-13)
 
 
 def test_numbers_never_seen_are_missing_new_or_refused_in_a_large_table_too(compiled):

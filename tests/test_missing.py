@@ -196,6 +196,19 @@ def test_an_array_has_one_feature_of_missing_cells_for_each_prior():
     )
 
 
+def test_exponents_weigh_values_and_missing_cells_apart():
+    X, y = gappy()
+    clf = nb.BayesianNB("missing", dependence="weighted").fit(X, y)
+    assert {"level", "level is missing", "kind is missing"} <= set(clf.exponents_.index.get_level_values(0))
+
+
+def test_the_pymc_model_has_a_variable_for_the_missing_cells_of_each_column():
+    X, y = gappy(40)
+    clf = nb.BayesianNB("missing").fit(X[["level", "kind"]], y)
+    model = clf.to_pymc()
+    assert {"theta_level_is_missing", "theta_kind_is_missing"} <= set(model.named_vars)
+
+
 def test_merging_with_a_model_that_does_not_count_missing_cells_is_refused():
     X, y = gappy()
     with pytest.raises(ValueError, match="level is missing"):

@@ -62,6 +62,7 @@ SOME = PLAY.where(PLAY.index > 2)
 HALF = np.full((14, 2), 0.5)
 CROSSED, APART = {"a": ["x", "y"], "b": ["x", "y"]}, {"a": ["x"], "b": ["y"]}
 WIDE = pd.DataFrame({f"c{k}": list("abcd") * 5 for k in range(6)})
+COUNTED = NUMBERS[["n"]]
 COSTS = pd.DataFrame({"treat": [0.0, 1.0], "wait": [9.0, 0.0]}, index=["ill", "well"])
 ILL = BayesianNB().fit({"x": [0.0, 1.0, 2.0, 4.0]}, ["ill", "well"] * 2)
 BAG = BayesianNB({"words": (Multinomial(), ["a", "b"])}).fit({"a": [1, 2, 0], "b": [0, 1, 1]}, [0, 1, 1])
@@ -204,6 +205,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: compiled()({"x": "1", "n": 1, "m": 0, "b": 1}), "column 'x'"),
         (lambda: compiled()([1.0, 2, 0]), "Expected 4 values, one for each column; got 3"),
         (lambda: compiled()(NUMBERS.iloc[0]), r"to_dict\(\) of a Series\); got Series"),
+        (lambda: nb.deploy.compile(of(None))([[0.5], [1], [0]]), r"column 'x' holds \[0\.5\] of type list"),
         (lambda: compiled()({"x": 1.0, "n": 1, "m": 0}), "column 'b' was fitted and is not in this table"),
         (lambda: nb.deploy.compile(of({"x": Exponential()})), "column 'x': Exponential cannot be compiled"),
         (lambda: nb.deploy.compile(of({"x": Binned(3)})), "column 'x': Categorical is cut into bins"),
@@ -374,6 +376,8 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: nb.odds.log_odds(of("shared-gaussian"), NUMBERS), "SharedGaussian shares parameters between classes"),
         (lambda: of("shared-gaussian", dependence="weighted"), "SharedGaussian shares parameters between classes"),
         (lambda: of("shared-gaussian").to_pymc(), "SharedGaussian shares parameters between classes"),
+        (lambda: of(Mixture([Poisson(), NegativeBinomial()]), COUNTED).to_pymc(COUNTED, [0, 1, 0, 1], "joint"),
+         'use likelihood="rows" or "sufficient"'),
         (lambda: of("shared-gaussian", y=[0, 1, None, 1]), "SharedGaussian shares parameters between classes"),
         (lambda: credal(of("shared-gaussian")), "SharedGaussian shares parameters between classes"),
         (lambda: conformal(of("shared-gaussian"), NUMBERS, [0, 1, 0, 1], method="full"),

@@ -36,7 +36,7 @@ def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys
     said = json.loads(out, parse_constant=refuse)
     assert code == 0
     assert said["data"] == name
-    names = ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
+    names = ["mle", "map", "mean", "predictive", "weighted", "auto"]
     assert [row["estimate"] for row in said["scores"]] == names
     assert list(said["rows"][0]["estimates"]) == names
     for row in said["rows"]:

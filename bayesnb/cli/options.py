@@ -195,7 +195,7 @@ OPTIONS = {
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
-        type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "pairwise"),
+        type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "estimate": option(MODEL, "--estimate", **_one_of("predictive", *(e for e in ESTIMATES if e != "predictive"))),

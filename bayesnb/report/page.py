@@ -135,8 +135,8 @@ def report(
 
     @cache
     def compared() -> Any:
-        own = [] if clf.dependence in (None, "weighted", "pairwise") else [clf.dependence]
-        found = comparison(clf, table, y, cv, ["weighted", "pairwise", *own], rows, prob=share)
+        own = [] if clf.dependence in (None, "weighted", "auto") else [clf.dependence]
+        found = comparison(clf, table, y, cv, ["weighted", "auto", *own], rows, prob=share)
         if key not in found.answers:
             raise ValueError(found.table.loc[key, "note"])
         return found

@@ -598,7 +598,7 @@ def test_a_comparison_exits_with_0_and_prints_only_results_to_stdout(capsys):
     code, out, err = run(capsys, "compare", "play-tennis", "--format", "csv")
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive", "weighted", "pairwise"]
+    assert [row["estimate"] for row in rows] == ["mle", "map", "mean", "predictive", "weighted", "auto"]
     assert 0 < float(rows[-1]["log_loss"]) < 10
     assert "14 rows" in err
     assert "14 rows" not in out

@@ -135,8 +135,8 @@ def report(
 
     @cache
     def compared() -> Any:
-        own = [] if clf.dependence in (None, "weighted", "auto") else [clf.dependence]
-        found = comparison(clf, table, y, cv, ["weighted", "auto", *own], rows, prob=share)
+        other = "pairwise" if clf.dependence in (None, "weighted") else clf.dependence
+        found = comparison(clf, table, y, cv, ["weighted", other], rows, prob=share)
         if key not in found.answers:
             raise ValueError(found.table.loc[key, "note"])
         return found

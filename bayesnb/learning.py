@@ -315,17 +315,15 @@ def _counted(held: Dependence, learned: Classifier, rows: Rows | None, forget: b
     """The counts of shapes and pairs with these rows, or without them; as they were, if the rows are not in memory."""
     if rows is None:
         return held.statistics
-    counts = held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
-    if not forget:
-        return held.statistics + counts
     learned_rows, counted_rows = learned.statistics.rows.sum(), held.statistics.rows.counts.sum()
-    if not held.statistics.cells.empty and counted_rows < learned_rows * (1 - 1e-9):
+    if forget and not held.statistics.cells.empty and counted_rows < learned_rows * (1 - 1e-9):
         raise ValueError(
             f"the dependence was learned from the cells of columns in {counted_rows:,.0f} of "
             f"{learned_rows:,.0f} rows, and which rows these are is not kept, so none can be forgotten: fit again "
             'without the rows, or with dependence="tempered", which counts no cells and forgets any row'
         )
-    return held.statistics.without(counts)
+    counts = held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
+    return held.statistics.without(counts) if forget else held.statistics + counts
 
 
 def _places(classes: Array, among: Array) -> list[int]:

@@ -243,7 +243,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
             yield Remark(name, f"{_percent(share)} are {value}: {cure}", True, option=("--na", mark))
             return
         # Ages reach 99 as well, but fewer and fewer people do.
-        near = levels.reindex(sorted(others.unique(), key=lambda other: abs(other - value))[:10])
+        near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         if k > 20 and levels[value] > 3 * near.max():
             yield Remark(name, f"{_percent(share)} are {value}, far more than any value near it: {cure}")
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))

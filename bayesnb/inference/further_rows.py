@@ -266,7 +266,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     With p exponents, n rows lose about p/2n less than by the best exponents where these were learned from them, and
     others p/2n more: their difference is what this is on average. After m further rows, others lose p/2(n + m) more, so
     of the difference δ, δ (1 + n/(n + m)) / 2 is left (the reasoning of Akaike 1974). It differs much from row to row,
-    so it is said of each: an average would take part of its spread from the band.
+    so each row has its own: an average would take part of its spread from the band.
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:

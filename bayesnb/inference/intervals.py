@@ -41,7 +41,7 @@ class Saddlepoint:
         self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0
     ) -> tuple[Array, Array | None]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and the Monte Carlo errors of those from draws."""
-        ends, errors = np.empty((n_rows, 2, len(shares))), []
+        ends = np.empty((n_rows, 2, len(shares)))
 
         def fill(rows: Array, log_odds: LogOdds | DrawnLogOdds) -> None:
             # The lower end of one class is the upper end of the other.
@@ -53,12 +53,12 @@ class Saddlepoint:
                     if round(1 - share, 12) == q:
                         ends[rows, 1, k] = expit(-z)
 
-        far = self._ask(data, n_rows, offset, fill)
-        if len(far):
-            drawn = part_of(data, far), len(far), shares, np.broadcast_to(offset, (n_rows, 2))[far]
-            with counted_in(far):
-                ends[far], errors = self.draws.intervals(*drawn)
-        return ends, errors if len(far) else None
+        far, some, its_offset = self._ask(data, n_rows, offset, fill)
+        if not len(far):
+            return ends, None
+        with counted_in(far):
+            ends[far], errors = self.draws.intervals(some, len(far), shares, its_offset)
+        return ends, errors
 
     def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
@@ -68,17 +68,18 @@ class Saddlepoint:
             below = log_odds.cdf(0.0)
             share[rows] = np.where(codes[rows] == 0, 1 - below, below)
 
-        far = self._ask(data, len(codes), offset, fill)
+        far, some, its_offset = self._ask(data, len(codes), offset, fill)
         if len(far):
             with counted_in(far):
-                rows_offset = np.broadcast_to(offset, (len(codes), 2))[far]
-                share[far] = self.draws.prob_top(part_of(data, far), codes[far], rows_offset)
+                share[far] = self.draws.prob_top(some, codes[far], its_offset)
         return share
 
     def _ask(
         self, data: Data, n_rows: int, offset: Array, fill: Callable[[Array, LogOdds | DrawnLogOdds], None]
-    ) -> Array:
-        """Give ``fill`` the distribution of the log-odds, some rows at a time; return the rows that have no formula.
+    ) -> tuple[Array, Data, Array]:
+        """Give ``fill`` the distribution of the log-odds, some rows at a time.
+
+        Returned are the rows that have no formula, their data and their offset: these are to be drawn.
 
         A row that is impossible under one class has the certain log-odds of plus or minus infinity.
         """
@@ -103,7 +104,8 @@ class Saddlepoint:
                 fill(rows, some)
             return far
 
-        return np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
+        far = np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
+        return far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far]
 
 
 EXPECTED_LABELS = (

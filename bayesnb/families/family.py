@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -21,7 +21,7 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, joined
 
 READABLE = {
     "log_theta": ("probability", np.exp),
@@ -299,14 +299,7 @@ class Family[P: Belief, S: Statistic](ABC):
             if label not in self.prior:
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")
         parts = [self.resolve_prior(self.prior[label], s).at(slice(c, c + 1)) for c, label in enumerate(labels)]
-        return type(parts[0])(
-            *(
-                np.concatenate([getattr(part, f.name) for part in parts])
-                if isinstance(getattr(parts[0], f.name), np.ndarray)
-                else getattr(parts[0], f.name)
-                for f in fields(parts[0])
-            )
-        )
+        return joined(parts, axis=0)
 
 
 def titles(families: Sequence[Family]) -> list[str]:

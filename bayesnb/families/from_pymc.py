@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from inspect import signature
 from threading import Lock
@@ -69,6 +69,10 @@ class Given(Declared):
                 "anything to learn is the same for every class"
             )
         return cls(of)
+
+    def _picked(self, cell: Any) -> Given:
+        # What a user gives of a parameter is the same for all classes and columns.
+        return replace(self, cells=self.cells[cell])
 
     @property
     def known(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ side by side in one array: :func:`groups` finds such features, :func:`stacked` p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from itertools import pairwise
@@ -18,8 +18,7 @@ import numpy as np
 
 from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import slices
-from bayesnb.priors import Array, Prior
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import joined
 
 MANY = 64
 """Features with the same specification are stacked if there are at least this many."""
@@ -45,7 +44,7 @@ def _specified(family: Family) -> tuple[type, str] | None:
     """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     values = [getattr(part, f.name) for part in (family, *priors) for f in fields(part) if f.name != "prior"]
-    by_itself = family.reads_together or family.parts or not family.exact
+    by_itself = family.one_term or family.reads_together or family.parts or not family.exact
     if by_itself or any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values):
         return None
     return type(family), repr(family)
@@ -77,8 +76,8 @@ def each[T](
         if len(names) > 1:
             try:
                 parts = [[source[name] for name in names] for source in given]
-                answer = ask(family, *map(stacked, parts))
-                answers.update(zip(names, split(answer, widths(parts[0])), strict=True))
+                answer = ask(family, *map(joined, parts))
+                answers.update(zip(names, split(answer, [width(part) for part in parts[0]]), strict=True))
                 continue
             except ValueError:
                 # Features that do not stack, or that raise an error, are asked one by one, so that the error names the
@@ -90,61 +89,16 @@ def each[T](
     return {name: answers[name] for name in features}
 
 
-def widths(parts: Sequence[Any]) -> list[int]:
-    """How many columns each part has."""
-    name = next(iter(_arrays(parts[0])))
-    return [(getattr(part, name) if name else part).shape[1] for part in parts]
-
-
-def stacked(parts: Sequence[Any]) -> Any:
-    """Encoded columns, statistics or priors of one kind side by side; ``None`` where all are ``None``.
-
-    Raises
-    ------
-    ValueError
-        If they have no axis of columns: an array that is not (row, column) or (class, column, ...).
-    """
-    if all(part is None for part in parts):
-        return None
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate([_arrays(part)[""] for part in parts], axis=1)
-    side_by_side = {name: np.concatenate([getattr(part, name) for part in parts], 1) for name in _arrays(parts[0])}
-    return _like(parts[0], [side_by_side])[0]
+def width(part: Any) -> int:
+    """How many columns some encoded columns, a statistic or a posterior have."""
+    arrays = [part] if hasattr(part, "shape") else vars(part).values()
+    return next(v.shape[1] for v in arrays if np.ndim(v) > 1)
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """The result of each feature from that of a stack; ``columns`` says how many columns each feature has.
-
-    Raises
-    ------
-    ValueError
-        If one of its arrays is not (class, column, ...).
-    """
+    """The result of each feature from that of a stack; ``columns`` says how many columns each feature has."""
     if answer is None:
         return [None] * len(columns)
     if isinstance(answer, tuple):
         return list(zip(*(split(part, columns) for part in answer), strict=True))
-    arrays, ends = _arrays(answer), np.cumsum([0, *columns]).tolist()
-    if any(v.shape[1] != ends[-1] for v in arrays.values()):
-        raise ValueError("not all fields have the columns of the stack")
-    return _like(answer, ({name: v[:, a:b] for name, v in arrays.items()} for a, b in pairwise(ends)))
-
-
-def _arrays(part: Any) -> dict[str, Array]:
-    """The fields that have columns; the others are the same for all features of one specification."""
-    values = {"": part}
-    if isinstance(part, Statistic | Prior):
-        values = {f.name: getattr(part, f.name) for f in fields(part)}
-    arrays = {name: v for name, v in values.items() if not isinstance(v, str | None)}
-    if not arrays or not all(type(v) is np.ndarray and v.ndim > 1 for v in arrays.values()):
-        raise ValueError("not all fields have an axis of columns")
-    return arrays
-
-
-def _like[S: (Statistic, Prior)](part: S, arrays: Iterable[dict[str, Array]]) -> list[S]:
-    """The same with each of these arrays. They are not validated again, because those of its parts were."""
-    shared, found = {f.name: getattr(part, f.name) for f in fields(part)}, []
-    for own in arrays:
-        found.append(object.__new__(type(part)))
-        found[-1].__dict__.update(shared | own)
-    return found
+    return [answer.columns(range(a, b)) for a, b in pairwise(np.cumsum([0, *columns]).tolist())]

@@ -19,6 +19,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
 from bayesnb.priors import Array, Prior
 from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import joined
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -201,7 +202,7 @@ def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:
             try:
-                yield _Part(family, names, stacks.widths(believed), stacks.stacked(believed), stacks.stacked(x))
+                yield _Part(family, names, [*map(stacks.width, believed)], joined(believed), joined(x))
                 continue
             except ValueError:
                 # They have no axis of columns.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -21,7 +21,7 @@ from bayesnb.families.family import Family
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
 from bayesnb.priors.compound import completed
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import joined
 
 APART = 24
 """A model of at most so many columns has variables for each of them."""
@@ -124,27 +124,15 @@ class Block:
         """
         if self.whole:
             return parts[self.members[0][0]]
-        found = self._together([parts[feature] for feature, _ in self.members])
+        found = joined([self._levels_of(parts[feature].columns([k])) for feature, k in self.members])
         return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
-    def _together(self, each: Sequence[Any]) -> Any:
-        """One data class of those that have the columns of the members, one for each member."""
-        picked: dict[str, Any] = {}
-        for f in fields(each[0]):
-            values = [getattr(value, f.name) for value in each]
-            if isinstance(values[0], np.ndarray):
-                one = [v[:, k] for v, (_, k) in zip(values, self.members, strict=True)]
-                by_level = isinstance(each[0], Statistic) or not self.family.node_names
-                if self.n_levels is not None and by_level and one[0].ndim > 1:
-                    one = [v[:, : self.n_levels] for v in one]
-                picked[f.name] = np.stack(one, axis=1)
-            elif f.name == "levels":
-                picked[f.name] = tuple(v[k] for v, (_, k) in zip(values, self.members, strict=True))
-            elif isinstance(values[0], tuple) and all(map(is_dataclass, values[0])):
-                picked[f.name] = tuple(self._together(parts) for parts in zip(*values, strict=True))
-            else:
-                picked[f.name] = values[0]
-        return type(each[0])(**picked)
+    def _levels_of(self, part: Any) -> Any:
+        """The prior, posterior or statistic of a column, without the levels that only other columns have."""
+        if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
+            return part
+        by_level = {name: v for name, v in vars(part).items() if isinstance(v, np.ndarray) and v.ndim > 2}
+        return replace(part, **{name: v[:, :, : self.n_levels] for name, v in by_level.items()})
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from bayesnb.numerics import Array
 
@@ -27,6 +29,33 @@ class UnlearnedError(LocatedError):
 def first(mask: Array) -> tuple[int, ...]:
     """Position of the first true cell."""
     return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def joined[T](parts: Sequence[T], axis: int = 1) -> T:
+    """Arrays, or data classes of arrays, of one kind as one: the columns of all of them, or on axis 0 the classes.
+
+    Statistics, priors and posteriors have the axes (class, column, ...), and encoded columns (row, column). Names of
+    levels are joined with their columns. What is neither an array nor such names is taken from the first part. Data
+    classes are not validated again, because their parts were.
+
+    Raises
+    ------
+    ValueError
+        If the other axes of arrays differ, or an array has no such axis.
+    """
+    (one, *_) = parts
+    if isinstance(one, np.ndarray):
+        return np.concatenate(parts, axis)
+    if sparse.issparse(one):
+        return sparse.hstack(parts, "csr")
+    if is_dataclass(one):
+        made = object.__new__(type(one))
+        for f in fields(one):
+            object.__setattr__(made, f.name, joined([getattr(part, f.name) for part in parts], axis))
+        return made
+    if isinstance(one, tuple) and axis == 1:
+        return tuple(map(joined, zip(*parts, strict=True))) if all(map(is_dataclass, one)) else tuple(chain(*parts))
+    return one
 
 
 @dataclass(frozen=True, eq=False)

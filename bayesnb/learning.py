@@ -1,14 +1,14 @@
 """How rows become a classifier: each function here makes a new one, and changes nothing.
 
-All of them end in :func:`believed`, which computes everything that follows from statistics. ``settings`` is a
-:class:`bayesnb.BayesianNB`, of which only the parameters are read, or :class:`Parameters`; ``before`` is what was
-learned before, or ``None``.
+What is learned of rows is one object, :class:`Learned`, which adds, subtracts and scales. All functions end in
+:func:`believed`, which computes everything that follows from it. ``settings`` is a :class:`bayesnb.BayesianNB`, of
+which only the parameters are read, or :class:`Parameters`; ``before`` is what was learned before, or ``None``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,84 @@ from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.dependence import learned as dependent
-from bayesnb.dependence.columns import DependenceStatistics
-from bayesnb.dependence.learned import Dependence
+from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
 from bayesnb.model import Statistics, estimate_rule
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
+from bayesnb.statistics.membership import Labels
 from bayesnb.wording import meant
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """All that is learned of some rows: ``a + b`` is that of both together, ``a * 0.9`` that of rows that weigh less.
+
+    Parameters
+    ----------
+    schema : Schema
+    statistics : Statistics
+        Those of naive Bayes.
+    classes : array (class,)
+        Those that the rows have or had.
+    declared : tuple
+        Classes that exist without a row, because the type of the labels or the user names them.
+    counts : DependenceStatistics
+        The counts of shapes and pairs. Nothing is counted where columns are independent.
+    """
+
+    schema: Schema
+    statistics: Statistics
+    classes: Array
+    declared: tuple[Any, ...]
+    counts: DependenceStatistics
+
+    @classmethod
+    def by(cls, settings: Any, model: Classifier) -> Learned:
+        """What a classifier has learned."""
+        return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
+
+    @classmethod
+    def of(cls, settings: Any, before: Classifier | None, part: Rows | Summary) -> Learned:
+        """What is learned of a part of a table; its shapes and pairs are counted in the cells of the classifier before.
+
+        A part that is only a summary has no rows to count, and comes only where nothing is counted.
+        """
+        counts = _counts(settings, before)
+        if isinstance(part, Summary):
+            return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))
+        schema, statistics = part.statistics(settings, _schema(settings, before))
+        labels = Labels(part.target.codes, part.weight, len(part.target.classes))
+        if before is None or counts.cells.empty:
+            counts = counts.of_classes(labels.n)
+        else:
+            _, data = schema.read(part.table, absent=schema.absent_when_learned)
+            counts = counts.cells.statistics(before.posterior, data, labels)
+        return cls(schema, statistics, part.target.classes, part.target.declared, counts)
+
+    def __add__(self, other: Learned) -> Learned:
+        # The schema of further rows has grown from the one before, so it is that of both.
+        classes = classes_of(self.classes, other.classes)
+        a, b = self.over(classes), other.over(classes)
+        statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
+        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
+
+    def __mul__(self, factor: float) -> Learned:
+        return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
+
+    def without(self, other: Learned) -> Learned:
+        """The rest, where ``other`` is a part of what was learned."""
+        schema, rest = self.schema.without_unused_words(self.statistics.without(other.statistics))
+        counts = self.counts.without(other.over(self.classes).counts)
+        return replace(self, schema=schema, statistics=rest, counts=counts)
+
+    def over(self, classes: Array) -> Learned:
+        """The same for another list of classes; a class that is not among those of the rows has no rows."""
+        counts = self.counts.take(_places(self.classes, classes))
+        statistics = self.statistics.reindexed(labels_of(classes))
+        return replace(self, statistics=statistics, classes=classes, counts=counts)
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -110,8 +179,9 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
         starts=Unlabelled.of(settings.unlabelled).starts,
         rng=np.random.default_rng(settings.random_state),
     )
+    learned = Learned(schema, result.statistics, classes, rows.target.declared, nothing(len(classes)))
     others = {"target": target, "em": result, "expected": True}
-    return believed(settings, None, schema, result.statistics, classes, rows.target.declared, **others)
+    return believed(settings, None, learned, **others)
 
 
 def with_rows(
@@ -138,8 +208,7 @@ def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weig
         yield _labelled(settings, X, y, sample_weight, schema)
         return
     _require_names(y, sample_weight)
-    held = None if before is None or settings.dependence is None else before.dependence
-    if held is None or held.statistics.cells.empty:
+    if _counts(settings, before).cells.empty:
         yield engines.summary(settings, X, y, sample_weight, schema)
     else:
         yield from engines.rows(settings, X, y, sample_weight, schema)
@@ -157,14 +226,6 @@ def _named_by_user(classes: Any) -> Array:
     return column_or_1d(classes)
 
 
-def _summarised(settings: Any, before: Classifier | None, part: Rows | Summary) -> tuple[Summary, Rows | None]:
-    """The summary of a part of a table, and its rows if they are in memory."""
-    if isinstance(part, Summary):
-        return part, None
-    schema, statistics = part.statistics(settings, _schema(settings, before))
-    return Summary(schema, statistics, part.target.classes, len(part.weight), 0, {}, part.target.declared), part
-
-
 def with_part(
     settings: Any, before: Classifier | None, part: Rows | Summary, named: tuple[Any, ...] = (), **others: Any
 ) -> Classifier:
@@ -172,12 +233,12 @@ def with_part(
 
     Exponents are learned from the rows of the first part. The counts of later ones are added to what they count.
     """
-    summary, rows = _summarised(settings, before, part)
-    declared = *summary.named, *named
-    learned = _added(settings, before, summary.schema, summary.statistics, summary.classes, declared, **others)
-    if before is None and rows is not None and settings.dependence is not None:
-        return _with_exponents(settings, learned, rows)
-    return _carried(settings, before, learned, lambda held: _counted(held, learned, rows))
+    learned = Learned.of(settings, before, part)
+    learned = replace(learned, declared=(*learned.declared, *named))
+    if before is not None:
+        return believed(settings, before, Learned.by(settings, before) + learned, **others)
+    made = believed(settings, None, learned, **others)
+    return made if settings.dependence is None or isinstance(part, Summary) else _with_exponents(settings, made, part)
 
 
 def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -196,18 +257,22 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
 
 def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier:
     """The classifier without a part of the learned rows."""
-    summary, rows = _summarised(settings, before, part)
-    rest, labels = before.statistics.without(summary.statistics), labels_of(before.classes)
-    named = before.named_classes
-    stays = (rest.rows > 0) | (before.statistics.rows == 0) | [label in named for label in labels]
+    learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
+    rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
+    if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
+        raise ValueError(
+            f"the dependence was learned from the cells of columns in {counted:,.0f} of {rows.sum():,.0f} rows, and "
+            "which rows these are is not kept, so none can be forgotten: fit again without the rows, or with "
+            'dependence="tempered", which counts no cells and forgets any row'
+        )
+    rest = learned.without(Learned.of(settings, before, part))
+    stays = (rest.statistics.rows > 0) | (rows == 0) | [label in named for label in labels]
     if not stays.any():
         raise ValueError(
             f"these are all rows of all classes, {list(labels)}, and a classifier needs a class: name the classes "
             "that are to stay, with partial_fit(..., classes=[...]) or class_prior={label: probability}"
         )
-    schema, rest = before.schema.without_unused_words(rest)
-    learned = believed(settings, before, schema, rest, before.classes[stays], before.declared)
-    return _carried(settings, before, learned, lambda held: _counted(held, before, rows, forget=True))
+    return believed(settings, before, rest.over(before.classes[stays]))
 
 
 def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
@@ -216,36 +281,30 @@ def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = Fa
     Where both have a dependence, and have counted different cells, ``keep`` keeps the counts of the first, which are
     then those of a sample of all rows, as of a table that is read in parts. Else this is an error.
     """
-    schema, expected = _schema(settings, before).merged(other.schema), before.expected or other.expected
-    learned = _added(settings, before, schema, other.statistics, other.classes, other.named_classes, expected=expected)
-
-    def pooled(held: Dependence) -> DependenceStatistics:
-        if held.statistics.cells.empty or (keep and not counts_alike(before, other)):
-            return held.statistics
-        if other.dependence is None:
-            raise ValueError(
-                "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set "
-                "dependence=None, merge, and learn_exponents(X, y) from a sample of all rows"
-            )
-        return held.statistics + other.dependence.over(_places(other.classes, learned.classes)).statistics
-
-    return _carried(settings, before, learned, pooled)
+    mine, theirs = (Learned.by(settings, each) for each in (before, other))
+    schema = _schema(settings, before).merged(other.schema)
+    theirs = replace(theirs, schema=schema, declared=other.named_classes)
+    if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
+        theirs = replace(theirs, counts=mine.counts.of_classes(len(other.classes)))
+    elif theirs.counts.cells.empty:
+        raise ValueError(
+            "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set "
+            "dependence=None, merge, and learn_exponents(X, y) from a sample of all rows"
+        )
+    return believed(settings, before, mine + theirs, expected=before.expected or other.expected)
 
 
-def counts_alike(one: Classifier, other: Classifier) -> bool:
+def counts_alike(settings: Any, one: Classifier, other: Classifier) -> bool:
     """Whether the second classifier has counted all cells whose counts belong to the first."""
-    if one.dependence is None or one.dependence.statistics.cells.empty:
-        return True
-    return other.dependence is not None and one.dependence.statistics.cells.same(other.dependence.statistics.cells)
+    mine, theirs = (_counts(settings, each).cells for each in (one, other))
+    return mine.empty or mine.same(theirs)
 
 
 def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
     """The classifier with each row weighed by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
-    statistics = before.statistics * factor
-    learned = believed(settings, before, before.schema, statistics, before.classes, before.declared)
-    return _carried(settings, before, learned, lambda held: held.statistics * factor)
+    return believed(settings, before, Learned.by(settings, before) * factor)
 
 
 def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
@@ -275,7 +334,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
     """The classifier with the dependence that the audit of its rows advises."""
-    if advice is None or before.dependence is not None:
+    if advice is None:
         return before
     settings = Parameters(dependence=advice, columns=before.schema.columns)
     return with_exponents(settings, before.with_estimate("predictive"), X, y)
@@ -283,47 +342,15 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:
     """The classifier with exponents learned from these rows; other terms are counted too, where they are not yet."""
-    about, held = (learned.posterior, *learned.encoded(rows)), learned.dependence
-    spec = dependent.named(settings.dependence)
-    found = dependent.learn(*about, spec) if held is None else held.relearned(*about, spec)
-    return learned.with_dependence(found)
+    about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
+    return learned.with_dependence(dependent.learn(*about))
 
 
-def _carried(
-    settings: Any,
-    before: Classifier | None,
-    learned: Classifier,
-    change: Callable[[Dependence], DependenceStatistics],
-) -> Classifier:
-    """The classifier with the exponents learned before, and with changed counts of shapes and pairs."""
-    if before is None or before.dependence is None or settings.dependence is None:
-        return learned
-    held = before.dependence
-    if new := learned.schema.features.keys() - before.schema.features.keys():
-        raise ValueError(
-            f"features {sorted(map(str, new))} are new, and exponents belong to the features that they were learned "
-            "with: set dependence=None, learn these rows, and then learn_exponents(X, y) from a sample of all rows"
-        )
-    # Classes that rows have for the first time are there before their rows are counted; others go after theirs have.
-    every = classes_of(before.classes, learned.classes)
-    held = held.over(_places(before.classes, every))
-    held = held.after(change(held)).over(_places(every, learned.classes))
-    return learned.with_dependence(held)
-
-
-def _counted(held: Dependence, learned: Classifier, rows: Rows | None, forget: bool = False) -> DependenceStatistics:
-    """The counts of shapes and pairs with these rows, or without them; as they were, if the rows are not in memory."""
-    if rows is None:
-        return held.statistics
-    learned_rows, counted_rows = learned.statistics.rows.sum(), held.statistics.rows.counts.sum()
-    if forget and not held.statistics.cells.empty and counted_rows < learned_rows * (1 - 1e-9):
-        raise ValueError(
-            f"the dependence was learned from the cells of columns in {counted_rows:,.0f} of "
-            f"{learned_rows:,.0f} rows, and which rows these are is not kept, so none can be forgotten: fit again "
-            'without the rows, or with dependence="tempered", which counts no cells and forgets any row'
-        )
-    counts = held.statistics.cells.statistics(learned.posterior, *learned.encoded(rows))
-    return held.statistics.without(counts) if forget else held.statistics + counts
+def _counts(settings: Any, held: Classifier | None) -> DependenceStatistics:
+    """The counts of shapes and pairs that a classifier has, and that further rows add to."""
+    if held is None or held.dependence is None or settings.dependence is None:
+        return nothing(0 if held is None else len(held.classes))
+    return held.dependence.statistics
 
 
 def _places(classes: Array, among: Array) -> list[int]:
@@ -362,14 +389,16 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
     try:
         settings = Parameters(**file.configuration)
         others = {"target": file.target, "reading": file.reading, "expected": file.expected, "draws": file.draws}
-        learned = believed(settings, None, file.schema, file.statistics, file.classes, file.declared, **others)
+        counts = nothing(len(file.classes))
+        learned = Learned(file.schema, file.statistics, file.classes, file.declared, counts)
+        made = believed(settings, None, learned, **others)
         if file.dependence is not None:
-            learned = learned.with_dependence(file.dependence.over(_places(file.classes, learned.classes)))
+            made = made.with_dependence(file.dependence.over(_places(file.classes, made.classes)))
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:
         raise ModelFileError(f"{path}: holds no model that can be fitted ({error})") from error
-    return settings, learned, file.hash
+    return settings, made, file.hash
 
 
 def _schema(settings: Any, before: Classifier | None) -> Schema | None:
@@ -377,44 +406,16 @@ def _schema(settings: Any, before: Classifier | None) -> Schema | None:
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
-def _added(
-    settings: Any,
-    before: Classifier | None,
-    schema: Schema,
-    statistics: Statistics,
-    classes: Array,
-    declared: tuple[Any, ...],
-    **others: Any,
-) -> Classifier:
-    """The classifier of statistics, added to those learned before."""
-    if before is not None:
-        statistics = before.statistics.widened(statistics) + statistics.widened(before.statistics)
-        classes = classes_of(before.classes, classes)
-        declared = (*before.declared, *declared)
-    return believed(settings, before, schema, statistics, classes, declared, **others)
-
-
-def believed(
-    settings: Any,
-    before: Classifier | None,
-    schema: Schema,
-    statistics: Statistics,
-    classes: Array,
-    declared: tuple[Any, ...],
-    **others: Any,
-) -> Classifier:
-    """The classifier that follows from statistics, under the priors and the estimate of the settings.
+def believed(settings: Any, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
+    """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
     Parameters
     ----------
     settings : BayesianNB
     before : Classifier or None
-        Whose target and EM are kept.
-    schema, statistics
-    classes : array (class,)
-        Those that rows have or had. Classes that the class prior or the prior of a feature names are added.
-    declared : tuple
-        Classes that the type of the labels or the user names; they are added too.
+        Whose target, EM and exponents are kept.
+    learned : Learned
+        Of all rows. Classes that the class prior or the prior of a feature names are added to its classes.
     **others
         Further fields of the classifier.
 
@@ -426,17 +427,27 @@ def believed(
     if settings.absent not in ("error", "missing"):
         said = f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}"
         raise ValueError(said + meant(settings.absent, ("error", "missing")))
-    label, declared = label_prior(settings), tuple(dict.fromkeys(declared))
-    classes = with_named(classes, [*declared, *schema.model(label).named_classes(labels_of(classes))])
+    label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
+    classes = with_named(learned.classes, [*declared, *schema.model(label).named_classes(labels_of(learned.classes))])
     if before is not None:
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
-    statistics = statistics.reindexed(labels_of(classes)).arranged(schema.features)
+    learned = learned.over(classes)
+    statistics = learned.statistics.arranged(schema.features)
     schema.require_words()
     if settings.dependence is not None:
         dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long
     others |= asked_with(settings) | {"declared": declared}
-    return Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
+    made = Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
+    if before is None or before.dependence is None or settings.dependence is None:
+        return made
+    if new := schema.features.keys() - before.schema.features.keys():
+        raise ValueError(
+            f"features {sorted(map(str, new))} are new, and exponents belong to the features that they were learned "
+            "with: set dependence=None, learn these rows, and then learn_exponents(X, y) from a sample of all rows"
+        )
+    held = before.dependence.over(_places(before.classes, classes))
+    return made.with_dependence(held.after(learned.counts))
 
 
 def asked_with(settings: Any) -> dict[str, Any]:

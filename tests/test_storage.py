@@ -142,6 +142,13 @@ def test_a_loaded_model_can_learn_more_rows(tmp_path):
     assert found.classifier_.target == "species"
 
 
+def test_a_model_without_counted_cells_forgets_rows_in_parts_and_is_saved(tmp_path):
+    X, y = nb.datasets.play_tennis()
+    clf = nb.BayesianNB(dependence="tempered").fit(X, y).forget(iter([X[:5].assign(play=y[:5])]), "play")
+    clf.save(tmp_path / "model.bayesnb")
+    assert nb.load(tmp_path / "model.bayesnb").class_count_.tolist() == [3, 6]
+
+
 def test_loading_restores_that_counts_are_expected_counts(tmp_path):
     X, y = nb.datasets.play_tennis()
     clf = nb.BayesianNB().fit(X, y.where(np.arange(14) > 2))

@@ -142,7 +142,7 @@ def merge(models: Sequence[str], output: str, force: bool) -> int:
     for other in models[1:]:
         try:
             another, _ = load_model(other)
-            if not learning.counts_alike(clf, another):
+            if not learning.counts_alike(parameters, clf, another):
                 warn(
                     f"{other} counts dependence in other cells than {models[0]}, whose counts are kept: they are those "
                     "of a part of the rows, and only rows of this part can be forgotten"

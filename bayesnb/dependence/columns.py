@@ -276,7 +276,7 @@ class Cells:
             Where there are too many columns for all their pairs, or a pair is named that does not exist.
         """
         if spec.by == "model":
-            return cls(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
+            return nothing(labels.n).cells
         some = spec.drawn(len(labels), spec.rows)
         grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
         if not (spec.pairs or spec.kernel or spec.partitions):
@@ -319,11 +319,14 @@ class Cells:
         alone = [(int(k), len(self.grid)) for k in self.shaped]
         shapes = counted(self.grid, data, labels, alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
-        x = gaussian_columns(posterior, data) if self.joint else np.zeros((len(labels), 0))
+        joint = labels if self.joint else labels[:0]
+        x = gaussian_columns(posterior, data) if self.joint else np.zeros((0, 0))
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
-        rows = PairCounts.of(np.zeros((1, len(labels)), np.int32), [1], [(0, 0)], labels)
-        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, labels), near, self._leaves(data, labels), rows)
+        # Where nothing is counted, rows that nobody counted can be added and forgotten.
+        rows = labels[:0] if self.empty else labels
+        rows = PairCounts.of(np.zeros((1, len(rows)), np.int32), [1], [(0, 0)], rows)
+        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, joint), near, self._leaves(data, labels), rows)
 
     def _leaves(self, data: Data, labels: Labels) -> PairCounts:
         """Counts of the nodes of partitions, each as a pair with a column that has one cell."""
@@ -360,7 +363,7 @@ class DependenceStatistics:
         The node of a partition is counted as a pair with a column that has one cell.
         Each of these has nothing in it where the specification does not count it.
     rows : PairCounts
-        The weight of the rows, as of a column that has one cell.
+        The weight of the rows, as of a column that has one cell; 0 where nothing is counted.
     """
 
     cells: Cells
@@ -401,9 +404,22 @@ class DependenceStatistics:
         """
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
+    def of_classes(self, n: int) -> DependenceStatistics:
+        """The counts of so many classes in the same cells, before any row."""
+        return self.take([-1] * n)
+
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
         """The classes at these positions; -1 is a class that has no row."""
         return self._each(lambda part: part.take(classes))
+
+
+def nothing(n_classes: int) -> DependenceStatistics:
+    """The counts of no cells at all, those of naive Bayes: they add like any others."""
+    cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
+    no_rows = Labels(np.zeros(0, np.intp), np.zeros(0), n_classes)
+    none, rows = PairCounts(np.zeros((n_classes, 0)), (), (1,)), PairCounts(np.zeros((n_classes, 1)), ((0, 0),), (1,))
+    near = NearCounts(none.counts, np.zeros((0, 0), np.int32))
+    return DependenceStatistics(cells, none, none, Scatter.of(np.zeros((0, 0)), no_rows), near, none, rows)
 
 
 def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:

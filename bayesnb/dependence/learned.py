@@ -95,14 +95,6 @@ class Dependence:
         found = TermSet(self.statistics.take(index))
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
 
-    def relearned(self, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
-        """Exponents that are learned again, from rows that were learned, all or some of them.
-
-        Where the specification asks for other terms than were counted, the rows are counted for them.
-        """
-        same = all(getattr(spec, what) == getattr(self.spec, what) for what in COUNTED)
-        return _learned(self.terms, posterior, data, labels, spec) if same else learn(posterior, data, labels, spec)
-
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
         """The rows that the exponents were learned from, as the second stage sees them: each left out of its terms.
 
@@ -295,7 +287,13 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
-def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Exponents = "pairwise") -> Dependence:
+def learn(
+    posterior: Posterior,
+    data: Data,
+    labels: Labels,
+    dependence: str | Exponents = "pairwise",
+    before: Dependence | None = None,
+) -> Dependence:
     """Learn how the features depend on each other from the rows that ``posterior`` was learned from.
 
     Parameters
@@ -305,6 +303,9 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
     labels : Labels
         The classes and weights of the rows; there is no unlabelled row among them.
     dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents
+    before : Dependence, optional
+        What was counted before of all learned rows, of which these may be a sample. The rows are counted only where the
+        specification asks for other terms.
 
     Raises
     ------
@@ -312,6 +313,8 @@ def learn(posterior: Posterior, data: Data, labels: Labels, dependence: str | Ex
         Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
     """
     spec = named(dependence)
+    if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
+        return _learned(before.terms, posterior, data, labels, spec)
     _require_learnable(posterior, spec)
     found = TermSet(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
     return _learned(found, posterior, data, labels, spec)

@@ -28,3 +28,9 @@ def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
     """The end of an error about a choice that does not exist: the one that may be meant, or another text."""
     close = nearest(asked, choices)
     return otherwise if close is None else f"; did you mean {close!r}?"
+
+
+def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
+    """The end of such an error that also says which choices there are, as in "families are gaussian, poisson"."""
+    hint = meant(asked, choices)
+    return f"{hint} The {said}" if hint else f"; the {said}"

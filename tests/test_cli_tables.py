@@ -92,16 +92,20 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     assert said in remark.said
 
 
-def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on(done, tmp_path):
+def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on_and_left_out_of_the_command(
+    done, tmp_path
+):
     rng = np.random.default_rng(0)
     age = np.where(rng.random(400) < 0.04, 99, rng.normal(50, 12, 400).round())
     age[0] = 101
     codes = [f"{k:06d}" for k in rng.permutation(400)]
     pd.DataFrame({"case": codes, "age": age, "class": rng.choice(["a", "b"], 400)}).to_csv(tmp_path / "t.csv")
     out, _ = done("inspect", tmp_path / "t.csv", "--target", "class", "--format", "json")
-    remarks = {remark["column"]: remark["remark"] for remark in json.loads(out)["remarks"]}
+    document = json.loads(out)
+    remarks = {remark["column"]: remark["remark"] for remark in document["remarks"]}
     assert remarks["case"] == "looks like an identifier or free text: 400 levels in 400 rows"
     assert remarks["age"].endswith("are 99, far more than any value near it: if it means missing, --na age=99")
+    assert "--na age=99 --drop 'Unnamed: 0' --drop case " in document["fit"]
 
 
 def test_a_clean_table_gets_no_serious_remark():

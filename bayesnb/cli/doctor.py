@@ -237,15 +237,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         others = held[held != value]
         if share <= 0.01 or others.empty:
             continue
-        mark = f"{name}={value}"
-        cure = f"if it means missing, --na {_quoted(mark)}"
+        cure = ("--na", f"{name}={value}")
+        said, advice = f"{_percent(share)} are {value}", f": if it means missing, {shlex.join(cure)}"
         if value in (low, high) and abs(value) > 3 * others.abs().max():
-            yield Remark(name, f"{_percent(share)} are {value}: {cure}", True, option=("--na", mark))
+            yield Remark(name, said + advice, True, option=cure)
             return
         # Ages reach 99 as well, but fewer and fewer people do.
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         if k > 20 and levels[value] > 3 * near.max():
-            yield Remark(name, f"{_percent(share)} are {value}, far more than any value near it: {cure}")
+            yield Remark(name, f"{said}, far more than any value near it{advice}", option=cure)
     counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         said = f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bayesnb.cli.terminal import require_stdin
-from bayesnb.wording import meant
+from bayesnb.wording import meant_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,12 +135,9 @@ def _refuse_item(item: str, X: pd.DataFrame, option: str = "--row") -> NoReturn:
     column, equals, _ = (part.strip() for part in item.partition("="))
     if not equals:
         raise click.BadParameter(f"{item!r} is not column=value", param_hint=option)
-    hint = meant(column, X.columns)
-    raise click.BadParameter(
-        f"there is no column {column!r}{hint}{' The' if hint else '; the'} columns are {list(map(str, X.columns))}. If "
-        "it is part of a value, use --set, or write the row as JSON",
-        param_hint=option,
-    )
+    cure = "If it is part of a value, use --set, or write the row as JSON"
+    said = meant_of_all(column, X.columns, f"columns are {list(map(str, X.columns))}. {cure}")
+    raise click.BadParameter(f"there is no column {column!r}{said}", param_hint=option)
 
 
 def _typed(items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--row") -> dict[str, Any]:

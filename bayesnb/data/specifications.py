@@ -27,7 +27,7 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
-from bayesnb.wording import meant
+from bayesnb.wording import meant_of_all
 
 
 @dataclass(frozen=True)
@@ -475,8 +475,7 @@ def family_named(name: str) -> Any:
     for known, kind in kinds.items():
         if known.replace("-", "") == asked.replace("-", ""):
             return kind
-    hint = meant(asked, kinds)
-    raise ValueError(f"there is no family {name!r}{hint}{' The' if hint else '; the'} families are {', '.join(kinds)}")
+    raise ValueError(f"there is no family {name!r}" + meant_of_all(asked, kinds, f"families are {', '.join(kinds)}"))
 
 
 @dataclass(frozen=True, eq=False)

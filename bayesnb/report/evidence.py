@@ -30,7 +30,7 @@ def evidence(clf: BayesianNB, table: Table) -> Section:
         f"they make log p(data) = {found.joint:.6g}."
     )
     try:
-        asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive")
+        asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive", dependence=None)
         pooled = learning.fitted(asked, table, np.zeros(table.n_rows, int)).log_evidence().features
     except ValueError:
         # A prior that is given by class has no counterpart for one class.

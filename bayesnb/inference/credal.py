@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, dense_cells, known_cells, rows_of
+from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells, rows_of
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
@@ -98,33 +98,22 @@ class Bounds:
         rows = (self.low[cut], self.high[cut], self.rows, self.own_low[cut], self.own_high[cut])
         return Bounds(*rows, self.seen, self.s)
 
-    def f(self, t: Array) -> Array:
-        """ln of the smallest J at shares t, (..., row, class)."""
+    def f(self, t: Array) -> tuple[Array, Array]:
+        """ln of the smallest J at shares t, (..., row, class), and its derivative."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
-    def h(self, t: Array) -> Array:
-        """ln of the largest J at shares t, (..., row, class)."""
+    def h(self, t: Array) -> tuple[Array, Array]:
+        """ln of the largest J at shares t, (..., row, class), and its derivative."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
-    def _log_j(self, t: Array, base: Array, own: Array, added: float) -> Array:
+    def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
         u = self.s * np.maximum(t, LEAST)
-        each = log(own + added * u[..., None]) - np.log(self.seen + u[..., None])
-        total = base + np.where(np.isnan(own), 0.0, each).sum(axis=-1)
-        return total if self.rows is None else total + np.log(self.rows + u)
-
-    def f_slope(self, t: Array) -> Array:
-        """The derivative of f."""
-        return self._slope(t, self.own_low, 0.0)
-
-    def h_slope(self, t: Array) -> Array:
-        """The derivative of h."""
-        return self._slope(t, self.own_high, 1.0)
-
-    def _slope(self, t: Array, own: Array, added: float) -> Array:
-        u = self.s * np.maximum(t, LEAST)
-        each = (added / (own + u[..., None]) if added else 0.0) - 1 / (self.seen + u[..., None])
-        total = np.where(np.isnan(own), 0.0, each).sum(axis=-1)
-        return self.s * (total if self.rows is None else total + 1 / (self.rows + u))
+        own, seen, known = own + added * u[..., None], self.seen + u[..., None], ~np.isnan(own)
+        value = base + np.where(known, log(own) - np.log(seen), 0.0).sum(axis=-1)
+        slope = np.where(known, (added / own if added else 0.0) - 1 / seen, 0.0).sum(axis=-1)
+        if self.rows is not None:
+            value, slope = value + np.log(self.rows + u), slope + 1 / (self.rows + u)
+        return value, self.s * slope
 
 
 def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
@@ -134,44 +123,32 @@ def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
     """
     n, classes, columns = bounds.own_low.shape
     parts = [_block(bounds.part(cut)) for cut in slices(n, max(1, CELLS // (GRID * classes**2 * max(1, columns))))]
-    if not parts:
-        return np.empty((0, classes)), np.empty((0, classes)), np.empty((0, classes, classes), bool)
     lower, upper, dominates = (np.concatenate(part) for part in zip(*parts, strict=True))
     return lower, upper, dominates
 
 
 def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
-    ratio = _smallest_ratios(bounds)
-    classes = ratio.shape[1]
+    def log_ratio(t: Array) -> Array:
+        """f_k(t) - h_c(1 - t), (c, row, k)."""
+        return bounds.f(t)[0] - np.swapaxes(bounds.h(1 - np.swapaxes(t, 0, 2))[0], 0, 2)
+
+    n, classes = bounds.low.shape
+    ratio = log_ratio(best_share(lambda t: -log_ratio(t), (classes, n, classes), GRID, SECTIONS))
     # A difference of rounding errors is no dominance.
-    dominates = (ratio > 1e-9) & ~np.eye(classes, dtype=bool)
+    dominates = np.moveaxis((ratio > 1e-9) & ~np.eye(classes, dtype=bool)[:, None], 0, 2)
     if classes == 2:
-        upper = np.stack([expit(-ratio[:, 1, 0]), expit(-ratio[:, 0, 1])], axis=1)
+        upper = np.stack([expit(-ratio[0, :, 1]), expit(-ratio[1, :, 0])], axis=1)
         return 1 - upper[:, ::-1], upper, dominates
-    if classes == 1:
-        return np.ones(bounds.low.shape), np.ones(bounds.low.shape), dominates
     return _lower(bounds), _upper(bounds), dominates
 
 
-def _smallest_ratios(bounds: Bounds) -> Array:
-    """Min over t of f_k(t) - h_c(1 - t), (row, k, c): by bisection, since the slope rises."""
-    n, classes = bounds.low.shape
-    low, high = np.zeros((2, n, classes, classes))
-    high += 1.0
-
-    def by(function: str, t: Array, axis: int) -> Array:
-        # One axis of t is the class of the function; the other one leads.
-        moved = np.moveaxis(t, 2 if axis == 1 else 1, 0)
-        return np.moveaxis(getattr(bounds, function)(moved), 0, 2 if axis == 1 else 1)
-
+def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
+    """The ends of the intervals that are left of those in which a condition ceases to hold, by bisection."""
     for _ in range(HALVINGS):
-        t = (low + high) / 2
-        falls = by("f_slope", t, 1) + by("h_slope", 1 - t, 2) < 0
-        low, high = np.where(falls, t, low), np.where(falls, high, t)
-    found = np.full(low.shape, np.inf)
-    for t in ((low + high) / 2, np.zeros_like(low), np.ones_like(low)):
-        found = np.fmin(found, by("f", t, 1) - by("h", 1 - t, 2))
-    return found
+        middle = (low + high) / 2
+        held = below(middle)
+        low, high = np.where(held, middle, low), np.where(held, high, middle)
+    return low, high
 
 
 def _upper(bounds: Bounds) -> Array:
@@ -182,42 +159,30 @@ def _upper(bounds: Bounds) -> Array:
     μ itself follows by bisection.
     """
     n, classes = bounds.low.shape
-    others = ~np.eye(classes, dtype=bool)[:, None, :]  # (c, row, k)
+    shape, c = (classes, n, classes), np.arange(classes)  # (c, row, k)
+    others = ~np.eye(classes, dtype=bool)[:, None]
 
     def log_price(t: Array) -> Array:
         """The logarithm of -d exp(f)/dt."""
-        return log(np.maximum(-bounds.f_slope(t), 0.0)) + bounds.f(t)
-
-    def shares(log_mu: Array) -> Array:
-        low, high = np.zeros((classes, n, classes)), np.ones((classes, n, classes))
-        for _ in range(HALVINGS):
-            t = (low + high) / 2
-            dear = log_price(t) > log_mu[..., None]
-            low, high = np.where(dear, t, low), np.where(dear, high, t)
-        # Below the first step, the price is too low at every t.
-        return np.where(others & (low > 0), high, 0.0)
+        value, slope = bounds.f(t)
+        return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        t = shares(log_mu)
+        """Whether μ is too small, and the logarithm of the odds against class c at its shares, (c, row)."""
+        low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
+        # Below the first step, the price is too low at every t.
+        t = np.where(others & (low > 0), high, 0.0)
         rest = 1 - t.sum(axis=-1)
-        value = np.logaddexp.reduce(np.where(others, bounds.f(t), -np.inf), axis=-1)
-        own = np.clip(rest, 0.0, 1.0)
-        slope = np.stack([bounds.h_slope(np.tile(own[c][:, None], classes))[:, c] for c in range(classes)])
-        best = np.stack([bounds.h(np.tile(own[c][:, None], classes))[:, c] for c in range(classes)])
+        value = np.logaddexp.reduce(np.where(others, bounds.f(t)[0], -np.inf), axis=-1)
+        best, slope = (v[c, :, c] for v in bounds.h(np.broadcast_to(np.clip(rest, 0.0, 1.0)[..., None], shape)))
         with np.errstate(invalid="ignore"):
-            too_small = (rest < 0) | (log_mu - value < log(slope))
-        return too_small, value - best
+            return (rest < 0) | (log_mu - value < log(slope)), value - best
 
     ends = [np.where(others, log_price(np.full((1, 1, classes), end)), np.nan) for end in (1.0, 0.0)]
     finite = np.where(np.isfinite(ends), ends, np.nan)
-    least = np.nan_to_num(np.fmin.reduce(finite[0], axis=-1), nan=0.0) - 50.0
-    most = np.nan_to_num(np.fmax.reduce(finite[1], axis=-1), nan=0.0) + 1.0
-    least = np.minimum(least, most - 100.0)
-    for _ in range(HALVINGS):
-        middle = (least + most) / 2
-        small, _ = judged(middle)
-        least, most = np.where(small, middle, least), np.where(small, most, middle)
-    return expit(-judged(most)[1]).T
+    most = np.nan_to_num(np.fmax.reduce(finite[1], axis=-1)) + 1.0
+    least = np.minimum(np.nan_to_num(np.fmin.reduce(finite[0], axis=-1)) - 50.0, most - 100.0)
+    return expit(-judged(_bisected(lambda log_mu: judged(log_mu)[0], least, most)[1])[1]).T
 
 
 def _lower(bounds: Bounds) -> Array:
@@ -231,41 +196,37 @@ def _lower(bounds: Bounds) -> Array:
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
     found = np.empty((n, classes))
     for c in range(classes):
-        others = [k for k in range(classes) if k != c]
+        others = np.arange(classes) != c
+
+        def odds(t: Array, c: int = c, others: Array = others) -> Array:
+            """ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)) at shares t, (..., row, class), as (..., row)."""
+            return np.logaddexp.reduce(bounds.h(t)[0][..., others], axis=-1) - bounds.f(t)[0][..., c]
+
         alone = np.tile(np.eye(classes)[c], (n, 1))
-        each = [_exchanged(bounds, c, alone, c, k) for k in others]
-        best = np.argmax([_odds_against(bounds, c, t) for t in each], axis=0)
-        t = np.stack(each)[best, np.arange(n)]
-        found[:, c] = _odds_against(bounds, c, t)
-        for start in [] if complete else [t, np.full_like(t, 1 / classes)]:
-            t, before = start, _odds_against(bounds, c, start)
+        t = np.stack([alone, *(_exchanged(odds, alone, c, k) for k in np.flatnonzero(others))])
+        if not complete:
+            best = t[odds(t).argmax(axis=0), np.arange(n)]
+            t, before = np.stack([best, np.full_like(best, 1 / classes)]), np.full(n, -np.inf)
             for _ in range(SWEEPS):
                 for a, b in combinations(range(classes), 2):
-                    t = _exchanged(bounds, c, t, a, b)
-                now = _odds_against(bounds, c, t)
-                if (now <= before + 1e-10).all():
+                    t = _exchanged(odds, t, a, b)
+                if ((now := odds(t).max(axis=0)) <= before + 1e-10).all():
                     break
                 before = now
-            found[:, c] = np.maximum(found[:, c], _odds_against(bounds, c, t))
+        found[:, c] = odds(t).max(axis=0)
     return expit(-found)
 
 
-def _odds_against(bounds: Bounds, c: int, t: Array) -> Array:
-    """ln Σ_{k≠c} exp(h_k(t_k) - f_c(t_c)) at shares t, (..., row, class), as (..., row)."""
-    others = np.arange(t.shape[-1]) != c
-    return np.logaddexp.reduce(bounds.h(t)[..., others], axis=-1) - bounds.f(t)[..., c]
-
-
-def _exchanged(bounds: Bounds, c: int, t: Array, a: int, b: int) -> Array:
-    """The shares after the best exchange between classes a and b: the best of a grid, and golden sections around it."""
-    both = t[:, a] + t[:, b]
+def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
+    """The shares t, (..., class), after the exchange between classes a and b that has the largest value."""
+    both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
-        moved = np.array(np.broadcast_to(t, (*share.shape, t.shape[1])))
+        moved = t.copy()
         moved[..., a], moved[..., b] = share * both, (1 - share) * both
         return moved
 
-    return at(best_share(lambda share: _odds_against(bounds, c, at(share)), both.shape, GRID, SECTIONS))
+    return at(best_share(lambda share: value(at(share)), both.shape, GRID, SECTIONS))
 
 
 CLASS = "(class)"
@@ -362,24 +323,21 @@ def predict_credal(
             f"Expected priors of {[CLASS, *classifier.posterior.model.features]}; got one of {unknown[0]!r}"
         )
     data, n = classifier.read(X)
-    nominal = [] if s is None else [
-        name for name, family in classifier.posterior.model.features.items()
-        if family.support in (LEVELS, ZEROS_AND_ONES) and name not in priors
-    ]  # fmt: skip
     source = np.arange(n)
-    if missing == "any":
-        data, source = _completed(classifier, data, nominal, n)
-    lower, upper, dominates = credal(_bounds(classifier, data, len(source), s, priors, nominal, missing))
-    if missing == "any":
+    cells = {} if s is None else {
+        name: dense_cells(data[name]) for name, family in classifier.posterior.model.features.items()
+        if family.support in (LEVELS, ZEROS_AND_ONES) and name not in priors
+    }  # fmt: skip
+    if missing == "any" and cells:
+        cells, source = _completed(cells, {name: _level_counts(classifier, name)[1] for name in cells}, n)
+    lower, upper, dominates = credal(_bounds(classifier, part_of(data, source), cells, len(source), s, priors, missing))
+    if len(source) > n:
         starts = np.flatnonzero(np.diff(source, prepend=-1))
         lower, upper = np.minimum.reduceat(lower, starts), np.maximum.reduceat(upper, starts)
         dominates = np.logical_and.reduceat(dominates, starts)
-    columns = {}
-    for c, label in enumerate(classifier.classes):
-        columns[label, "lower"], columns[label, "upper"] = lower[:, c], upper[:, c]
-        columns[label, "undominated"] = ~dominates[:, :, c].any(axis=1)
-    names = pd.MultiIndex.from_tuples(columns, names=["class", ""])
-    return pd.DataFrame(columns, index=index_of(X)).set_axis(names, axis=1)
+    columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "upper", "undominated"]], names=["class", ""])
+    found = np.stack([lower, upper, ~dominates.any(axis=1)], axis=2, dtype=object)
+    return pd.DataFrame(found.reshape(n, len(columns)), index_of(X), columns).infer_objects()
 
 
 def _require_priors(classifier: Classifier) -> None:
@@ -402,95 +360,72 @@ def _require_priors(classifier: Classifier) -> None:
 def _bounds(
     classifier: Classifier,
     data: Data,
+    cells: Mapping[Any, Array],
     n: int,
     s: float | None,
     priors: Mapping[Any, Any],
-    nominal: list[Any],
     missing: str,
 ) -> Bounds:
-    """The contribution of each factor: precise, between bounds, or by the imprecise Dirichlet model."""
+    """The contribution of each factor: precise, between bounds, or by the imprecise Dirichlet model.
+
+    ``cells`` are those of the columns of the imprecise Dirichlet model, as codes of levels.
+    """
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
-    low, high = np.zeros((2, n, classes))
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
+    # The lower and the upper bound stand side by side, (bound, row, class).
+    total = np.zeros((2, n, classes))
     if CLASS in priors:
-        for total, prior in zip((low, high), _class_interval(priors[CLASS], statistics.labels, rows), strict=True):
-            total += log(rows + prior)
+        given = priors[CLASS]
+        if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(p, Dirichlet) for p in given)):
+            raise ValueError(f"class prior: Expected two Dirichlet, the ends of the intervals; got {given!r}")
+        ends = [prior.over_classes(statistics.labels, rows).alpha for prior in given]
+        total += log(rows + np.sort(ends, axis=0))[:, None]
     elif not imprecise_class:
-        for total in (low, high):
-            total += log(posterior.label.mean())
+        total += log(posterior.label.mean())
     own, seen = [np.empty((n, classes, 0))], [np.empty((classes, 0))]
     for name, family in posterior.model.features.items():
-        if name in nominal:
-            counts = _level_counts(statistics.features[name])
-            own.append(_own(counts, data[name]))
+        if name in cells:
+            counts, _ = _level_counts(classifier, name)
+            known = ~np.isnan(cells[name])[:, None]
+            own.append(np.where(known, at_levels(counts, np.nan_to_num(cells[name])), np.nan))
             seen.append(counts.sum(axis=-1))
             continue
         with statistics.about(name):
             if name in priors:
-                added = interval_bounds(family, priors[name], statistics.features[name], data[name], statistics.labels)
+                total += interval_bounds(family, priors[name], statistics.features[name], data[name], statistics.labels)
             else:
-                added = (family.log_predictive(posterior.features[name], data[name]),) * 2
-        low, high = low + added[0], high + added[1]
+                total += family.log_predictive(posterior.features[name], data[name])
     own_low, seen = np.concatenate(own, axis=-1), np.concatenate(seen, axis=-1)
-    own_high = own_low
-    if missing == "any":
-        # A learned cell that is missing may have held this level, or any other.
-        own_high, seen = own_low + np.maximum(rows[:, None] - seen, 0.0), np.broadcast_to(rows[:, None], seen.shape)
-    return Bounds(low, high, rows if imprecise_class else None, own_low, own_high, seen, 1.0 if s is None else float(s))
+    # A learned cell that is missing may have held this level, or any other.
+    gaps = np.maximum(rows[:, None] - seen, 0.0) if missing == "any" else 0.0
+    return Bounds(*total, rows if imprecise_class else None, own_low, own_low + gaps, seen + gaps, s or 1.0)
 
 
-def _class_interval(given: Any, labels: tuple[Any, ...], rows: Array) -> tuple[Array, Array]:
-    """The smallest and largest concentrations of the classes."""
-    if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(p, Dirichlet) for p in given)):
-        raise ValueError(f"class prior: Expected two Dirichlet, the ends of the intervals; got {given!r}")
-    ends = [prior.over_classes(labels, rows).alpha for prior in given]
-    return np.minimum(*ends), np.maximum(*ends)
-
-
-def _level_counts(statistic: Any) -> Array:
-    """The weight of each level, (class, column, level), also of zeros and ones."""
+def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
+    """The weight of each level, (class, column, level), also of zeros and ones; and how many levels a column has."""
+    statistic = classifier.statistics.features[name]
     if hasattr(statistic, "counts"):
-        return statistic.counts
-    return np.stack([statistic.n - statistic.ones, statistic.ones], axis=-1)
+        return statistic.counts, [len(levels) for levels in statistic.levels]
+    return np.stack([statistic.n - statistic.ones, statistic.ones], axis=-1), [2] * statistic.n.shape[1]
 
 
-def _own(counts: Array, x: Any) -> Array:
-    """The weight of the level of each cell, (row, class, column); NaN where the cell is missing."""
-    cells = dense_cells(x)
-    code = np.where(np.isnan(cells), 0, cells).astype(np.intp)
-    own = np.stack([counts[:, column, code[:, column]].T for column in range(code.shape[1])], axis=-1)
-    return np.where(np.isnan(cells)[:, None], np.nan, own)
-
-
-def _completed(classifier: Classifier, data: Data, nominal: list[Any], n: int) -> tuple[Data, Array]:
+def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
     """Every way to complete the missing cells of nominal columns, as rows, and the row that each of them completes."""
-    gaps: list[list[tuple[Any, int, int]]] = [[] for _ in range(n)]
-    for name in nominal:
-        statistic = classifier.statistics.features[name]
-        for row, column in np.argwhere(np.isnan(dense_cells(data[name]))):
-            levels = len(statistic.levels[column]) if hasattr(statistic, "levels") else 2
-            gaps[row].append((name, int(column), levels))
-    filled = []
-    for row, gap in enumerate(gaps):
-        size = int(np.prod([float(levels) for *_, levels in gap]))
-        if size > MOST_COMPLETIONS:
+    whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
+    for row in range(n):
+        gaps = np.flatnonzero(np.isnan(whole[row]))
+        if (size := int(np.prod(sizes[gaps], dtype=float))) > MOST_COMPLETIONS:
             raise ValueError(
-                f"row {row} has {len(gap)} missing cells, which can be completed in {size} ways, and at most "
+                f"row {row} has {len(gaps)} missing cells, which can be completed in {size} ways, and at most "
                 f'{MOST_COMPLETIONS} are tried; use missing="ignored"'
             )
-        filled += [(row, gap, codes) for codes in product(*(range(levels) for *_, levels in gap))]
-    source = np.array([row for row, *_ in filled], np.intp)
-    made = dict(part_of(data, source))
-    for name in nominal:
-        x = made[name]
-        cells = np.array(x.codes if hasattr(x, "codes") else dense_cells(x))
-        for k, (_, gap, codes) in enumerate(filled):
-            for (own, column, _), code in zip(gap, codes, strict=True):
-                if own == name:
-                    cells[k, column] = code
-        made[name] = type(x)(cells, x.levels) if hasattr(x, "codes") else cells
-    return made, source
+        parts.append(np.repeat(whole[[row]], size, axis=0))
+        parts[-1][:, gaps] = list(product(*map(range, sizes[gaps])))
+    source = np.repeat(np.arange(n), [len(part) for part in parts])
+    ends = np.cumsum([own.shape[1] for own in cells.values()])[:-1]
+    made = np.split(np.concatenate([np.empty((0, whole.shape[1])), *parts]), ends, axis=1)
+    return dict(zip(cells, made, strict=True)), source
 
 
 # The bounds of a column's predictive if the hyperparameters of its prior are only known to lie in intervals. The prior
@@ -548,17 +483,14 @@ def interval_bounds(
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
     """A level is most probable if its own concentration is largest and all others are smallest."""
-    codes = x.codes if hasattr(x, "codes") else np.where(np.isnan(x := np.asarray(x, float)), -1, x).astype(np.intp)
-    learned = [family.update(prior, s) for prior in ends]
-    after = [prior.concentrations for prior in learned]
-    low, high = np.minimum(*after), np.maximum(*after)
-    found = []
-    for own, others in ((low, high), (high, low)):
+    low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
+    cells = dense_cells(x)
+
+    def added(own: Array, others: Array) -> Array:
         table = log(own) - log(own + others.sum(axis=-1, keepdims=True) - others)
-        table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
-        # The code of a missing value is -1, which reads the last cell: ln 1.
-        found.append(sum(table[:, column, code].T for column, code in enumerate(codes.T)))
-    return found[0], found[1]
+        return np.where(np.isnan(cells)[:, None], 0.0, at_levels(table, np.nan_to_num(cells))).sum(axis=-1)
+
+    return added(low, high), added(high, low)
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
@@ -567,20 +499,16 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
     Locations are searched evenly, other hyperparameters evenly in their logarithm. Along each, the best of a few points
     is improved by golden sections between its neighbours, for all rows, classes and columns at once.
     """
-    names = [n for n in PARAMETERS[type(ends[0])] if not np.array_equal(getattr(ends[0], n), getattr(ends[1], n))]
-    low = {name: np.minimum(*(getattr(end, name) for end in ends)) for name in names}
-    high = {name: np.maximum(*(getattr(end, name) for end in ends)) for name in names}
-    if any(not np.isfinite([*low[name].flat, *high[name].flat]).all() for name in names):
+    pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
+    pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
+    if not all(np.isfinite(pair).all() for pair in pairs.values()):
         raise ValueError("Expected intervals of hyperparameters to have finite ends")
     d = family.added(s)[0]
+    starts = np.array([*product((0.0, 1.0), repeat=len(pairs)), (0.5,) * len(pairs)]).T[..., None, None, None]
 
-    def prior_at(share: Mapping[str, Array]) -> Any:
-        made = {}
-        for name in names:
-            a, b, at = low[name], high[name], share[name]
-            even = name == "m" or (a <= 0).any()
-            made[name] = a + at * (b - a) if even else np.exp(np.log(a) + at * (np.log(b) - np.log(a)))
-        return ends[0]._with(**made)
+    def between(pair: Array, share: Array, even: bool) -> Array:
+        low, high = pair if even else np.log(pair)
+        return low + share * (high - low) if even else np.exp(low + share * (high - low))
 
     found: tuple[list[Array], list[Array]] = ([], [])
     for rows in slices(rows_of(x), ROWS):
@@ -588,31 +516,24 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         _, cell, log_h = family.cells(ends[0], part)
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 
-        def value(share: Mapping[str, Array], cell: Any = cell, log_h: Any = log_h) -> Array:
+        def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
+            """The log density of each cell at shares of the intervals, (hyperparameter, ...)."""
+            made = {name: between(pair, share, name == "m" or (pair <= 0).any())
+                    for (name, pair), share in zip(pairs.items(), shares, strict=True)}  # fmt: skip
             with np.errstate(all="ignore"):
-                return np.nan_to_num(prior_at(share).plus(*d).along(*cell) + log_h, nan=-np.inf)
+                return np.nan_to_num(ends[0]._with(**made).plus(*d).along(*cell) + log_h, nan=-np.inf)
 
         for sign, bound in zip((-1.0, 1.0), found, strict=True):
-            best = _largest(lambda share, sign=sign: sign * value(share), names, known.shape)
-            bound.append(np.where(known, sign * best, 0.0).sum(axis=-1))
+            shares = np.array(np.broadcast_to(starts, (*starts.shape[:2], *known.shape)))
+            for k in [*range(len(pairs))] * (ROUNDS if len(pairs) > 1 else 1):
+
+                def along(share: Array, k: int = k, shares: Array = shares, sign: float = sign) -> Array:
+                    return sign * value([*shares[:k], share, *shares[k + 1 :]])
+
+                shares[k] = best_share(along, shares[k].shape, POINTS, SECTIONS)
+            best = sign * (sign * value(shares)).max(axis=0)
+            bound.append(np.where(known, best, 0.0).sum(axis=-1))
     return np.concatenate(found[0]), np.concatenate(found[1])
-
-
-def _largest(value: Callable[[Mapping[str, Array]], Array], names: list[str], shape: tuple[int, ...]) -> Array:
-    """The largest value over shares from 0 to 1 of each hyperparameter, in every cell, of this shape."""
-    starts = [*product((0.0, 1.0), repeat=len(names)), (0.5,) * len(names)]
-    share = {name: np.broadcast_to(np.reshape([s[k] for s in starts], (-1, 1, 1, 1)), (len(starts), *shape)).copy()
-             for k, name in enumerate(names)}  # fmt: skip
-    if not names:
-        return np.broadcast_to(value({}), shape)
-    for _ in range(ROUNDS if len(names) > 1 else 1):
-        for name in names:
-
-            def along(at: Array, name: str = name) -> Array:
-                return value(share | {name: at})
-
-            share[name] = best_share(along, share[name].shape, POINTS, SECTIONS)
-    return value(share).max(axis=0)
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:

@@ -6,7 +6,7 @@ Start with :func:`predictive_checks`. It gives :class:`PredictiveChecks`, whose 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -17,15 +17,17 @@ from scipy.special import xlogy
 
 from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.families.columns import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES, dense_cells
-from bayesnb.families.family import Family
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
+from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
-from bayesnb.statistics.membership import Column, Labels
 
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
+
+KINDS: Mapping[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
+"""What the columns of these supports hold; those of all others hold real numbers."""
 
 
 MOST_LEVELS = 64
@@ -77,27 +79,6 @@ class Checked:
             # Rounding may not make a positive number 0 or less, which the column could not hold.
             steps = np.maximum(steps, np.floor(-self.origin / self.unit) + 1)
         return self.origin + steps * self.unit
-
-
-def kind_of(family: Family) -> Kind | None:
-    """What a column of this family holds; ``None`` if its columns are one term, as words are: they are not checked."""
-    kinds: dict[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
-    return None if family.one_term else kinds.get(family.support, "real")
-
-
-def checked(family: Family, x: Column, feature: str, names: Sequence[Any]) -> Iterator[Checked]:
-    """Yield the columns of a feature that can be checked: no words, vectors or exposed counts, and few levels."""
-    kind = kind_of(family)
-    if kind is None or hasattr(x, "exposure"):
-        return
-    cells = dense_cells(x)
-    for k, name in enumerate(names):
-        if kind == "levels":
-            if 1 < len(x.levels[k]) <= MOST_LEVELS:
-                yield Checked(name, feature, k, kind, len(x.levels[k]))
-            continue
-        unit, origin = rounding(cells[:, k]) if kind in ("real", "positive") else (0.0, 0.0)
-        yield Checked(name, feature, k, kind, 0, unit, origin)
 
 
 def rounding(x: Array) -> tuple[float, float]:
@@ -160,8 +141,7 @@ def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], A
             found += [(Check(name, j, -1, scale, step), value)
                       for name, scale, step, value in _of_column(cells[:, known[:, j], j], column.kind, n)]  # fmt: skip
     found += _of_pairs(np.where(known, cells, 0.0), known.astype(float), columns)
-    checks = [check for check, _ in found]
-    return checks, np.stack([value for _, value in found], axis=1) if found else np.empty((len(cells), 0))
+    return [check for check, _ in found], np.reshape([value for _, value in found], (len(found), len(cells))).T
 
 
 def _same(x: Array) -> Array:
@@ -178,14 +158,12 @@ def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Ar
         # A table of probabilities of its own can replicate any frequencies of levels.
         return
     mean, step = x.mean(axis=1), SMALL / np.sqrt(n)
+    yield "mean", _same, 1 / n if kind in ("count", "binary") else 0.0, mean
     if kind == "binary":
-        yield "mean", _same, 1 / n, mean
         return
     away = x - mean[:, None]
     variance = np.square(away).mean(axis=1)
-    sd = np.sqrt(variance)
-    per_mean = np.where(mean > 0, mean, 1.0)
-    yield "mean", _same, 1 / n if kind == "count" else 0.0, mean
+    sd, per_mean = np.sqrt(variance), np.where(mean > 0, mean, 1.0)
     if kind == "count":
         yield "variance / mean", _positive_log, step, np.where(mean > 0, variance / per_mean, 1.0)
         yield "share of zeros", _same, 1 / n, (x == 0).mean(axis=1)
@@ -194,14 +172,13 @@ def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Ar
     if kind == "positive":
         yield "sd / mean", _positive_log, step, sd / per_mean
         yield "largest / mean", _positive_log, step, x.max(axis=1) / per_mean
-        yield "share of most frequent value", _same, 1 / n, _longest_run(x) / n
-        return
-    yield "sd", _positive_log, step, sd
-    z = away / np.where(sd > 0, sd, 1.0)[:, None]
-    square = z * z
-    yield "skewness", np.arcsinh, step, (square * z).mean(axis=1)
-    yield "kurtosis", _positive_log, step, np.square(square).mean(axis=1)
-    yield "largest distance / sd", _positive_log, step, np.sqrt(square.max(axis=1))
+    else:
+        yield "sd", _positive_log, step, sd
+        z = away / np.where(sd > 0, sd, 1.0)[:, None]
+        square = z * z
+        yield "skewness", np.arcsinh, step, (square * z).mean(axis=1)
+        yield "kurtosis", _positive_log, step, np.square(square).mean(axis=1)
+        yield "largest distance / sd", _positive_log, step, np.sqrt(square.max(axis=1))
     yield "share of most frequent value", _same, 1 / n, _longest_run(x) / n
 
 
@@ -232,8 +209,11 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
                 if n[i, j] >= FEWEST and (first is not second or i < j):
                     found.append((Check(name, i, j, scale, SMALL / np.sqrt(n[i, j])), value[:, a, b]))
 
+    there = known[:, numbers]
+    x = cells[..., numbers]
+    x = (x - (x.sum(axis=1) / np.maximum(there.sum(axis=0), 1))[:, None]) * there
     if numbers:
-        add("correlation", numbers, numbers, _correlations(cells[..., numbers], known[:, numbers]), _same)
+        add("correlation", numbers, numbers, _correlations(x, there), _same)
     if levels:
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])
@@ -242,15 +222,12 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
             hot[..., start : start + size] = cells[..., j, None] == np.arange(size)
             hot[..., start : start + size] *= known[:, j, None]
         add("mutual information", levels, levels, _informations(hot, starts), np.sqrt)
-        if numbers:
-            ratios = _correlation_ratios(hot, starts, cells[..., numbers], known[:, numbers])
-            add("correlation ratio", levels, numbers, ratios, _same)
+        add("correlation ratio", levels, numbers, _correlation_ratios(hot, starts, x, there), _same)
     return found
 
 
 def _correlations(x: Array, known: Array) -> Array:
-    """The correlation of every two columns, (table, column, column); 0 where a column is constant."""
-    x = (x - (x.sum(axis=1) / np.maximum(known.sum(axis=0), 1))[:, None]) * known
+    """The correlation of every two centred columns, (table, column, column); 0 where a column is constant."""
     spread = np.sqrt(np.square(x).sum(axis=1, keepdims=True))
     x = x / np.where(spread > 0, spread, 1.0)
     swapped = np.swapaxes(x, 1, 2)
@@ -274,8 +251,7 @@ def _informations(hot: Array, starts: Array) -> Array:
 
 
 def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Array:
-    """The correlation ratio of columns of levels and columns of numbers, (table, levels, numbers)."""
-    x = (x - (x.sum(axis=1) / np.maximum(known.sum(axis=0), 1))[:, None]) * known
+    """The correlation ratio of columns of levels and centred columns of numbers, (table, levels, numbers)."""
     swapped = np.swapaxes(hot, 1, 2)
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
     n, whole, spread = (np.add.reduceat(v, starts, axis=1) for v in (count, total, square))
@@ -364,61 +340,6 @@ class PredictiveChecks:
         return f"<PredictiveChecks: {self}>"
 
 
-def checked_tables(
-    posterior: Posterior, data: Data, labels: Labels, draws: int, level: float, rng: Generator
-) -> PredictiveChecks:
-    """Check every column, and every pair of columns, by tables that the posterior makes.
-
-    Each replicated table has its own draw of the parameters. It has as many rows as the observed one, of the same
-    classes and with the same missing cells, and its numbers are rounded as the observed ones are (BDA3 6.3).
-
-    Many checks are made, and a few of them are far away by chance. So the farthest of all checks of the table is
-    compared with the farthest of all checks of each replicated table: its share is a p-value of the whole table,
-    whatever the dependence of the checks, and no more draws are needed for more checks (the maxT method of Westfall
-    and Young 1993). For this comparison, distances are in standard deviations of the replicated tables.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    labels : Labels
-    draws : int
-    level : float
-        Probability of the intervals.
-    rng : Generator
-
-    Raises
-    ------
-    ValueError
-        If there are more than 200 columns.
-    """
-    columns, unchecked = _columns(posterior, data)
-    if len(columns) > MOST_COLUMNS:
-        raise ValueError(f"Expected at most {MOST_COLUMNS} columns to check; got {len(columns)}: pass fewer columns")
-    if len(labels) > SAMPLE:
-        some = np.sort(rng.choice(len(labels), SAMPLE, replace=False))
-        data, labels = part_of(data, some), labels[some]
-    observed = np.empty((len(labels), len(columns)))
-    for j, column in enumerate(columns):
-        observed[:, j] = dense_cells(data[column.feature])[:, column.position]
-    of_class = [np.flatnonzero(labels.codes == c) for c in range(labels.n)]
-    made = [statistics(observed[None, rows], columns) if len(rows) else ([], np.empty((1, 0))) for rows in of_class]
-    step = max(1, CELLS // max(1, len(labels) * sum(max(1, c.levels) for c in columns)))
-    parts = []
-    for start in range(0, draws, step):
-        n = min(step, draws - start)
-        cells = replicated(posterior, columns, labels.codes, n, rng)
-        cells[:, np.isnan(observed)] = np.nan
-        each = [statistics(cells[:, rows], columns)[1] for rows in of_class if len(rows)]
-        parts.append(np.concatenate([np.empty((n, 0)), *each], axis=1))
-    checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
-    values, replications = np.concatenate([v for _, v in made], axis=1)[0], np.concatenate(parts)
-    flags = _flags_of_gaps(observed)
-    kept = [k for k, (check, _) in enumerate(checks) if check.second < 0 or not flags[check.first, check.second]]
-    table, threshold = _table([checks[k] for k in kept], columns, values[kept], replications[:, kept], level)
-    return PredictiveChecks(table, draws, threshold, tuple(unchecked))
-
-
 def _flags_of_gaps(observed: Array) -> Array:
     """Which pairs of columns are a column and a flag of its missing cells, as booleans (column, column).
 
@@ -431,23 +352,23 @@ def _flags_of_gaps(observed: Array) -> Array:
     found = np.zeros((observed.shape[1], observed.shape[1]), bool)
     for j in np.flatnonzero(known.any(0) & ~known.all(0)):
         rows = observed[known[:, j]]
-        lowest, highest = np.nanmin(rows, axis=0, initial=np.inf), np.nanmax(rows, axis=0, initial=-np.inf)
-        found[j] = varies & (lowest >= highest)
+        found[j] = varies & (np.nanmin(rows, axis=0, initial=np.inf) >= np.nanmax(rows, axis=0, initial=-np.inf))
     return found | found.T
 
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
-    """The columns that can be checked, and the names of the others."""
-    found, others, called = [], [], iter(names_of_columns(posterior))
+    """The columns that can be checked, and the names of the others: words, vectors, exposed counts, many levels."""
+    found, others, names = [], [], iter(names_of_columns(posterior))
     for feature, family in posterior.model.features.items():
-        x = data[feature]
-        own = [
-            next(called)
-            for _ in range(1 if family.one_term else posterior.statistics.features[feature].seen().shape[1])
-        ]
-        kept = list(checked(family, x, feature, own))
-        others += [name for k, name in enumerate(own) if k not in {column.position for column in kept}]
-        found += kept
+        x, kind = data[feature], KINDS.get(family.support, "real")
+        whole = family.one_term or hasattr(x, "exposure")
+        for k in range(1 if family.one_term else posterior.statistics.features[feature].seen().shape[1]):
+            name, levels = next(names), len(x.levels[k]) if kind == "levels" and not whole else 0
+            if whole or (kind == "levels" and not 1 < levels <= MOST_LEVELS):
+                others.append(name)
+                continue
+            unit, origin = rounding(dense_cells(x)[:, k]) if kind in ("real", "positive") else (0.0, 0.0)
+            found.append(Checked(name, feature, k, kind, levels, unit, origin))
     return found, others
 
 
@@ -460,22 +381,24 @@ def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n
     # What is not checked may have thousands of levels, too many for a copy of their probabilities for each row.
     needed = dict.fromkeys(column.feature for column in columns)
     drawn = replace(drawn, features={name: drawn.features[name] for name in needed})
-    own = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n)))
-    cells = np.empty((n, rows, len(columns)))
-    for name in needed:
-        family = posterior.model.features[name]
-        made = np.asarray(family.sample(own.features[name], rng, posterior.statistics.features[name]), float)
-        for j, column in enumerate(columns):
-            if column.feature == name:
-                cells[..., j] = column.rounded(made[:, column.position].reshape(n, rows))
-    return cells
+    own, families = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n))).features, posterior.model.features
+    made = {name: np.asarray(families[name].sample(own[name], rng, posterior.statistics.features[name]), float)
+            for name in needed}  # fmt: skip
+    cells = [column.rounded(made[column.feature][:, column.position]) for column in columns]
+    return np.moveaxis(np.reshape(cells, (len(columns), n, rows)), 0, -1)
 
 
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """One line for each check, the worst first, and the distance from which a check speaks against the model."""
-    draws = len(replicated)
+    """One line for each check, the worst first, and the distance from which a check speaks against the model.
+
+    Many checks are made, and a few of them are far away by chance. So the farthest of all checks of the table is
+    compared with the farthest of all checks of each replicated table: its share is a p-value of the whole table,
+    whatever the dependence of the checks, and no more draws are needed for more checks (the maxT method of Westfall
+    and Young 1993). For this comparison, distances are in standard deviations of the replicated tables.
+    """
+    draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
     for k, (check, _) in enumerate(checks):
         scaled[:, k], own[k] = check.scale(replicated[:, k]), check.scale(observed[k])
@@ -495,10 +418,8 @@ def _table(
     table = pd.DataFrame(
         {
             "statistic": pd.Series([check.statistic for check, _ in checks], dtype=object),
-            "first": pd.Series([columns[check.first].name for check, _ in checks], dtype=object),
-            "second": pd.Series(
-                [columns[check.second].name if check.second >= 0 else None for check, _ in checks], dtype=object
-            ),
+            "first": pd.Series([names[check.first] for check, _ in checks], dtype=object),
+            "second": pd.Series([names[check.second] for check, _ in checks], dtype=object),
             "class": pd.Series([label for _, label in checks]),
             "observed": observed,
             "expected": replicated.mean(axis=0),
@@ -582,12 +503,32 @@ def predictive_checks(
     classifier.require_counted("predictive checks need a posterior of rows that were counted")
     if not isinstance(draws, int | np.integer) or draws < 20:
         raise ValueError(f"Expected draws to be an integer of at least 20; got {draws!r}")
-    rows = classifier.rows(X, y).labelled()
-    seed = 0 if classifier.seed is None else copy.deepcopy(classifier.seed)
-    return checked_tables(
-        classifier.posterior,
-        *classifier.encoded(rows),
-        int(draws),
-        probability_of_interval(prob),
-        np.random.default_rng(seed),
-    )
+    posterior, rng = classifier.posterior, np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    data, labels = classifier.encoded(classifier.rows(X, y).labelled())
+    columns, unchecked = _columns(posterior, data)
+    if len(columns) > MOST_COLUMNS:
+        raise ValueError(f"Expected at most {MOST_COLUMNS} columns to check; got {len(columns)}: pass fewer columns")
+    if len(labels) > SAMPLE:
+        some = np.sort(rng.choice(len(labels), SAMPLE, replace=False))
+        data, labels = part_of(data, some), labels[some]
+    n = len(labels)
+    cells = [dense_cells(data[column.feature])[:, column.position] for column in columns]
+    observed = np.reshape(cells, (len(columns), n)).T
+
+    def checked(tables: Array) -> tuple[list[tuple[Check, Any]], Array]:
+        """The test statistics of each class, with its label, and their values, (table, check)."""
+        made = [statistics(tables[:, labels.codes == c], columns) for c in range(labels.n)]
+        checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
+        return checks, np.concatenate([values for _, values in made], axis=1)
+
+    checks, values = checked(observed[None])
+    parts = []
+    for cut in slices(int(draws), max(1, CELLS // max(1, n * sum(max(1, c.levels) for c in columns)))):
+        made = replicated(posterior, columns, labels.codes, cut.stop - cut.start, rng)
+        made[:, np.isnan(observed)] = np.nan
+        parts.append(checked(made)[1])
+    flags = _flags_of_gaps(observed)
+    kept = [k for k, (check, _) in enumerate(checks) if check.second < 0 or not flags[check.first, check.second]]
+    every = values[0, kept], np.concatenate(parts)[:, kept]
+    table, threshold = _table([checks[k] for k in kept], columns, *every, probability_of_interval(prob))
+    return PredictiveChecks(table, int(draws), threshold, tuple(unchecked))

@@ -1,14 +1,12 @@
-"""Mixtures of families and hurdles against quadrature over refits, and what they refuse."""
+"""Mixtures of families and hurdles in files, and what they refuse; ``references.json`` has their numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
-from scipy.special import betaln
 
-from bayesnb import BayesianNB, Beta, Gamma, Gaussian, NormalGamma, Poisson, load
+from bayesnb import BayesianNB, Gamma, Gaussian, NormalGamma, Poisson, load
 from bayesnb.errors import ImproperError
 from bayesnb.families import Exponential, GammaKnownShape, Hurdle, Mixture, PolyaTree
 from bayesnb.priors import BetaTree
@@ -17,40 +15,8 @@ Y = np.array(["a"] * 5 + ["b"] * 4)
 WAITS = np.array([0.3, 1.2, 0.8, 2.5, np.nan, 3.0, 2.6, 3.4, 2.9])
 AMOUNTS = np.array([0.0, 1.2, 0.0, 2.5, np.nan, 3.0, 2.6, 0.0, 2.9])
 COUNTS = np.array([0.0, 1.0, 0.0, 4.0, np.nan, 2.0, 3.0, 0.0, 7.0])
-ASKED = np.array([0.05, 0.9, 3.0, 11.0])
-
-
-CUTS = np.r_[0.0, np.geomspace(1e-3, 60.0, 40)]
-NODES, STEPS = np.polynomial.legendre.leggauss(30)
-RATES = ((CUTS[:-1] + CUTS[1:]) / 2 + np.outer(NODES, np.diff(CUTS) / 2)).ravel()
-WEIGHTS = np.outer(STEPS, np.diff(CUTS) / 2).ravel() * stats.gamma(2.0, scale=1 / 1.5).pdf(RATES)
-
-
-def integral(density, x, power=None):
-    """∫ ∏ p(x_i | λ) p(λ) dλ with λ ~ Gamma(2, 1.5); ``power`` is (value, t), which adds p(value | λ)^t."""
-    value = WEIGHTS * np.prod(density(x[~np.isnan(x), None], RATES), axis=0)
-    return value.sum() if power is None else value @ density(power[0], RATES) ** power[1]
-
-
-def exponential(x, rate):
-    return stats.expon(scale=1 / rate).pdf(x)
-
-
-def erlang(x, rate):
-    return stats.gamma(3.0, scale=1 / rate).pdf(x)
-
-
-def poisson(x, rate):
-    return stats.poisson(rate).pmf(x)
-
-
 PRIOR = Gamma(2.0, 1.5)
 EITHER = Mixture([Exponential(PRIOR), GammaKnownShape(PRIOR, shape=3.0)], weights=[1, 3])
-
-
-def mixed(x, power=None):
-    """The same of the mixture: the sum over both families of the prior weight times the integral."""
-    return 0.25 * integral(exponential, x, power) + 0.75 * integral(erlang, x, power)
 
 
 def fitted(family, column, y=Y):
@@ -62,51 +28,9 @@ def predictive(clf, asked):
     return clf.predict_joint_log_proba({"v": asked}) - np.log(clf.tables()["(class)"]["probability"].to_numpy())
 
 
-def of_classes(column):
-    return [column[label == Y] for label in ("a", "b")]
-
-
-def test_the_predictive_and_the_moments_of_a_mixture_are_averages_over_its_families():
-    clf = fitted(EITHER, WAITS)
-    exact = [[mixed(x, (value, 1.0)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
-    assert_allclose(predictive(clf, ASKED), np.log(exact), rtol=1e-10)
-    family, believed = clf.classifier_.schema.features["v"].family, clf.posterior_.features["v"]
-    for t in (-0.4, 0.5, 2.0):
-        exact = [[mixed(x, (value, t)) / mixed(x) for x in of_classes(WAITS)] for value in ASKED]
-        assert_allclose(family.log_moment(believed, ASKED[:, None], t), np.log(exact), rtol=1e-10, atol=1e-12)
-
-
-def test_the_weights_and_the_evidence_of_a_mixture_are_those_of_its_families():
-    clf = fitted(EITHER, WAITS)
-    assert_allclose(clf.log_evidence_.conditional, sum(np.log(mixed(x)) for x in of_classes(WAITS)), rtol=1e-11)
-    exact = [0.25 * integral(exponential, x) / mixed(x) for x in of_classes(WAITS)]
-    assert 0.1 < exact[0] < 0.9
-    assert_allclose(clf.tables()["v"]["P(Exponential)"], exact, rtol=1e-10)
-
-
-def test_a_hurdle_is_a_bernoulli_of_zero_times_the_other_family():
-    clf = fitted(Hurdle(Exponential(PRIOR), zero=Beta(2.0, 3.0)), AMOUNTS)
-    evidence, exact = 0.0, np.zeros((5, 2))
-    for c, x in enumerate(of_classes(AMOUNTS)):
-        zeros, others = (x == 0).sum(), x[x > 0]
-        p = (2.0 + zeros) / (5.0 + zeros + len(others))
-        exact[0, c] = p
-        whole = integral(exponential, others)
-        exact[1:, c] = [(1 - p) * integral(exponential, others, (v, 1.0)) / whole for v in ASKED]
-        evidence += betaln(2.0 + zeros, 3.0 + len(others)) - betaln(2.0, 3.0) + np.log(whole)
-    assert_allclose(predictive(clf, np.r_[0.0, ASKED]), np.log(exact), rtol=1e-10)
-    assert_allclose(clf.log_evidence_.conditional, evidence, rtol=1e-11)
-
-
-def test_a_hurdle_of_counts_reads_counts_above_zero_less_one_and_its_probabilities_add_up_to_one():
+def test_the_probabilities_of_a_hurdle_of_counts_add_up_to_one():
     clf = fitted(Hurdle(Poisson(PRIOR)), COUNTS)
-    found = np.exp(predictive(clf, np.arange(200.0)))
-    assert_allclose(found.sum(0), 1.0, rtol=1e-12)
-    for c, x in enumerate(of_classes(COUNTS)):
-        above = x[x > 0] - 1
-        share = (1 + len(above)) / (2 + len(above) + (x == 0).sum())
-        exact = [share * integral(poisson, above, (n, 1.0)) / integral(poisson, above) for n in range(4)]
-        assert_allclose(found[1:5, c], exact, rtol=1e-10)
+    assert_allclose(np.exp(predictive(clf, np.arange(200.0))).sum(0), 1.0, rtol=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, partial
 
-import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,12 +90,6 @@ def relative_error(value: float, exact: Fraction) -> float:
     return abs(float(Fraction(float(value)) / exact - 1))
 
 
-def log_of(exact: Fraction) -> float:
-    """The logarithm of an exact positive number, however small."""
-    with mpmath.workdps(60):
-        return float(mpmath.log(mpmath.mpf(exact.numerator) / exact.denominator))
-
-
 # --- Many features ---
 
 
@@ -168,28 +161,44 @@ def test_two_hundred_partial_fits_and_merges_with_mean_1e9_equal_one_fit():
 
 # --- Large counts ---
 
-W = 10**15
+
+@pytest.mark.parametrize("family", [Multinomial(), Poisson()], ids=lambda f: type(f).__name__)
+def test_large_counts_learned_in_parts_have_the_evidence_of_all(family):
+    rng = np.random.default_rng(0)
+    X = np.round(1e15 + 3e7 * rng.standard_normal((12, 3)))
+    whole, parts, less = (BayesianNB(family) for _ in range(3))
+    whole.fit(X, np.arange(12) % 2)
+    for rows in np.split(np.arange(12), 4):
+        parts.partial_fit(X[rows], rows % 2)
+    less.fit(np.r_[X, X[:2] + 1e9], [*np.arange(12) % 2, 0, 1]).forget(X[:2] + 1e9, [0, 1])
+    for clf in (parts, less):
+        assert_allclose(clf.log_evidence_.conditional, whole.log_evidence_.conditional, rtol=1e-9)
 
 
-@both_roads
-@pytest.mark.parametrize("family", [Categorical(), Bernoulli()], ids=lambda f: type(f).__name__)
-@pytest.mark.parametrize("estimate", ESTIMATES)
-def test_weights_of_1e15_keep_every_digit(family, estimate: str):
-    counts = {0: (W, 3), 1: (1, W)}
-    rows = [(level, c, counts[c][level]) for c in (0, 1) for level in (0, 1)]
-    X = np.array([[level] for level, _, _ in rows])
-    y, weight = [c for _, c, _ in rows], [float(n) for _, _, n in rows]
-    clf = BayesianNB(family, estimate=estimate).fit(X, y, weight)
-    extra = 0 if estimate in ("mle", "map") else 1
-    total = sum(map(sum, counts.values()))
-    for level in (0, 1):
-        joint = [
-            Fraction(sum(counts[c]) + extra, total + 2 * extra)
-            * Fraction(counts[c][level] + extra, sum(counts[c]) + 2 * extra)
-            for c in (0, 1)
-        ]
-        exact = [float(p / sum(joint)) for p in joint]
-        assert_allclose(clf.predict_proba([[level]])[0], exact, rtol=1e-12)
+@pytest.mark.parametrize("alpha", [1e-17, 1e-12, 1e-300])
+def test_the_variances_of_two_very_unequal_probabilities_are_equal(alpha: float):
+    a = Fraction(alpha)
+    exact = float(a / (1 + a) ** 2 / (2 + a))
+    assert_allclose(Dirichlet([alpha, 1.0]).variance(), [exact] * 2, rtol=1e-15)
+    assert_allclose(Beta(1.0, alpha).variance(), exact, rtol=1e-15)
+
+
+@pytest.mark.parametrize("rows", [1, 300_000])
+def test_the_log_probability_of_a_row_that_is_all_but_certain_keeps_its_digits(rows: int):
+    log_proba = normalize(np.tile([-30.0, 0.0], (rows, 1)))
+    assert_allclose(log_proba[-1], [-30 - 9.357622968839737e-14, -9.357622968839737e-14], rtol=1e-14)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_fractions_of_words_have_no_evidence_and_copies_of_rows_have_one(form):
+    counts, y = np.array([[2.0, 1.0], [1.0, 4.0], [3.0, 0.0]]), [0, 1, 1]
+    clf = BayesianNB(Multinomial()).fit(form(counts), y, sample_weight=[0.5, 1.0, 2.0])
+    assert np.isfinite(clf.log_evidence_.conditional)
+    clf = clf.partial_fit(form(counts / 2), y)
+    with pytest.raises(AttributeError, match=r"class 0: fractions of words.* have no probability") as refused:
+        _ = clf.log_evidence_
+    assert isinstance(refused.value.__cause__, ImproperError)
+    assert np.isfinite(clf.forget(form(counts / 2), y).log_evidence_.conditional)
 
 
 @both_roads
@@ -203,25 +212,6 @@ def test_a_row_equally_improbable_under_two_equal_classes_has_probability_one_ha
     X = np.repeat([[1.0], [2.0], [1.0], [2.0]], np.shape(x)[1], axis=1)
     clf = BayesianNB(family, estimate=estimate).fit(X, [0, 0, 1, 1])
     assert_allclose(clf.predict_proba(x), [[0.5, 0.5]], rtol=1e-12)
-
-
-# --- Extreme concentrations ---
-
-
-@pytest.mark.parametrize("alpha", [1e-8, 1e8])
-@pytest.mark.parametrize("estimate", ["predictive", "mean"])
-@pytest.mark.parametrize("family", ["Categorical", "Bernoulli"])
-def test_every_concentration_gives_the_exact_probabilities(family: str, estimate: str, alpha: float):
-    made = Categorical(Dirichlet(alpha)) if family == "Categorical" else Bernoulli(Beta(alpha, alpha))
-    X, y = np.array([[0], [1], [1], [1], [1]]), [0, 0, 0, 1, 1]
-    clf = BayesianNB(made, class_prior=Dirichlet(alpha), estimate=estimate).fit(X, y)
-    counts, a = {0: (1, 2), 1: (0, 2)}, Fraction(alpha)
-    joint = clf.predict_joint_log_proba([[0], [1]])
-    proba = clf.predict_proba([[0], [1]])
-    for level in (0, 1):
-        exact = [(sum(counts[c]) + a) / (5 + 2 * a) * (counts[c][level] + a) / (sum(counts[c]) + 2 * a) for c in (0, 1)]
-        assert_allclose(joint[level], [log_of(p) for p in exact], rtol=1e-9)
-        assert_allclose(proba[level], [float(p / sum(exact)) for p in exact], rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimate", SMOOTHED)
@@ -558,14 +548,6 @@ def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
         BayesianNB({"x": Bernoulli(Beta(1.0, c))}).fit(X, y)
 
 
-@pytest.mark.parametrize("c", [1e-150, 1e-20])
-def test_the_evidence_of_the_smallest_concentrations_is_the_reference(c: float):
-    # One level decides a class of two equal rows: 1/2 each, and of the class of one row.
-    for family in (Bernoulli(Beta(c, c)), Categorical(Dirichlet(c))):
-        found = BayesianNB({"x": family}).fit({"x": [1, 1, 0]}, list("aab")).log_evidence_.conditional
-        assert_allclose(found, np.log(0.25), rtol=1e-12)
-
-
 # --- Intervals far out ---
 
 FAR_OUT = {
@@ -638,39 +620,6 @@ def test_a_row_whose_squared_distance_is_no_float_is_called_far_and_not_impossib
 SCALES = [1e-149, 1e-120, 1e148]
 
 
-def reference_joint(x: float, values: Sequence[float], prior: tuple[float, float, float, float]) -> mpmath.mpf:
-    """Log predictive of a row under a Normal-Gamma prior (m, kappa, a, b) and rows of weight 1."""
-    m, kappa, a, b = map(mpmath.mpf, prior)
-    v = [mpmath.mpf(value) for value in values]
-    n, mean = len(v), sum(v) / len(v)
-    gap = kappa * n * (mean - m) ** 2 / (2 * (kappa + n))
-    after = b + sum((value - mean) ** 2 for value in v) / 2 + gap
-    m, kappa, a = (kappa * m + n * mean) / (kappa + n), kappa + n, a + mpmath.mpf(n) / 2
-    s2 = after * (kappa + 1) / (a * kappa)
-    top = mpmath.loggamma(a + 0.5) - mpmath.loggamma(a) - mpmath.log(2 * a * mpmath.pi * s2) / 2
-    return top - (a + 0.5) * mpmath.log1p((mpmath.mpf(x) - m) ** 2 / (2 * a * s2))
-
-
-def pooled_prior(values: Sequence[float]) -> tuple[mpmath.mpf, ...]:
-    """Unit information: one row that looks like the whole column."""
-    v = [mpmath.mpf(value) for value in values]
-    mean = sum(v) / len(v)
-    return mean, mpmath.mpf(1), mpmath.mpf("0.5"), sum((value - mean) ** 2 for value in v) / len(v) / 2
-
-
-@both_roads
-@pytest.mark.parametrize("scale", SCALES)
-def test_the_predictive_of_a_column_of_any_scale_is_the_reference(scale: float):
-    x = [1 * scale, 2 * scale, 3 * scale, -1 * scale, -2 * scale, -3.5 * scale]
-    asked = [*x, 0.0, 40 * scale, 1e-150, 1.0, 1e100, 1e150]
-    joint = BayesianNB().fit({"x": x}, list("aaabbb")).predict_joint_log_proba({"x": asked})
-    with mpmath.workdps(700):
-        prior = pooled_prior(x)
-        for i, ask in enumerate(asked):
-            for c, own in enumerate((x[:3], x[3:])):
-                assert_allclose(joint[i, c] - np.log(0.5), float(reference_joint(ask, own, prior)), rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("estimate", "scale"),
     [("predictive", scale) for scale in SCALES]
@@ -686,7 +635,7 @@ def test_a_column_of_any_scale_gives_the_probabilities_of_a_column_of_scale_one(
     assert_allclose(nb.draws.sample_proba(clf, {"x": x}, 20), nb.draws.sample_proba(like, {"x": one}, 20), rtol=1e-9)
     left = clf.loo({"x": x}, list("aaabbb"))["probability"]
     assert_allclose(left, like.loo({"x": one}, list("aaabbb"))["probability"], rtol=1e-9)
-    shift = 6 * log_of(Fraction(scale))
+    shift = 6 * np.log(scale)
     assert_allclose(clf.log_evidence_.conditional, like.log_evidence_.conditional - shift, rtol=1e-9)
 
 
@@ -704,19 +653,6 @@ def test_a_model_of_any_scale_is_saved_and_loaded_unlearned_and_merged(scale: fl
 
 
 @both_roads
-@pytest.mark.parametrize(("centre", "spread"), [(1e12, 1e-3), (1e15, 1.0), (-1e15, 1.0), (1e12, 1.0), (1e6, 1.0)])
-def test_the_predictive_far_from_zero_is_the_reference(centre: float, spread: float):
-    x = [centre + k * spread for k in (-1, 0.25, 1.5, 1, 2.25, 3.5)]
-    ask = [*x, centre + 1.1 * spread, centre - 9 * spread]
-    prior = (centre, 1.0, 1.0, spread * spread)
-    joint = BayesianNB({"x": Gaussian(NormalGamma(*prior))}).fit({"x": x}, list("aaabbb"))
-    found = joint.predict_joint_log_proba({"x": ask}) - np.log(0.5)
-    with mpmath.workdps(60):
-        exact = [[float(reference_joint(v, own, prior)) for own in (x[:3], x[3:])] for v in ask]
-    assert_allclose(found, exact, rtol=1e-9)
-
-
-@both_roads
 @pytest.mark.parametrize("estimate", ESTIMATES)
 @pytest.mark.parametrize("family", [Gaussian(), GaussianKnownVariance(variance=4.0)], ids=lambda f: type(f).__name__)
 def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
@@ -730,27 +666,6 @@ def test_probabilities_far_from_zero_are_those_near_it(family, estimate: str):
         left = far.loo(x + centre, y)["probability"]
         assert_allclose(left, near.loo(x, y)["probability"], rtol=1e-9)
         assert_allclose(far.log_evidence_.conditional, near.log_evidence_.conditional, rtol=1e-9)
-
-
-# --- Evidence under a concentrated prior ---
-
-
-@pytest.mark.parametrize("a", [0.5, 1e3, 1e9, 1e12, 1e15])
-@pytest.mark.parametrize("kappa", [1.0, 1e12])
-def test_the_evidence_of_a_normal_under_any_concentration_is_the_reference(a: float, kappa: float):
-    x = default_rng(15).standard_normal(10)
-    clf = BayesianNB(Gaussian(NormalGamma(0.0, kappa, a, a))).fit(x[:, None], [0] * 10)
-    with mpmath.workdps(80):
-        exact = mpmath.mpf(0)
-        for i in range(10):
-            if i:
-                exact += reference_joint(x[i], x[:i], (0.0, kappa, a, a))
-            else:
-                s2 = (mpmath.mpf(kappa) + 1) / kappa
-                top = mpmath.loggamma(a + mpmath.mpf("0.5")) - mpmath.loggamma(a)
-                top -= mpmath.log(2 * mpmath.mpf(a) * mpmath.pi * s2) / 2
-                exact += top - (mpmath.mpf(a) + 0.5) * mpmath.log1p(mpmath.mpf(x[0]) ** 2 / (2 * a * s2))
-    assert_allclose(clf.log_evidence_.conditional, float(exact), rtol=1e-11)
 
 
 # --- Weights beyond counting ---
@@ -821,22 +736,6 @@ def test_later_families_give_finite_answers_for_hostile_columns(name: str):
         assert_probabilities(nb.draws.sample_proba(clf, X, 5))
         without = clf.forget({key: v[:1] for key, v in X.items()}, CLASSES[:1], None if weight is None else weight[:1])
         assert_probabilities(without.predict_proba(X))
-
-
-@both_roads
-@pytest.mark.parametrize("x", [1e-150, 1e-100, 1.0, 1e150])
-@pytest.mark.parametrize("rate", [1e-20, 1.0, 1e20])
-def test_the_predictive_of_any_wait_is_the_reference(x: float, rate: float):
-    learned = np.array([[1.0], [2.0], [4.5]]) / rate
-    prior = Gamma(2.0, 3.0 / rate)
-    for family, shape in ((Exponential(prior), 1.0), (GammaKnownShape(prior, 2.5), 2.5)):
-        clf = BayesianNB(family, class_prior={0: 1.0}).fit(learned, [0, 0, 0])
-        with mpmath.workdps(40):
-            a, b = mpmath.mpf(2) + 3 * mpmath.mpf(shape), mpmath.mpf(3.0 / rate) + sum(map(mpmath.mpf, learned[:, 0]))
-            k, at = mpmath.mpf(shape), mpmath.mpf(x)
-            density = mpmath.loggamma(a + k) - mpmath.loggamma(a) - mpmath.loggamma(k)
-            density += a * mpmath.log(b) + (k - 1) * mpmath.log(at) - (a + k) * mpmath.log(b + at)
-        assert_allclose(clf.predict_joint_log_proba(np.array([[x]]))[0, 0], float(density), rtol=1e-11, atol=1e-11)
 
 
 def test_a_count_that_is_no_exact_float_is_refused_by_row():

@@ -1,13 +1,11 @@
-"""Levels with an order, against enumeration of the tree over them, and what decides the order."""
+"""Levels with an order: what decides it, where it stays, and where it helps."""
 
 from __future__ import annotations
 
-import mpmath
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from mpmath import loggamma, mpf
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy.stats import binom
@@ -15,54 +13,11 @@ from scipy.stats import binom
 from bayesnb import BayesianNB, Categorical, Dirichlet, cli, load
 from bayesnb.errors import ModelFileError
 from bayesnb.families import Ordinal
-from bayesnb.priors import BetaTree
 from tests.model_files import changed, said
 
 SIZES = ["small", "medium", "large", "huge", "giant"]
 X = pd.DataFrame({"size": ["small", "small", "medium", "huge", "large", "giant", "giant", None, "small", "large"]})
 Y = np.array(["cat"] * 5 + ["dog"] * 5)
-
-
-def counts_of(label):
-    return [int(((X["size"] == size) & (label == Y)).sum()) for size in SIZES]
-
-
-def log_beta_binomial(a, b, left, right):
-    return (
-        loggamma(a + left) + loggamma(b + right) - loggamma(a + b + left + right)
-        - loggamma(a) - loggamma(b) + loggamma(a + b)
-    )  # fmt: skip
-
-
-def evidences(counts, pooled, prior, depth=0):
-    """ln p(levels) if those above split, and if those above stop; the larger half of the levels is the lower one."""
-    if len(counts) == 1:
-        return mpf(0), mpf(0)
-    cut = (len(counts) + 1) // 2
-    parts = [evidences(counts[here], pooled[here], prior, depth + 1) for here in (slice(cut), slice(cut, None))]
-    q, (left, right) = mpf(sum(pooled[:cut])) / sum(pooled), (sum(counts[:cut]), sum(counts[cut:]))
-
-    def at(strength):
-        return log_beta_binomial(strength * q, strength * (1 - q), left, right)
-
-    stop, stopped = mpf(float(prior.stop)), at(mpf(float(prior.near))) + sum(part[1] for part in parts)
-    split = at(mpf(float(prior.strength * prior.growth**depth))) + sum(part[0] for part in parts)
-    return mpmath.log(stop * mpmath.exp(stopped) + (1 - stop) * mpmath.exp(split)), stopped
-
-
-def test_evidence_and_predictive_are_sums_over_all_ways_to_stop():
-    prior = BetaTree(3.0, 1.7, 0.4, 60.0)
-    clf = BayesianNB({"size": Ordinal(prior, order=SIZES)}).fit(X, Y)
-    each = {label: counts_of(label) for label in ("cat", "dog")}
-    pooled = [0.5 + sum(counts) for counts in zip(*each.values(), strict=True)]
-    with mpmath.workdps(40):
-        whole = {label: evidences(counts, pooled, prior)[0] for label, counts in each.items()}
-        assert_allclose(clf.log_evidence_.conditional, float(sum(whole.values())), rtol=1e-12)
-        joint = clf.predict_joint_log_proba({"size": SIZES}) - np.log(6 / 12)
-        for k in range(len(SIZES)):
-            for c, label in enumerate(each):
-                more = [n + (k == j) for j, n in enumerate(each[label])]
-                assert_allclose(joint[k, c], float(evidences(more, pooled, prior)[0] - whole[label]), rtol=1e-10)
 
 
 def test_the_order_is_given_or_declared_by_a_type_or_that_of_numbers():

@@ -197,7 +197,7 @@ def score(
     would score; and how often each class is taken for another. Rows of a class that was never learned are counted, and
     have no score.
     """
-    from bayesnb.data.levels import Unseen
+    from bayesnb.data.levels import said_of, unseen_levels
     from bayesnb.data.tables import Table
     from bayesnb.evaluation import scorecard
     from bayesnb.report import scores
@@ -213,10 +213,7 @@ def score(
         )
     X, y = load(table, target)
     say(f"{table.name}: {len(X)} rows, target {target!r}")
-    counts = Unseen(clf.schema)
-    for _ in counts.counted(iter([Table.of(X)])):
-        pass
-    for sentence in counts.sentences():
+    for sentence in said_of(unseen_levels(clf.schema, Table.of(X)), len(X), clf.schema):
         warn(sentence)
     card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=seed)
     document = {"model": model, "data": table.name, "target": target} | _document_of(card)

@@ -63,8 +63,8 @@ def template_of(clf: Classifier) -> pd.DataFrame:
     for feature in clf.schema.features.values():
         if feature.text is not None:
             columns[feature.source[0]] = pd.Series(dtype="object")
-        for k, name in enumerate(() if feature.source else feature.columns):
-            names = () if feature.levels is None or feature.cuts is not None else feature.levels[k]
+        for name in () if feature.source else feature.columns:
+            names = feature.values.get(name, ())
             text = any(isinstance(level, str) for level in names)
             flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))
             columns[name] = pd.Series(dtype="object" if text else "boolean" if flags else "float64")

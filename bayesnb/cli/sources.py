@@ -98,8 +98,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     text = [
         column
         for feature in clf.schema.features.values()
-        if feature.levels is not None and feature.cuts is None
-        for column, levels in zip(feature.columns, feature.levels, strict=True)
+        for column, levels in feature.values.items()
         if levels and all(isinstance(level, str) for level in levels)
     ]
     text += [feature.source[0] for feature in clf.schema.features.values() if feature.text is not None]

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, inferred, named_columns
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
@@ -35,37 +34,24 @@ PASSES = 20
 """How often all columns are gone through at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """The family that was chosen for a column, and the scores of each candidate.
+type Tried = tuple[tuple[str, float, float], ...]
+"""The name, the evidence and the log score of each candidate that can read a column."""
 
-    Parameters
-    ----------
-    family : Family
-    by : {"class", "evidence"}
-    tried : tuple of (name, evidence, log score)
-        One for each candidate that can read the column.
-    """
+type Reasons = Mapping[Any, tuple[str, Tried]]
+"""For each column whose family was chosen: why it has its family, and what was tried."""
 
-    family: Family
-    by: str
-    tried: tuple[tuple[str, float, float], ...]
 
-    def put(self, feature: Feature) -> Feature:
-        """The feature of the column, which keeps what was tried."""
-        return replace(feature, how=self.said(), tried=self.tried)
-
-    def said(self) -> str:
-        """Say why the column has its family, and name the runner-up."""
-        place = 1 if self.by == "evidence" else 2
-        scores = {one[0]: one[place] for one in self.tried if not np.isnan(one[place])}
-        own = scores.pop(self.family.title)
-        how = "best by evidence" if self.by == "evidence" else "best for the class"
-        if not scores:
-            return f"{how}, the only candidate"
-        second = max(scores, key=scores.__getitem__)
-        ahead = own - scores[second]
-        return f"{how}, {ahead:.3g} nats before {second}" if ahead > 0 else f"{how}, as good as {second}"
+def _reason(name: str, by: str, tried: Tried) -> str:
+    """Say why a column has the family of this name, and name the runner-up."""
+    place = 1 if by == "evidence" else 2
+    scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
+    own = scores.pop(name)
+    how = "best by evidence" if by == "evidence" else "best for the class"
+    if not scores:
+        return f"{how}, the only candidate"
+    second = max(scores, key=scores.__getitem__)
+    ahead = own - scores[second]
+    return f"{how}, {ahead:.3g} nats before {second}" if ahead > 0 else f"{how}, as good as {second}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +97,10 @@ class FamilyChoice:
         return f"FamilyChoice of {len(self.features)} columns\n{self.table.round(2)}"
 
 
-def with_choices(schema: Schema, choices: Mapping[Any, Choice]) -> Schema:
+def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     """The schema of the features that :func:`chosen` returned, with the reasons of each choice."""
-    features = {name: choices[name].put(f) if name in choices else f for name, f in schema.features.items()}
-    return replace(schema, features=features)
+    put = {name: replace(schema.features[name], how=how, tried=tried) for name, (how, tried) in reasons.items()}
+    return replace(schema, features={**schema.features, **put})
 
 
 def asks(features: Any) -> bool:
@@ -122,7 +108,7 @@ def asks(features: Any) -> bool:
     return bool(_asked(features))
 
 
-def chosen(rows: Rows, settings: Any) -> tuple[Any, dict[Any, Choice]]:
+def chosen(rows: Rows, settings: Any) -> tuple[Any, Reasons]:
     """Choose the best family of each column marked "best"; return the features and the reasons.
 
     Parameters
@@ -134,7 +120,7 @@ def chosen(rows: Rows, settings: Any) -> tuple[Any, dict[Any, Choice]]:
     Returns
     -------
     features : as in :class:`bayesnb.BayesianNB`, or {column: family}
-    choices : {column: Choice}
+    reasons : {column: (why, what was tried)}
 
     Raises
     ------
@@ -161,16 +147,16 @@ def chosen(rows: Rows, settings: Any) -> tuple[Any, dict[Any, Choice]]:
     total = total + sum(tried[column][name].terms for column, name in best.items())
     for_class = {column: of for column, of in tried.items() if columns[column].by == "class"}
     best, total = _improved(best, total, for_class, labels)
-    choices = {}
+    reasons = {}
     for column, of in tried.items():
         others_total = total - of[best[column]].terms
         scores = tuple((name, one.evidence, _score(others_total + one.terms, labels)) for name, one in of.items())
-        choices[column] = Choice(of[best[column]].family, columns[column].by, scores)
-    return others | {column: choice.family for column, choice in choices.items()}, choices
+        reasons[column] = _reason(best[column], columns[column].by, scores), scores
+    return others | {column: of[best[column]].family for column, of in tried.items()}, reasons
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
+class _Candidate:
     """A candidate on one column: its leave-one-out terms (row, class), and its evidence in nats, NaN if it has none."""
 
     family: Family
@@ -207,7 +193,7 @@ def _drawn(rows: Rows, most: int) -> Rows:
     return rows.kept(np.isin(np.arange(len(rows.weight)), places))
 
 
-def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Tried]:
+def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:
     """Every candidate that can read a column, fitted to it."""
     x, found = table.column(column).ordinary(), {}
     for family in spec.candidates:
@@ -222,7 +208,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
             compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
-        found[family.title] = _Tried(family, terms, evidence)
+        found[family.title] = _Candidate(family, terms, evidence)
     if not found:
         names = [family.title for family in spec.candidates]
         raise ValueError(f"none of {names} can read column {column!r}; add Gaussian() or PolyaTree()")
@@ -257,7 +243,7 @@ def _of_others(
     return posterior.log_left_out(data, _once(labels))
 
 
-def _by_evidence(column: Any, of: Mapping[str, _Tried], spec: BestFamily) -> str:
+def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:
     """The candidate of the largest evidence for each column; the search by class begins there."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
@@ -271,7 +257,7 @@ def _score(total: Array, labels: Labels) -> float:
 
 
 def _improved(
-    best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Tried]], labels: Labels
+    best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Candidate]], labels: Labels
 ) -> tuple[dict[Any, str], Array]:
     """Change one family after another while that improves the score."""
     best = dict(best)

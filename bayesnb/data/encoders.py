@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
-from bayesnb.data.specifications import BinEdges
+from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
 from bayesnb.families.columns import (
@@ -58,8 +58,8 @@ class Feature:
         Names of the levels of each column, for a family that reads levels.
     kinds : tuple of str
         What each column held when it was first seen.
-    cuts : tuple of BinEdges, optional
-        For a binned column, its edges.
+    cuts : tuple of Binned, optional
+        For binned columns, each with its edges.
     tried : tuple of (name, evidence, log score)
         For a column whose family was chosen by the first rows: the candidates (see ``data.choice``).
     source : tuple
@@ -74,7 +74,7 @@ class Feature:
     how: str
     levels: tuple[Names, ...] | None = None
     kinds: tuple[Kind, ...] = ()
-    cuts: tuple[BinEdges, ...] | None = None
+    cuts: tuple[Binned, ...] | None = None
     tried: tuple[tuple[str, float, float], ...] = ()
     source: Names = ()
     text: Text | None = None
@@ -93,6 +93,12 @@ class Feature:
     def named(self) -> Names:
         """The names of its columns among those of all features; a word is named together with its text column."""
         return self.columns if self.text is None else self.source
+
+    @property
+    def values(self) -> dict[Any, Names]:
+        """The levels of each column whose levels are its values, and no intervals; empty for other features."""
+        of_values = self.levels is not None and self.cuts is None
+        return dict(zip(self.columns, self.levels, strict=True)) if of_values else {}
 
     @property
     def exposure(self) -> Names:

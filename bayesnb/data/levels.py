@@ -53,9 +53,7 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     for feature in schema.features.values():
         if feature.tried and schema.unseen != "error":
             found |= _impossible_numbers(feature, table, place)
-        if schema.unseen != "missing" or feature.levels is None or feature.cuts is not None:
-            continue
-        for name, levels in zip(feature.columns, feature.levels, strict=True):
+        for name, levels in feature.values.items() if schema.unseen == "missing" else ():
             held, known = place.get(name, name), set(levels)
             if held not in table.place or all(value in known for value in table.distinct(held)):
                 continue
@@ -80,12 +78,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
     """A sentence for each column with levels that were never seen."""
-    levels = {
-        name: names
-        for feature in schema.features.values()
-        if feature.levels is not None
-        for name, names in zip(feature.columns, feature.levels, strict=True)
-    }
+    levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
     for name, counts in found.items():
         known = levels.get(name)
         family = "" if known is not None else schema.features[name].family.title
@@ -175,7 +168,7 @@ def looks_like_identifier(levels: int, rows: float) -> bool:
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, int, float]]:
     """The columns that look like identifiers and got their family by type, with their levels and rows."""
     for name, feature in schema.features.items():
-        if feature.levels is None or feature.how == SPECIFIED or feature.cuts is not None:
+        if not feature.values or feature.how == SPECIFIED:
             continue
         counts = statistics.features[name].counts.sum(0)
         for column, of_levels in zip(feature.columns, counts, strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data import choice
-from bayesnb.data.choice import with_choices
+from bayesnb.data.choice import with_reasons
 from bayesnb.data.columns import without_unused
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -124,8 +124,8 @@ class Rows:
 
         ``settings`` is a :class:`bayesnb.BayesianNB`, or its ``Parameters``.
         """
-        features, choices = choice.chosen(self, settings)
-        return with_choices(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), choices)
+        features, reasons = choice.chosen(self, settings)
+        return with_reasons(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), reasons)
 
     def statistics(self, settings: Any, schema: Schema | None = None) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all of them labelled, and their statistics.

@@ -129,13 +129,11 @@ class Binned:
         """The family of the intervals."""
         return Categorical(self.prior)
 
-    def fit(self, x: Array, weight: Array | None = None) -> BinEdges:
-        """The edges for one column, (row,), NaN where missing."""
-        if self.edges is not None:
-            return BinEdges(tuple(float(edge) for edge in self.edges))
+    def fit(self, x: Array, weight: Array | None = None) -> Binned:
+        """The intervals of one column, (row,), NaN where missing: one with edges; each holds its lower edge."""
         seen = ~np.isnan(x)
-        if not seen.any():
-            return BinEdges(())
+        if self.edges is not None or not seen.any():
+            return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
         from sklearn.preprocessing import KBinsDiscretizer
 
         by_count = self.cut == "count"
@@ -151,18 +149,11 @@ class Binned:
             warnings.filterwarnings("ignore", category=UserWarning)
             cutter.fit(x[seen, None], sample_weight=None if weight is None or not by_count else weight[seen])
         inner = np.asarray(cutter.bin_edges_[0], float)[1:-1]
-        return BinEdges(tuple(float(edge) for edge in np.unique(inner)))
-
-
-@dataclass(frozen=True)
-class BinEdges:
-    """Inner edges of a column, in its units; an interval holds its lower edge."""
-
-    edges: tuple[float, ...]
+        return Binned(edges=tuple(float(edge) for edge in np.unique(inner)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the intervals."""
+        """The names of the intervals between its edges."""
         shown = [f"{edge:.6g}" for edge in self.edges]
         if len(set(shown)) < len(shown):
             shown = [repr(edge) for edge in self.edges]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb.data import choice
-from bayesnb.data.choice import Choice, with_choices
+from bayesnb.data.choice import Reasons, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
@@ -92,7 +92,7 @@ class Summary:
                 features[name] = replace(feature, columns=words)
                 statistics[name] = statistics[name].with_words(words)
                 continue
-            if feature.levels is None or feature.cuts is not None or feature.family.order_of(0) is not None:
+            if not feature.values or feature.family.order_of(0) is not None:
                 continue
             known = before.features[name].levels if before is not None and name in before.features else None
             seen = statistics[name].counts.sum(0) > 0
@@ -227,8 +227,8 @@ class PartSummarizer:
         The known schema, for further rows of the same table.
     drop : bool
         Leave rows without a class out; else they are refused.
-    choices : {column: Choice}
-        What the first part has chosen.
+    reasons : {column: (why, what was tried)}
+        For the families that the first part has chosen.
     """
 
     settings: Parameters
@@ -236,7 +236,7 @@ class PartSummarizer:
     weight: Any = None
     schema: Schema | None = None
     drop: bool = False
-    choices: Mapping[Any, Choice] = field(default_factory=dict)
+    reasons: Reasons = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -273,13 +273,13 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        specified, choices = choice.chosen(rows, self._specified(rows.table))
+        specified, reasons = choice.chosen(rows, self._specified(rows.table))
         found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = self.features if isinstance(self.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}
-        return replace(self, settings=replace(self.settings, features=(rest | placed) or None), choices=choices)
+        return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
         """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
@@ -306,7 +306,7 @@ class PartSummarizer:
         rows = replace(rows, table=table)
         specified = self._specified(table) if self.schema is None else self.settings
         schema, statistics = rows.statistics(specified, self.schema)
-        schema = with_choices(schema, self.choices)
+        schema = with_reasons(schema, self.reasons)
         declared = {
             column: table.column(column).declared if column in table.place else None
             for feature in schema.features.values()

@@ -14,7 +14,7 @@ import numpy as np
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BinEdges
+from bayesnb.data.specifications import Binned
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
 from bayesnb.dependence.exponents import CELLS, OWN, Layout
@@ -66,7 +66,9 @@ def _fits(feature: Feature) -> bool:
     fits = fits and isinstance(feature.how, str) and all(kind in KINDS for kind in kinds)
     fits = fits and (len(kinds) == n or (not kinds and not of_levels))
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
-    cuts = feature.cuts is None or (len(feature.cuts) == n and all(isinstance(cut, BinEdges) for cut in feature.cuts))
+    cuts = feature.cuts is None or (
+        all(isinstance(cut, Binned) for cut in feature.cuts) and levels == tuple(cut.names for cut in feature.cuts)
+    )
     if levels is None:
         return fits and cuts and feature.family.support != LEVELS
     fits = fits and cuts and _tuples(levels) and len(levels) == n and all(len(set(own)) == len(own) for own in levels)

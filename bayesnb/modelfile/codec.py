@@ -33,7 +33,7 @@ NAMED = {
 }
 OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
-    specifications.BestFamily, specifications.BinEdges, specifications.Binned, specifications.ByType,
+    specifications.BestFamily, specifications.Binned, specifications.ByType,
     specifications.Missing, specifications.Unlabelled, encoders.Feature, schema.Schema, Statistics, Scatter,
     learned.Dependence, Text,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,

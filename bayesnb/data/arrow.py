@@ -85,7 +85,7 @@ def array_of(column: Any) -> Any:
         # One chunk needs no copy; several may stay a chunked array of one.
         column = column if column.num_chunks == 1 else column.combine_chunks()
         column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
+    if is_text(column.type):
         column = (column.cast(pa.string()) if kinds.is_string_view(column.type) else column).dictionary_encode()
     if kinds.is_dictionary(column.type):
         return _categories(column)
@@ -105,6 +105,13 @@ def array_of(column: Any) -> Any:
     return column.to_pandas() if kinds.is_null(column.type) else pd.array(column, pd.ArrowDtype(column.type))
 
 
+def is_text(kind: Any) -> bool:
+    """Whether this is one of Arrow's types of text."""
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
 def _categories(column: Any) -> Any:
     import pyarrow as pa
 
@@ -112,13 +119,5 @@ def _categories(column: Any) -> Any:
     if names.null_count or len(names.unique()) < len(names):
         return _categories(column.dictionary_decode().dictionary_encode())
     codes = column.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return pd.Categorical.from_codes(
-        codes, pd.Index(names.to_pylist(), dtype=_dtype(names)), ordered=column.type.ordered
-    )
-
-
-def _dtype(names: Any) -> Any:
-    import pyarrow as pa
-
-    text = pa.types.is_string(names.type) or pa.types.is_large_string(names.type)
-    return object if text or not len(names) else None
+    dtype = object if is_text(names.type) or not len(names) else None
+    return pd.Categorical.from_codes(codes, pd.Index(names.to_pylist(), dtype=dtype), ordered=column.type.ordered)

@@ -103,11 +103,6 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     return replace(schema, features={**schema.features, **put})
 
 
-def asks(features: Any) -> bool:
-    """Whether the rows choose the family of some column."""
-    return bool(_asked(features))
-
-
 def chosen(rows: Rows, settings: Any) -> tuple[Any, Reasons]:
     """Choose the best family of each column marked "best"; return the features and the reasons.
 
@@ -128,7 +123,7 @@ def chosen(rows: Rows, settings: Any) -> tuple[Any, Reasons]:
         If a column that was named holds no numbers, no candidate can read it, or no row has a label.
     """
     features = settings.features
-    if not asks(features):
+    if not _asked(features):
         return features, {}
     columns, label = _columns(rows.table, features, rows.weight), label_prior(settings)
     asked = {entry.key for entry in _asked(features)}

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, message_of, until_broken
+from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, is_text, message_of, until_broken
 from bayesnb.data.csv_reader import Layout, Reading
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.format import Format
@@ -287,7 +287,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
     if kind == "parquet":
         # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
-        text = {f.name for one in own for f in one if _is_text(f.type)}
+        text = {f.name for one in own for f in one if is_text(f.type)}
         kind = pa.dataset.ParquetFileFormat(
             dictionary_columns=text,
             default_fragment_scan_options=pa.dataset.ParquetFragmentScanOptions(page_checksum_verification=True),
@@ -318,17 +318,11 @@ def _plain(schema: Any) -> Any:
     return pa.schema(
         [
             f.with_type(pa.string())
-            if _is_text(f.type) or (pa.types.is_dictionary(f.type) and _is_text(f.type.value_type))
+            if is_text(f.type) or (pa.types.is_dictionary(f.type) and is_text(f.type.value_type))
             else f
             for f in schema
         ]
     )
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Binned, ByType, Missing, Parameters, Unlabelled, entries
+from bayesnb.data.specifications import BestFamily, Binned, ByType, Missing, Parameters, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import SENTENCES, Text, are_sentences
@@ -191,23 +192,12 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
     )
 
 
-def _specs(features: Any) -> list[Any]:
-    """The specifications of features, in whatever form they were given."""
-    found = [entry.spec for entry in entries(features)]
-    by_type = [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
-    return found + by_type
-
-
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
     """The family of a feature, in a Missing if another feature says which of its cells are missing."""
     for other in schema.features.values():
         if other.indicates == feature.named:
             return Missing(feature.text or feature.family, other.family.prior)
     return feature.text or feature.family
-
-
-def _families(features: Any) -> list[Family]:
-    return [spec for spec in _specs(features) if isinstance(spec, Family)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +237,14 @@ class PartSummarizer:
         drop = unlabelled.weight == 0 if drop is None else drop
         return cls(Parameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop)
 
-    @property
-    def features(self) -> Any:
-        """The features of the settings."""
-        return self.settings.features
+    @cached_property
+    def specs(self) -> list[Any]:
+        """The specifications of features that decide how rows are read; none where their schema is known."""
+        found = [entry.spec for entry in entries(self.settings.features)] if self.schema is None else []
+        return found + [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
 
     def __post_init__(self) -> None:
-        for spec in _specs(self.features) if self.schema is None else ():
+        for spec in self.specs:
             if isinstance(spec, Binned) and spec.edges is None:
                 raise ValueError(
                     "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
@@ -267,8 +258,7 @@ class PartSummarizer:
 
     def placed(self, first: Any) -> PartSummarizer:
         """The same, with what the first part decides: best families, and the cells of trees and the like."""
-        needs = choice.asks(self.features) or any(spec.needs_rows for spec in _families(self.features))
-        if self.schema is not None or not needs:
+        if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
         if rows is None:
@@ -277,24 +267,25 @@ class PartSummarizer:
         found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
-        others = self.features if isinstance(self.features, Mapping) else {}
+        others = self.settings.features if isinstance(self.settings.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
         """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
-        if self.schema is None and choice.asks(self.features):
-            raise ValueError(
-                "the first rows choose the best families, and the parts of this table have no order: choose them on a "
-                'sample of rows in memory, as features=BayesianNB("best").fit(X, y).classifier_.choice.features'
+        for spec in filter(_takes_from_rows, self.specs):
+            taken, cure = (
+                "the first rows choose the best families",
+                (
+                    "choose them on a sample of rows in memory, as "
+                    'features=BayesianNB("best").fit(X, y).classifier_.choice.features'
+                ),
             )
-        for spec in _families(self.features) if self.schema is None else ():
-            if spec.needs_rows:
-                raise ValueError(
-                    f"{'levels' if spec.support == LEVELS else 'cells'} of {type(spec).__name__} columns are taken "
-                    "from the first rows, and the parts of this table have no order: give "
-                    f"{'order' if spec.support == LEVELS else 'edges'}=[...]"
-                )
+            if not isinstance(spec, BestFamily):
+                what, parameter = ("levels", "order") if spec.support == LEVELS else ("cells", "edges")
+                taken = f"{what} of {type(spec).__name__} columns are taken from the first rows"
+                cure = f"give {parameter}=[...]"
+            raise ValueError(f"{taken}, and the parts of this table have no order: {cure}")
         return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
@@ -318,18 +309,19 @@ class PartSummarizer:
     def _specified(self, table: Table) -> Parameters:
         """The settings with the features that a part can have: all, unless columns may join in a later part."""
         grows = self.settings.columns == "grow"
-        return replace(self.settings, features=present(self.features, table)) if grows else self.settings
+        return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
         """The summary of all parts; raise ``ValueError`` if a specified column was in none of them."""
-        for entry in entries(self.features) if self.schema is None else ():
+        said = entries(self.settings.features)
+        for entry in said if self.schema is None else ():
             for column in entry.columns or ():
                 if column not in whole.schema.names:
                     raise ValueError(
                         f"features names column {column!r}, which no part of the table has; the columns are "
                         f"{list(whole.schema.names)[:20]}"
                     )
-        by_type = any(isinstance(entry.spec, ByType) for entry in entries(self.features))
+        by_type = any(isinstance(entry.spec, ByType) for entry in said)
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
@@ -368,6 +360,11 @@ class PartSummarizer:
         column = _column(table, self.target, "class")
         codes, distinct = column.coded
         return Target.of(codes, array_of(distinct), self.settings.unlabelled.marker, column.declared)
+
+
+def _takes_from_rows(spec: Any) -> bool:
+    """Whether the first rows say something of how a column is read: its family, its levels or its cells."""
+    return isinstance(spec, BestFamily) or getattr(spec, "needs_rows", False)
 
 
 def _column(table: Table, name: Any, what: str) -> Column:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior, Theta
-
-type Point = Literal["mode", "mean"]
+from bayesnb.priors.belief import Point
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +208,7 @@ def _climb(
     converged = False
     while not converged and len(trace) < max_iterations:
         believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
-        theta = believed.mode() if at == "mode" else believed.mean()
+        theta = believed.point(at)
         log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
         # If adding r to the prior rounds away (r = 1e-17), treat r as 0: else 0 · (-inf) gives NaN.
         with np.errstate(invalid="ignore"):

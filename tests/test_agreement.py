@@ -274,7 +274,7 @@ BELIEVED: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 def plug_in(self: Any, posterior: Any, x: Any) -> np.ndarray:
-    return self.log_likelihood(self.mean(posterior), x)
+    return self.log_likelihood(self.plug_in(posterior, "mean"), x)
 
 
 def without_coefficient(self: Multinomial, posterior: Dirichlet, x: Any) -> np.ndarray:

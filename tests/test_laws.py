@@ -507,7 +507,7 @@ def test_the_slopes_are_the_derivatives_of_the_log_moment(crowd: Table, few: Col
 @both_roads
 @law(DENSE)
 def test_a_missing_value_changes_nothing(t: Table):
-    f, theta = t.family, t.family.mean(t.posterior)
+    f, theta = t.family, t.family.plug_in(t.posterior, "mean")
 
     def answers(x: Column) -> list[Array]:
         moment = f.log_moment(t.posterior, x, 0.7)
@@ -556,11 +556,11 @@ def test_the_generating_function_of_a_prior_is_that_of_its_posterior_the_other_w
 def test_the_mode_is_a_maximum_or_is_refused_where_it_has_no_closed_form(crowd: Table):
     if crowd.name in MIXED:
         with pytest.raises(BoundaryError, match=r'use the mean \(estimate="mean"'):
-            crowd.family.mode(crowd.posterior)
+            crowd.family.plug_in(crowd.posterior, "mode")
         return
     f, posterior = crowd.family, crowd.posterior
-    mode, draws = f.variables(f.mode(posterior)), f.variables(f.draw(posterior, default_rng(22), (200,)))
-    highest = log_density(posterior, f.mode(posterior))
+    mode, draws = f.variables(f.plug_in(posterior, "mode")), f.variables(f.draw(posterior, default_rng(22), (200,)))
+    highest = log_density(posterior, f.plug_in(posterior, "mode"))
     # A point between two of a simplex, or of a half-line, is one too.
     for step in (1e-3, 0.1, 1.0):
         between = {name: mode[name] + step * (draws[name] - mode[name]) for name in mode}
@@ -576,7 +576,7 @@ def test_the_mode_under_the_flat_prior_has_the_largest_likelihood(crowd: Table):
             crowd.family.flat()
         return
     f, flat = crowd.family, crowd.family.flat()
-    best = flat.mode(flat.update(flat.priors(crowd.s, CLASSES), crowd.s))
+    best = flat.plug_in(flat.update(flat.priors(crowd.s, CLASSES), crowd.s), "mode")
     # After ten thousand copies of the table there is little doubt: draws lie near the maximum.
     draws = f.draw(f.update(crowd.prior, crowd.s * 1e4), default_rng(23), (200,))
     each = [crowd.log_likelihood({name: v[i] for name, v in draws.items()}) for i in range(200)]
@@ -594,7 +594,7 @@ def test_leaving_a_row_out_equals_refitting_without_it(t: Table):
         assert_same([left_out[i]], [refitted[0, t.labels.codes[i]]])
 
 
-# If this fails, look at `log_kernel` of the prior, then at its `mode_theta` and `mean_theta`.
+# If this fails, look at `log_kernel` of the prior, then at its `plug_in`.
 @law()
 def test_a_point_without_a_row_is_that_of_a_fit_without_it(t: Table):
     def plugged_in(point: str, i: int) -> float:
@@ -639,7 +639,7 @@ def test_sparse_and_dense_columns_agree(t: Table):
 
 # If this fails, look at `draw` or `mean`, of the family or of its prior.
 def test_draws_have_the_mean_of_the_posterior(crowd: Table, drawn: Theta):
-    mean = natural(crowd.family.mean(crowd.posterior))
+    mean = natural(crowd.family.plug_in(crowd.posterior, "mean"))
     draws = if_chosen(natural(drawn), mean)
     assert draws.keys() == mean.keys()
     for name, value in mean.items():
@@ -662,7 +662,7 @@ def test_the_posterior_of_many_sampled_rows_is_close_to_the_true_theta(crowd: Ta
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_linear_form_is_given_where_the_log_odds_are_linear(name: str):
     t = Table.of(name, seed=20, weight=np.ones(60), missing=0.0)
-    theta = t.family.mean(t.posterior)
+    theta = t.family.plug_in(t.posterior, "mean")
     log_likelihood = t.family.log_likelihood(theta, t.x)
     log_odds = log_likelihood - log_likelihood[:, :1]
     phi = cells(t.x).toarray() if name in SPARSE else cells(t.x)

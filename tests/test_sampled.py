@@ -286,7 +286,7 @@ BOTH = r"feature 'heavy': StudentT is sampled, feature 'wait': FromPyMC is sampl
 REFUSED = {
     "map": (lambda clf, X, y: BayesianNB(clf.features, estimate="map").fit(X, y), 'use "predictive" or "mean"'),
     "evidence": (lambda clf, X, y: clf.posterior_.log_evidence(), "held-out rows, by loo or evaluate"),
-    "mode": (lambda clf, X, y: clf.posterior_.mode(), 'use estimate="predictive" or "mean"'),
+    "mode": (lambda clf, X, y: clf.posterior_.point("mode"), 'use estimate="predictive" or "mean"'),
     "EM": (
         lambda clf, X, y: clf.fit(X, np.where(np.arange(len(y)) < 5, None, y)),
         "leave the rows without a label out",

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import COUNTS, NEAR, NONNEGATIVE, POSITIVE, REALS, Support
-from bayesnb.families.conjugate import Point
 from bayesnb.families.family import Family, titles
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
@@ -26,6 +25,7 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
+from bayesnb.priors.belief import Point
 from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.compound import numbered, of_part
@@ -395,12 +395,8 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         """The log base measure of all rows, (class, column)."""
         return sum(part.log_base(own) for part, own in self.each(s))
 
-    def mean(self, posterior: AllOf) -> Theta:
-        return all_numbered(part.mean(own) for part, own in self.each(posterior))
-
-    def mode(self, posterior: AllOf) -> Theta:
-        """The posterior mode of the parameters."""
-        return all_numbered(part.mode(own) for part, own in self.each(posterior))
+    def plug_in(self, posterior: AllOf, point: Point) -> Theta:
+        return all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
 
     def draw(self, posterior: AllOf, rng: Generator, size: Size = ()) -> Theta:
         return all_numbered(part.draw(own, rng, size) for part, own in self.each(posterior))
@@ -577,14 +573,12 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """log p(data | class) as (class, column)."""
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
-    def mean(self, posterior: OneOf) -> Theta:
-        """The probability of each family, and the mean of its θ if it is the one."""
-        means = all_numbered(part.mean(own) for part, own in self.each(posterior))
+    def plug_in(self, posterior: OneOf, point: Point) -> Theta:
+        """The probability of each family, and the mean of its θ if it is the one; a mode has no formula."""
+        if point == "mode":
+            raise BoundaryError(NO_MODE, (0, 0))
+        means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
         return {"log_choice": posterior.log_weight} | means
-
-    def mode(self, posterior: OneOf) -> Theta:
-        """Refuse: there is no formula for it."""
-        raise BoundaryError(NO_MODE, (0, 0))
 
     def draw(self, posterior: OneOf, rng: Generator, size: Size = ()) -> Theta:
         chosen = posterior.drawn_choice(rng, size)
@@ -666,7 +660,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         with it.
         """
         if point == "mode":
-            return self.mode(posterior)
+            self.plug_in(posterior, point)
         own_class = np.arange(len(labels)), labels.codes
 
         def left_out(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -54,7 +54,7 @@ from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shared
-from bayesnb.priors.belief import LocatedError, parts_of
+from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import patterns
@@ -102,8 +102,6 @@ type Added = tuple[tuple[Array, ...], Array]
 
 type Cells = tuple[Any, tuple[Array, ...], Array | float]
 """A belief (a :class:`Prior`, or one about a single outcome), what each cell adds to it, and ln h of each cell."""
-
-type Point = Literal["mode", "mean"]
 
 ROUNDED = (
     "without one of its rows, rounding leaves nothing of a class and its prior: divide the sample_weight of all rows "
@@ -274,12 +272,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
-    def mean(self, posterior: P) -> Theta:
-        return posterior.mean_theta()
-
-    def mode(self, posterior: P) -> Theta:
-        """The posterior mode of the parameters."""
-        return posterior.mode_theta()
+    def plug_in(self, posterior: P, point: Point) -> Theta:
+        return posterior.plug_in(point)
 
     def draw(self, posterior: P, rng: Generator, size: Size = ()) -> Theta:
         return posterior.draw_theta(rng, size)
@@ -584,9 +578,9 @@ def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 
-def _theta(left: Any, point: str, cell: Callable) -> Theta:
+def _theta(left: Any, point: Point, cell: Callable) -> Theta:
     """The point of beliefs without a cell; an error names the class and the column of the cell."""
     try:
-        return left.mode_theta() if point == "mode" else left.mean_theta()
+        return left.plug_in(point)
     except LocatedError as error:
         raise type(error)(str(error), cell(error.where)) from error

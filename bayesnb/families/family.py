@@ -19,6 +19,7 @@ from bayesnb.families.columns import REALS, Support, gathered_columns
 from bayesnb.kernels.blocks import each, slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
+from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic, joined
@@ -125,8 +126,8 @@ class Family[P: Belief, S: Statistic](ABC):
         """Bayes' rule: the posterior from the prior (at its full shape) and the statistic."""
 
     @abstractmethod
-    def mean(self, posterior: Belief) -> Theta:
-        """The posterior mean of the parameters."""
+    def plug_in(self, posterior: Belief, point: Point) -> Theta:
+        """The posterior mode or mean of the parameters."""
 
     @abstractmethod
     def draw(self, posterior: Belief, rng: Generator, size: Size = ()) -> Theta:
@@ -159,7 +160,7 @@ class Family[P: Belief, S: Statistic](ABC):
             As many draws.
         """
 
-    # An exact family also has ``mode``, ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
+    # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
     # ``cumulants``, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their
     # parts.
 

@@ -20,7 +20,7 @@ from bayesnb.families.gaussian import Gaussian, log_normals
 from bayesnb.families.sampled import Declared, Dims, Draws, Name, Sampled, Strata
 from bayesnb.families.trials import Categorical
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
-from bayesnb.priors.belief import FINITE, POSITIVE
+from bayesnb.priors.belief import FINITE, POSITIVE, Point
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
@@ -245,9 +245,9 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def log_likelihood(self, theta: Theta, x: Coded) -> Array:
         return self.likelihood.log_likelihood(theta, x)
 
-    def mean(self, posterior: Draws) -> Theta:
+    def plug_in(self, posterior: Draws, point: Point) -> Theta:
         log_theta = logsumexp(posterior.theta["log_theta"], axis=0) - np.log(len(posterior))
-        return {**posterior.mean(), "log_theta": log_theta}
+        return {**super().plug_in(posterior, point), "log_theta": log_theta}
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         own = {"theta": ("class", "column", "level"), "pooled": ("column", "level"), "strength": ("column",)}

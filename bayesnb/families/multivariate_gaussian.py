@@ -10,10 +10,11 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import NEAR, rows_of
-from bayesnb.families.conjugate import ROUNDED, Added, Conjugate, Point
+from bayesnb.families.conjugate import ROUNDED, Added, Conjugate
 from bayesnb.kernels.blocks import CELLS, slices, written
 from bayesnb.numerics import LOG_2PI, Array, Size, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
+from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter, patterns, require_whole
@@ -291,9 +292,10 @@ class SharedGaussian(MultivariateGaussian):
             held = prior.at([0])._with(scale=after.scale, dof=after.dof)
         return np.concatenate(found) + log_h
 
-    def mode(self, posterior: NormalWishart) -> Theta:
+    def plug_in(self, posterior: NormalWishart, point: Point) -> Theta:
         # The density of each mean is a root of det Λ, of which a class by itself has one.
-        return posterior._with(dof=posterior.dof + (len(posterior.dof) - 1)).mode_theta()
+        more = len(posterior.dof) - 1 if point == "mode" else 0
+        return posterior._with(dof=posterior.dof + more).plug_in(point)
 
     def draw(self, posterior: NormalWishart, rng: Generator, size: Size = ()) -> Theta:
         precision = posterior.at([0]).draw_theta(rng, size)["precision"]

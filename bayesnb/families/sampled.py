@@ -23,7 +23,7 @@ from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta, positive_scale, spread
-from bayesnb.priors.belief import FINITE, POSITIVE
+from bayesnb.priors.belief import FINITE, POSITIVE, Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
@@ -278,7 +278,9 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         drawn, convergence = self.sampler.run(model, list(made), type(self).__name__)
         return Draws(self.theta(drawn), convergence)
 
-    def mean(self, posterior: Draws) -> Theta:
+    def plug_in(self, posterior: Draws, point: Point) -> Theta:
+        if point == "mode":
+            raise ValueError('the mode of a posterior is not known from its draws; use the mean (estimate="mean")')
         return posterior.mean()
 
     def draw(self, posterior: Draws, rng: Generator, size: Size = ()) -> Theta:

@@ -214,7 +214,7 @@ def worth_of_rows(
             for m, name in enumerate(plug_ins):
                 posterior = flat.given(statistics) if ESTIMATES[name].flat else believed.posterior
                 with suppress(BoundaryError, ImproperError):
-                    point = posterior.mode() if ESTIMATES[name].point == "mode" else posterior.mean()
+                    point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
                     price[m, k, step] = prices(stated_by(plugged, data, rows), predictive, expected).mean()
     # Of exchangeable values, the next lies below such a quantile of the others with just its probability.

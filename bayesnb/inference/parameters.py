@@ -252,7 +252,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
 def _point(classifier: Classifier) -> Parameters:
     """The parameters to show: those that the estimate plugs in, or the posterior mean."""
     classifier.require_one_class_prior("a table of the parameters")
-    return classifier.posterior.mean() if classifier.plug_in is None else classifier.plug_in
+    return classifier.posterior.point("mean") if classifier.plug_in is None else classifier.plug_in
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:

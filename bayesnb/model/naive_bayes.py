@@ -18,6 +18,7 @@ from bayesnb.model import stacks
 from bayesnb.model.probabilities import Evidence, add_row
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
+from bayesnb.priors.belief import Point
 from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import warn
@@ -41,7 +42,7 @@ class Parameters:
     >>> clf = BayesianNB({"wet": Bernoulli()}).fit({"wet": [1, 0, 1]}, ["spring", "spring", "summer"])
     >>> posterior, data = clf.posterior_, {"wet": np.array([[1.0], [0.0], [1.0]])}
     >>> draws = posterior.draw(np.random.default_rng(0), (1000,))
-    >>> draws.log_joint(data, 3).shape, posterior.mean().log_joint(data, 3).shape
+    >>> draws.log_joint(data, 3).shape, posterior.point("mean").log_joint(data, 3).shape
     ((1000, 3, 2), (3, 2))
     """
 
@@ -319,16 +320,13 @@ class Posterior:
                 answers[name] = ask(family, self.features[name])
         return answers
 
-    def mean(self) -> Parameters:
-        """The posterior mean of all parameters."""
-        return Parameters(self.model, self.log_label, self._each(lambda f, p: f.mean(p)))
-
-    def mode(self) -> Parameters:
-        """The posterior mode of all parameters (jointly within a factor)."""
-        self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"', apart=False)
+    def point(self, which: Point) -> Parameters:
+        """The posterior mode (jointly within a factor) or mean of all parameters."""
+        if which == "mode":
+            self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"', apart=False)
         with about("class prior", self.labels):
-            log_pi = log(self.label.mode())
-        return Parameters(self.model, log_pi, self._each(lambda f, p: f.mode(p)))
+            log_pi = log(getattr(self.label, which)())
+        return Parameters(self.model, log_pi, self._each(lambda f, p: f.plug_in(p, which)))
 
     @cached_property
     def log_label(self) -> Array:
@@ -345,10 +343,7 @@ class Posterior:
         """The point that an estimate plugs in. "predictive" plugs in none; for it, this is the mean."""
         rule = estimate_rule(estimate)
         believed = self._under_flat_priors() if rule.flat else self
-        return believed._point(rule)
-
-    def _point(self, rule: EstimateRule) -> Parameters:
-        return self.mode() if rule.point == "mode" else self.mean()
+        return believed.point(rule.point)
 
     def _under_flat_priors(self) -> Posterior:
         """The posterior of the same data under the priors whose mode is maximum likelihood."""
@@ -436,7 +431,7 @@ class Posterior:
     def _log_left_out(self, data: Data, labels: Labels, rule: EstimateRule) -> Array:
         data = {name: data[name] for name in self.model.features}
         if rule.plugs_in:
-            total, point = self._point(rule).log_joint_features(data, len(labels)), rule.point
+            total, point = self.point(rule.point).log_joint_features(data, len(labels)), rule.point
         else:
             total, point = self.log_predictive_features(data, len(labels)), None
         self.leave_out(total, data, labels, point)

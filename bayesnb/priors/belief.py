@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -23,6 +23,8 @@ from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.statistic import LocatedError, first
 
 type Theta = Mapping[str, Array]
+
+type Point = Literal["mode", "mean"]
 
 ONE = np.ones(())
 
@@ -308,13 +310,9 @@ class Prior(Belief):
         """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
         return tuple(theta[name] for name in cls.parameters)
 
-    @abstractmethod
-    def mean_theta(self) -> Theta:
-        """The mean, in the form that likelihoods read, with all its digits."""
-
-    @abstractmethod
-    def mode_theta(self) -> Theta:
-        """The mode, in the form that likelihoods read, with all its digits."""
+    def plug_in(self, point: Point) -> Theta:
+        """The mode or the mean, in the form that likelihoods read, with all its digits."""
+        return self.theta(*parts_of(getattr(self, point)()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:

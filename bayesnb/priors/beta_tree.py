@@ -18,7 +18,7 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Prior, Theta, first, shared, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Point, Prior, Theta, first, shared, spread
 from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 
@@ -205,11 +205,10 @@ class Path(Stopping):
         t = np.asarray(t, float)[..., None]
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
-    def mean_theta(self) -> Theta:
-        return {"log_cell": self.along()}
-
-    def mode_theta(self) -> Theta:
-        """The mode of the cell; only trees whose nodes do not stop have one in closed form."""
+    def plug_in(self, point: Point) -> Theta:
+        """The probability of the cell; only trees whose nodes do not stop have a mode in closed form."""
+        if point == "mean":
+            return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
             raise BoundaryError(MIXED, first(may_stop)[:-1])
         return {"log_cell": log(self.own.mode()).sum(-1)}
@@ -409,10 +408,9 @@ class BetaTree(Stopping, Prior):
         """θ from the logarithms of both shares of each node."""
         return {"log_cell": log_cells(left, right, self.share, 1 - self.share), "share": np.exp(left)}
 
-    def mean_theta(self) -> Theta:
-        return {"log_cell": self.log_cells(), "share": self.mean()}
-
-    def mode_theta(self) -> Theta:
+    def plug_in(self, point: Point) -> Theta:
+        if point == "mean":
+            return {"log_cell": self.log_cells(), "share": self.mean()}
         mode = self.mode()
         return self.of_shares(log(mode), log(1 - mode))
 

@@ -29,6 +29,7 @@ from bayesnb.priors.belief import (
     NOT_NEGATIVE,
     ROUNDING,
     UNSEEN,
+    Point,
     Prior,
     Theta,
     by_label,
@@ -232,11 +233,8 @@ class SimplexPrior(Prior):
     def point(cls, theta: Theta) -> tuple[Array, ...]:
         return (cls.shown(np.exp(theta["log_theta"])),)
 
-    def mean_theta(self) -> Theta:
-        return {"log_theta": log(self._mean())}
-
-    def mode_theta(self) -> Theta:
-        return {"log_theta": log(self._mode())}
+    def plug_in(self, point: Point) -> Theta:
+        return {"log_theta": log(self._mode() if point == "mode" else self._mean())}
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         return {"log_theta": self.log_draw(rng, size)}

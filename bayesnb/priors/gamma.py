@@ -176,12 +176,6 @@ class Gamma(Prior):
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 
-    def mean_theta(self) -> Theta:
-        return self.theta(self.mean())
-
-    def mode_theta(self) -> Theta:
-        return self.theta(self.mode())
-
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         self.require_proper("A draw")
         log_rate = log_gamma_draw(self.alpha, rng, size) - np.log(self.beta)

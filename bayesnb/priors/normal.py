@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, Prior, Theta, parts_of, shared, spread
+from bayesnb.priors.belief import FINITE, Point, Prior, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 
 
@@ -50,11 +50,8 @@ class Located(Prior):
     def theta(cls, *point: Array) -> Theta:
         return dict(zip(cls.parameters, point, strict=True)) | {"low": np.zeros_like(point[0])}
 
-    def mean_theta(self) -> Theta:
-        return {**self.theta(*parts_of(self.mean())), "low": self.low}
-
-    def mode_theta(self) -> Theta:
-        return {**self.theta(*parts_of(self.mode())), "low": self.low}
+    def plug_in(self, point: Point) -> Theta:
+        return {**super().plug_in(point), "low": self.low}
 
     @staticmethod
     def peak(*d: Array) -> Array:

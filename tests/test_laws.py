@@ -600,7 +600,7 @@ def test_a_point_without_a_row_is_that_of_a_fit_without_it(t: Table):
     def plugged_in(point: str, i: int) -> float:
         believed = t.family.update(t.prior, t.only(np.delete(np.arange(len(t)), i)))
         # Another class, without any row, may have no such point.
-        theta = getattr(t.family, point)(believed.at([t.labels.codes[i]]))
+        theta = t.family.plug_in(believed.at([t.labels.codes[i]]), point)
         return t.family.log_likelihood(theta, t.x[i : i + 1])[0, 0]
 
     for point in ("mean", "mode"):

@@ -191,10 +191,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
         if labels is None:
-            return log_students(x, *posterior.marginal)
-        if not labels.unweighted:
-            return None
-        return densities.students(x, *posterior.marginal_without(), labels.codes)
+            return log_students(x, *posterior.curve())
+        return densities.students(x, *posterior.curve(-1), labels.codes) if labels.unweighted else None
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm

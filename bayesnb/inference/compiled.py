@@ -249,7 +249,7 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
         scale = 1 / np.sqrt(spread + believed.v)
         height, m, low = log(scale), believed.m, believed.low
     else:
-        m, low, scale, a, height = believed.marginal
+        m, low, scale, a, height = believed.curve()
         b = 0.0
     return [np.broadcast_to(part, (len(classifier.classes), n)) for part in (height, m, low, scale, a, b)]
 

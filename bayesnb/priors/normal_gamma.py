@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -326,32 +325,25 @@ class NormalGamma(UnknownPrecision):
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
-    @cached_property
-    def marginal(self) -> tuple[Array, ...]:
+    def curve(self, t: int = 1) -> tuple[Array, ...]:
         """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
+
+        With t = -1 it is that of a row that was learned, without that row: log_height + exponent ln(1 - ((x - m - low)
+        scale)²). It is t · ``along`` of a row with its base measure, and NaN where nothing proper is left.
 
         Returns
         -------
         m, low, scale, exponent, log_height : arrays (class, column)
-            ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log density at m.
+            For t = 1, ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` the log density at
+            m.
         """
-        self.require_proper("A predictive")
-        return self._curve(1)
-
-    def marginal_without(self) -> tuple[Array, ...]:
-        """As :meth:`marginal`, the row left out: log_height + exponent ln(1 - ((x - m - low) scale)²).
-
-        It is NaN where nothing proper is left without the row.
-        """
-        return tuple(np.where((self.kappa > 1) & (self.a > 0.5), value, np.nan) for value in self._curve(-1))
-
-    def _curve(self, t: int) -> tuple[Array, ...]:
-        """t · ``along`` of a row, t being 1 or -1, as a function of the row."""
+        proper = (self.kappa > max(0, -t)) & (self.a > max(0, -t / 2))
         with np.errstate(all="ignore"):
             scale = np.sqrt(self.kappa / (self.kappa + t) / 2) / np.sqrt(self.b)
             rise = t * (log_rising(self.a, t / 2) - 0.5 * np.log1p(t / self.kappa))
             log_height = rise - 0.5 * (np.log(self.b) + LOG_2PI)
-        return self.m, np.broadcast_to(self.low, self.m.shape), scale, self.a + t / 2, log_height
+        values = self.m, np.broadcast_to(self.low, self.m.shape), scale, self.a + t / 2, log_height
+        return tuple(np.where(proper, value, np.nan) for value in values)
 
     # A cell is d = (1, x, 0, 0).
 

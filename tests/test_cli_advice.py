@@ -166,17 +166,6 @@ def test_compare_says_which_model_to_take_and_its_last_line_fits_it(run):
     assert load("penguins.bayesnb").dependence == "pairwise"
 
 
-def test_compare_takes_full_bayes_where_nothing_is_credibly_better_and_says_if_class_shares_are_as_good(run):
-    _, out, _ = run("compare", "play-tennis", "--format", "json")
-    said = json.loads(out)
-    assert said["take"] == "predictive"
-    assert said["fit"] == "bayesnb fit play-tennis --target play --dependence none -o play-tennis.bayesnb"
-    assert said["sentence"].endswith(
-        "Take --estimate predictive: no other line of the table is credibly better. A row costs no less with it than "
-        "with the class shares."
-    )
-
-
 # The language of the command line
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -31,17 +32,18 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize(("command", "width"), [("score", 60), ("score", 120), ("compare", 60)])
-def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(capsys, files, monkeypatch, width, command):
-    monkeypatch.setenv("COLUMNS", str(width))
-    arguments = (
-        ["score", files / "model.bayesnb", files / "test.csv"] if command == "score" else ["compare", "play-tennis"]
-    )
-    code, out, _ = run(capsys, *arguments)
-    assert code == 0
-    # A command is one line, to be copied.
+def require_narrow(out: str, width: int) -> None:
+    """Check that no line is wider than the terminal and no word is cut; a command is one line, to be copied."""
     assert max(len(line) for line in out.splitlines() if not line.startswith("bayesnb ")) <= width
     assert "balanced accuracy" in words(out)
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(capsys, files, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    code, out, _ = run(capsys, "score", files / "model.bayesnb", files / "test.csv")
+    assert code == 0
+    require_narrow(out, width)
 
 
 def test_a_test_table_without_the_class_is_refused_with_the_cure(capsys, files, tmp_path):
@@ -95,8 +97,14 @@ def test_many_classes_are_printed_as_the_pairs_that_are_confused_most(capsys, tm
     assert max(map(len, out.splitlines())) <= 120
 
 
-def test_compare_says_first_what_fourteen_days_can_tell(capsys):
+def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_what_each_estimate_says(
+    capsys, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "60")
     _, out, _ = run(capsys, "compare", "play-tennis")
+    require_narrow(out, 60)
+    assert re.search(r"map\s+│\s+0\.795", out)
+    assert re.search(r"predictive\s+│\s+0\.735", out)
     assert words(out).startswith("Right in 50% of 14 rows (89% interval: 30% to 70%), where it says 68%")
     assert "The class shares alone cost 0.65: 14 rows cannot tell the model from that." in words(out)
     assert "* credibly worse than" in out

@@ -107,7 +107,7 @@ def test_intervals_are_those_of_weighted_draws_of_one_covariance(few):
     clf, X, y = few
     rows = X[:3]
     clf = clf.fit(X, y)
-    theta = clf.posterior_.draw(default_rng(5), (40_000,))
+    theta = clf.posterior_.draw(default_rng(5), (10_000,))
     (drawn,) = theta.features.values()
     assert (np.ptp(drawn["precision"], axis=1) == 0).all()
     data, n = clf.classifier_.read(rows)
@@ -115,7 +115,7 @@ def test_intervals_are_those_of_weighted_draws_of_one_covariance(few):
     p = softmax(joint, axis=-1)
     assert_allclose(softmax(logsumexp(joint, axis=0), axis=-1), clf.predict_proba(rows), atol=0.01)
     weight = np.exp(logsumexp(joint, axis=-1))
-    found = clf.predict_interval(rows, prob=0.8, draws=20_000).to_numpy().reshape(3, 3, 3)
+    found = clf.predict_interval(rows, prob=0.8, draws=10_000).to_numpy().reshape(3, 3, 3)
     for row in range(3):
         for c in range(3):
             order = np.argsort(p[:, row, c])

@@ -142,7 +142,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         semi-supervised convention. :class:`bayesnb.Unlabelled` also says how much such rows count, and how often EM
         starts.
     random_state : int, Generator or None
-        Seed of ``sample``, of ``sample_proba`` and of further starts; predictions need none.
+        Seed of what is drawn: new rows, parameters, further starts of EM. Predictions need none.
     dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. Else each term of naive
         Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for all features;

@@ -26,7 +26,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
     for mark in format.na:
         words += ["--na", mark]
     for field in fields(Settings):
-        value, option = getattr(settings, field.name), {"specified": "feature"}.get(field.name, field.name)
+        value, option = getattr(settings, field.name), field.name
         if value != field.default:
             for each in value if isinstance(value, tuple) else (value,):
                 words += [f"--{option.replace('_', '-')}", str(each)]
@@ -39,7 +39,7 @@ def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
     """The settings with what the remarks advise: columns that are left out, and the families of others."""
     remarks = [remark for remark in remarks if str(remark.column) != settings.weight]
     drop = dict.fromkeys([*settings.drop, *(str(remark.column) for remark in remarks if remark.drop)])
-    given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.specified}
+    given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.feature}
     joint = {column for spec in settings.features().values() if isinstance(spec, tuple) for column in spec[1]}
     for remark in remarks:
         column = str(remark.column)
@@ -49,5 +49,5 @@ def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
             given[column] = f"missing:{given[column]}" if column in given else family
         else:
             given.setdefault(column, family)
-    specified = settings.specified if settings.of_all else tuple(f"{column}={said}" for column, said in given.items())
-    return replace(settings, drop=tuple(drop), specified=specified)
+    feature = settings.feature if settings.of_all else tuple(f"{column}={said}" for column, said in given.items())
+    return replace(settings, drop=tuple(drop), feature=feature)

@@ -175,7 +175,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
 
 
 @options.command("MODEL", "bayesnb.inference.sampling:sample", output="to_table")
-def sample(model: str, n: int, label: str | None, seed: int, output: str, force: bool) -> int:
+def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
     from bayesnb import draws
     from bayesnb.data import writers
@@ -183,7 +183,7 @@ def sample(model: str, n: int, label: str | None, seed: int, output: str, force:
     # A sampled table looks like an observed one, so any table is replaced only with --force.
     require_output(output, "table", [model], lambda _: False, force)
     clf, _ = load_model(model)
-    frame = draws.sample(replace(clf, seed=seed), n, class_of(clf, label, "--label"))
+    frame = draws.sample(replace(clf, seed=random_state), n, class_of(clf, label, "--label"))
     if clf.target is not None and clf.target not in frame:
         frame = frame.rename(columns={frame.columns[0]: clf.target})
     if output == "-":

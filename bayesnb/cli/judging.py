@@ -25,10 +25,17 @@ if TYPE_CHECKING:
 
     from bayesnb.data.format import Format
     from bayesnb.dependence.audit import Independence
+    from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
     from bayesnb.inference.scorecard import Scorecard
     from bayesnb.learning import Parameters
     from bayesnb.report.parts import Section
+
+COMPARED = (
+    "bayesnb.evaluation.estimates:compare_estimates bayesnb.inference.intervals:predict_interval "
+    "bayesnb.inference.further_rows:worth_of_rows"
+)
+"""The functions whose parameters are options of ``compare``."""
 
 FOOTNOTE = (
     "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
@@ -37,11 +44,11 @@ FOOTNOTE = (
 )
 
 
-@options.command("DATA", "bayesnb.inference.intervals:predict_interval", options.EMBEDDED, settings="naive")
+@options.command("DATA", COMPARED, options.EMBEDDED, settings="naive")
 def compare(
-    data: str, target: str | None, rows: tuple[str, ...], values: tuple[str, ...], cv: int | None, most: int,
+    data: str, target: str | None, asked: tuple[str, ...], values: tuple[str, ...], cv: Folds, rows: int,
     more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
-    seed: int, layout: str, format: Format,
+    random_state: int, layout: str, format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
 
@@ -61,15 +68,15 @@ def compare(
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import section_of
 
-    learned = fitted(data, target, format, replace(settings, dependence="none"), seed)
+    learned = fitted(data, target, format, replace(settings, dependence="none"), random_state)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
-    asked = asked_rows(rows, name, X, values)
+    each_row = asked_rows(asked, name, X, values)
     names = tuple(name for name in dependences if name != "none")
-    say(f"scoring by {f'{cv} folds' if cv else 'exact leave-one-out'}")
-    compared = comparison(learned.parameters, X, y, cv or "loo", names, most, seed, prob)
+    say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}")
+    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob)
     others = _with_each(learned.parameters, X, y, names)
-    answers = [_answer_of(clf, X, row, draws, prob, others) for row in asked]
-    roads = _by_nuts(clf, X, asked, answers) if nuts else None
+    answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row]
+    roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     take = compared.take()
     worth_of_more = None
     if more:
@@ -77,7 +84,7 @@ def compare(
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
-    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(asked, answers, strict=True)]
+    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=True)]
     document = {"data": name, "target": str(y.name), "features": clf.describe(), "scored_by": compared.how}
     document |= {"sentence": in_options(compared.sentence), "scores": compared.table, "worse": compared.worse}
     document |= {"take": take, "fit": command}
@@ -91,7 +98,7 @@ def compare(
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared)]
         sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        sections += [_row_section(*both, prob, how) for both in zip(asked, answers, strict=True)]
+        sections += [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
         sections += [] if roads is None else [Section("", _said_of_nuts(roads), roads["verdict"])]
         return [*sections, Section("", [], compared.advice())]
 
@@ -186,10 +193,18 @@ def _said_of_nuts(roads: Mapping[str, Any]) -> list[Any]:
 
 
 @options.command(
-    "MODEL TEST", epilog=f"TEST is the name of an embedded data set, {options.FILES}.", absent="absent_now"
-)
+    "MODEL TEST", "bayesnb.evaluation:scorecard", f"TEST is the name of an embedded data set, {options.FILES}.",
+    absent="absent_now",
+)  # fmt: skip
 def score(
-    model: str, test: str, target: str | None, absent: str | None, prob: float, seed: int, layout: str, format: Format
+    model: str,
+    test: str,
+    target: str | None,
+    absent: str | None,
+    prob: float,
+    random_state: int,
+    layout: str,
+    format: Format,
 ) -> int:
     """Score a model on rows that it has not learned.
 
@@ -215,7 +230,7 @@ def score(
     say(f"{table.name}: {len(X)} rows, target {target!r}")
     for sentence in said_of(unseen_levels(clf.schema, Table.of(X)), len(X), clf.schema):
         warn(sentence)
-    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=seed)
+    card = scorecard(clf, X, _as_learned(y, clf), cv=None, prob=prob, random_state=random_state)
     document = {"model": model, "data": table.name, "target": target} | _document_of(card)
     print_answer(layout, document, card.table, lambda: [scores.worth(card)])
     return 0
@@ -238,7 +253,9 @@ def _document_of(card: Scorecard) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@options.command("DATA", epilog=options.EMBEDDED, output="to_picture", settings="naive")
+@options.command(
+    "DATA", "bayesnb.inference.checks:predictive_checks", options.EMBEDDED, output="to_picture", settings="naive"
+)
 def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
     format: Format, force: bool,
@@ -299,7 +316,7 @@ def _draw(found: Independence, output: str) -> None:
 @options.command("DATA", "bayesnb.report:report", options.EMBEDDED, output="to_page", layout="page")
 def report(
     data: str, target: str | None, output: str, layout: str | None, title: str | None, explain: int, by: str,
-    cv: int | None, most: int, settings: Settings, unit: str, draws: int, prob: float, seed: int, format: Format,
+    cv: Folds, rows: int, settings: Settings, unit: str, draws: int, prob: float, random_state: int, format: Format,
     force: bool,
 ) -> int:  # fmt: skip
     """Write one self-contained page about a table: what its model is worth, what to look at, and what was learned.
@@ -313,12 +330,12 @@ def report(
 
     layout = layout or ("md" if output.lower().endswith((".md", ".markdown")) else "html")
     require_output(output, layout, [data], is_report, force)
-    learned = fitted(data, target, format, settings, seed)
+    learned = fitted(data, target, format, settings, random_state)
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
     remarks = [remark.sentence for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
-        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv or "loo", most,
+        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows,
         [learned.said, *remarks] if learned.said else remarks, in_options,
     )  # fmt: skip
     if output == "-":

@@ -1,7 +1,9 @@
 """The options of all commands, each under one name, with one default and one meaning.
 
-What a question takes is stated by its signature and its docstring, and is made an option there
-(:func:`of_parameter`). Typed here is only what no question knows: how files are read, and where output goes.
+An option is a parameter of a function or a class, whose signature and docstring state its type, its default and its
+text (:func:`of_parameter`): of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings`, which says what
+a model is, or of :class:`bayesnb.data.format.Format`, which says how a file is read. Typed here is only what none of
+them knows: which rows are named, and where output goes.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -17,7 +20,6 @@ import click
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
-from bayesnb.estimates import ESTIMATES
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
 FILES = "a CSV, Excel, Parquet or Arrow file, a folder or a quoted glob of them, or - for stdin"
@@ -27,19 +29,14 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option of a group of the help. Without a text of its own, it has that of the estimator's parameter."""
+    """An option of a group of the help."""
 
     group: str = ANSWER
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option and its text, which is looked up where it is shown."""
-        if self.help is None:
-            from bayesnb.estimator import BayesianNB
-            from bayesnb.inference.questions import described
-
-            self.help = described(BayesianNB.__doc__ or "")[str(self.name)]
+        """The option and its text, as it is shown."""
         # A docstring names methods and marks code as Sphinx reads them.
-        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help).replace("``", "")
+        self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
         if "FAMILIES" in self.help:
             from bayesnb.data.specifications import families_by_name
 
@@ -50,18 +47,19 @@ class Option(click.Option):
 class Command(click.Command):
     """A command whose help has its options by group.
 
-    ``asks`` names parameters of functions, which are made options where the command is first looked into: their modules
-    take long to import.
+    ``asks`` are parameters of ``functions``, or of what ``STATED`` names. They are made options where the command is
+    first looked into: the modules of functions take long to import.
     """
 
-    asks: Mapping[str, Iterable[str]] = {}
+    functions: Sequence[str] = ()
+    asks: Sequence[str] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The options and arguments of the command."""
-        asks, self.asks = self.asks, {}
-        self.params += [
-            of_parameter(pkgutil.resolve_name(function), name) for function, names in asks.items() for name in names
-        ]
+        asks, self.asks = self.asks, ()
+        for name in asks:
+            stated = map(pkgutil.resolve_name, [STATED[name]] if name in STATED else self.functions)
+            self.params.append(of_parameter(next(each for each in stated if _takes(each, name)), name))
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -74,6 +72,10 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
+
+
+def _takes(function: Callable, name: str) -> bool:
+    return name in inspect.signature(function).parameters
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
@@ -101,43 +103,75 @@ class Numbers(click.ParamType):
             self.fail(f"Expected whole numbers such as 100,1000; got {value!r}", param, ctx)
 
 
+class Folds(click.ParamType):
+    """A number of folds, or exact leave-one-out."""
+
+    name = "folds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or "loo"."""
+        return value if value == "loo" else click.IntRange(2).convert(value, param, ctx)
+
+
 TYPES: Mapping[Any, Any] = {
     "bool": bool, "int": int, "float": float, "str": str, "Any": str, "Sequence[str]": str, "Sequence[Any]": str,
+    "tuple[str, ...]": str,
 }  # fmt: skip
 """How the types of parameters are written on the command line."""
 
-BOUNDS: Mapping[str, Any] = {
-    "draws": click.IntRange(2), "n": click.IntRange(0), "explain": click.IntRange(0),
-}  # fmt: skip
-"""The values that a parameter of this name can have, whatever the question."""
+WRITTEN: Mapping[str, Mapping[str, Any]] = {
+    "cv": {"type": Folds(), "metavar": "loo|N"},
+    "draws": {"type": click.IntRange(2)},
+    "explain": {"type": click.IntRange(0)},
+    "m": {"type": click.FloatRange(0)},
+    "more": {"type": Numbers(), "multiple": False, "default": None},
+    "n": {"type": click.IntRange(0)},
+    "prob": {"type": click.FloatRange(0, 1, True, True), "default": 0.89},
+    "random_state": {"type": int, "default": 0},
+    "rows": {"type": click.IntRange(1)},
+}
+"""What a parameter of this name is on the command line, whatever the question, beyond what its signature says."""
+
+FLAGS = {"n": "-n", "random_state": "--seed"}
+"""Options that are not called as their parameter is."""
 
 
 def type_of(function: Callable, name: str) -> Any:
     """How a parameter of a function is written on the command line; ``None`` if it cannot be."""
     said = str(inspect.signature(function).parameters[name].annotation).removesuffix(" | None")
-    if name in BOUNDS or said in TYPES:
-        return BOUNDS.get(name, TYPES.get(said))
+    if name in WRITTEN or said in TYPES:
+        return WRITTEN.get(name, {}).get("type", TYPES.get(said))
     if not re.fullmatch(r"[A-Z]\w*|Literal\[[^]]*\]", said):
         return None
-    known = inspect.unwrap(function).__globals__
+    known = vars(sys.modules[inspect.unwrap(function).__module__])
     kind = get_type_hints(type("Stated", (), {"__annotations__": {name: said}}), known)[name]
     kind = getattr(kind, "__value__", kind)
     return click.Choice(get_args(kind)) if get_origin(kind) is Literal else None
 
 
 def of_parameter(function: Callable, name: str) -> click.Option:
-    """A parameter of a function as an option: its type, its default and its text are those that the function states."""
+    """A parameter of a function as an option: its type, its default and its text are those that the function states.
+
+    A type in capitals in the docstring, such as COL=FAMILY, is shown as what the option takes.
+    """
     from bayesnb.inference.questions import described
 
-    parameter = inspect.signature(function).parameters[name]
-    default = None if parameter.default is parameter.empty else parameter.default
-    several = str(parameter.annotation) in ("Sequence[str]", "Sequence[Any]")
-    shown = {} if default in (None, False, ()) else {"show_default": True}
-    return Option(
-        ["-n" if name == "n" else f"--{name.replace('_', '-')}", name],
-        type=type_of(function, name), default=default, multiple=several, is_flag=default is False,
-        help=described(function.__doc__ or "")[name] + " May be repeated." * several, **shown,
-    )  # fmt: skip
+    parameter, doc = inspect.signature(function).parameters[name], function.__doc__ or ""
+    default, said = None if parameter.default is parameter.empty else parameter.default, str(parameter.annotation)
+    flag, several = FLAGS.get(name, f"--{name.replace('_', '-')}"), said.startswith(("Sequence", "tuple"))
+    settings = {"type": type_of(function, name), "default": default, "multiple": several, "is_flag": default is False}
+    if shown := re.search(rf"^\s*{name} : ([A-Z=|]+)$", doc, re.MULTILINE):
+        settings["metavar"] = shown[1]
+    text, written = described(doc).get(name, ""), WRITTEN.get(name, {})
+    if "default" in written:
+        text = re.split("; by default|; ArviZ", text)[0].rstrip(".") + "."
+    settings |= written
+    if said.startswith("bool") and default is None:
+        flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False}
+    text += " May be repeated." * bool(settings["multiple"])
+    made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()), help=text)
+    made.group = GROUPS.get(name, ANSWER)
+    return made
 
 
 def _one_of(*choices: str) -> dict[str, Any]:
@@ -147,66 +181,14 @@ def _one_of(*choices: str) -> dict[str, Any]:
 
 OPTIONS = {
     "target": option(READING, "--target", help="Column that holds the class (known for embedded data and models)."),
-    "weight": option(READING, "--weight", metavar="COL", help="Column that holds the frequency weight of a row."),
-    "drop": option(READING, "--drop", multiple=True, metavar="COL", help="Column to leave out. May be repeated."),
-    "sep": option(READING, "--sep", metavar="TEXT", help="Separator of the cells of a CSV file.  [default: detected]"),
-    "decimal": option(
-        READING, "--decimal", type=click.Choice([".", ","]), help="Decimal mark.  [default: detected]"
-    ),
-    "encoding": option(
-        READING, "--encoding", metavar="NAME", help="Encoding, such as cp1252 or utf-16.  [default: detected]"
-    ),
-    "header": option(
-        READING, "--header/--no-header", default=None,
-        help="Whether the first line holds the names of columns.  [default: detected]",
-    ),
-    "na": option(
-        READING, "--na", multiple=True, metavar="TEXT",
-        help="A further text that means missing, such as ?, or COL=TEXT for one column. May be repeated.",
-    ),
-    "sheet": option(READING, "--sheet", metavar="NAME|N", help="Sheet of an Excel file.  [default: the first]"),
-    "specified": option(
-        MODEL, "--feature", multiple=True, metavar="COL=FAMILY",
-        help="Family of a column. May be repeated; the other columns get theirs by type. The families: FAMILIES. Some "
-        "take more: binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; "
-        "best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several "
-        "columns as one feature, NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for "
-        "all columns.",
-    ),
-    "m": option(
-        MODEL, "--m", type=click.FloatRange(0), help="m-estimate: categorical columns are smoothed by M imaginary rows."
-    ),
-    "class_prior": option(
-        MODEL, "--class-prior", metavar="PRIOR",
-        help="laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.",
-    ),
-    "unseen": option(MODEL, "--unseen", **_one_of("missing", "new", "error")),
-    "absent": option(MODEL, "--absent", **_one_of("error", "missing")),
     "absent_now": option(
         MODEL, "--absent", type=click.Choice(["error", "missing"]),
         help="How to read a fitted column that the table does not have.  [default: as the model says]",
-    ),
-    "columns": option(MODEL, "--columns", **_one_of("fixed", "grow")),
-    "dependence": option(
-        MODEL, "--dependence", **_one_of("auto", "none", "tempered", "weighted", "pairwise"),
-        help="How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for "
-        "all of them; one for each; or also terms of pairs. auto averages over none, weighted, and pairwise with terms "
-        "of near rows and random partitions, weighed by their predictions of held-out rows.",
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
         type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
-    ),
-    "estimate": option(MODEL, "--estimate", **_one_of("predictive", *(e for e in ESTIMATES if e != "predictive"))),
-    "cv": option(ANSWER, "--cv", type=click.IntRange(2), help="Score by so many folds, not by exact leave-one-out."),
-    "most": option(
-        ANSWER, "--rows", type=click.IntRange(1), metavar="N", default=20_000,
-        help="Score at most so many rows, drawn at random. All are learned.",
-    ),
-    "more": option(
-        ANSWER, "--more", type=Numbers(),
-        help="Also say what so many more rows are worth, and what a plug-in costs beside full Bayes then.",
     ),
     "values": option(
         ANSWER, "--set", multiple=True, metavar="COL=VALUE",
@@ -217,7 +199,7 @@ OPTIONS = {
         help="The row to explain: its position, counted from 0, or its values; columns not named are missing.  "
         "[default: the textbook's, else the first]",
     ),
-    "rows": option(
+    "asked": option(
         ANSWER, "--row", multiple=True, metavar="K=V,K=V|JSON",
         help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the "
         "first]",
@@ -226,10 +208,6 @@ OPTIONS = {
         ANSWER, "--flip", is_flag=True,
         help="Also say what would change the answer: the fewest rows to remove, and the smallest contamination.",
     ),
-    "prob": option(
-        ANSWER, "--prob", type=click.FloatRange(0, 1, True, True), default=0.89, help="Probability of the intervals."
-    ),
-    "seed": option(ANSWER, "--seed", type=int, default=0, help="Seed of the draws."),
     "nuts": option(
         ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and compare with the closed form."
     ),
@@ -265,9 +243,22 @@ OPTIONS = {
 }  # fmt: skip
 
 FORMAT = ("sep", "decimal", "encoding", "header", "na", "sheet")
-SETTINGS = ("drop", "specified", "m", "class_prior", "weight", "unseen", "absent", "columns", "dependence")
+SETTINGS = ("drop", "feature", "m", "class_prior", "weight", "unseen", "absent", "columns", "dependence")
 GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": SETTINGS[:-1]}
 """Options that a command gets as one argument: how a file is read, and what a model is."""
+
+OF_ESTIMATOR = "unseen", "absent", "columns", "estimate", "random_state"
+
+STATED = {
+    **dict.fromkeys(FORMAT, "bayesnb.data.format:Format"),
+    **dict.fromkeys(SETTINGS, "bayesnb.cli.settings:Settings"),
+    **dict.fromkeys(OF_ESTIMATOR, "bayesnb.estimator:BayesianNB"),
+}
+"""The class whose parameter an option is, where it is the same for every command."""
+
+READ = {"drop", "weight", *FORMAT}
+GROUPS = {name: READING if name in READ else MODEL for name in (*FORMAT, *SETTINGS, "estimate")}
+"""The group of an option; those of a question stand in that of answers."""
 
 
 def command(
@@ -279,8 +270,8 @@ def command(
     ----------
     arguments : str
         As they are written in the help: ``[NEW]`` may be left out.
-    asks : "module:function"
-        The function whose parameters are the options that are neither in ``OPTIONS`` nor in ``GATHERED``.
+    asks : "module:function", several separated by blanks
+        The functions whose parameters are the options that are neither in ``OPTIONS`` nor in ``STATED``.
     epilog : str, optional
         By default it says what the last argument may be.
     names : names of options
@@ -306,14 +297,13 @@ def command(
         for name, argument in written.items():
             several = -1 if argument.endswith("…") else 1
             params.append(click.Argument([name], metavar=argument, nargs=several, required="[" not in argument))
-        for name, what in taken.items():
-            each = {one: one for one in gathered[name]} if name in gathered else {name: what}
-            params += [OPTIONS[what](one) for one, what in each.items() if what in OPTIONS]
+        every = {one: one for each in gathered.values() for one in each}
+        every |= {name: what for name, what in taken.items() if name not in gathered}
+        params += [OPTIONS[what](name) for name, what in every.items() if what in OPTIONS]
         text = epilog if epilog is not None else "" if last.startswith("MODEL") else SOURCES.replace("DATA", last)
         found = Command(function.__name__, callback=run, params=params, help=inspect.getdoc(function), epilog=text)
-        found.asks = {
-            asks: [name for name in taken if name not in {*written, *gathered} and taken[name] not in OPTIONS]
-        }
+        found.functions = asks.split()
+        found.asks = [name for name, what in every.items() if name not in written and what not in OPTIONS]
         return found
 
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
@@ -21,34 +21,45 @@ class Settings:
 
     Parameters
     ----------
-    drop : tuple of str
-        Columns that are left out.
-    specified : tuple of str
-        Families of columns, as ``COL=FAMILY``.
+    drop : COL
+        Column to leave out.
+    feature : COL=FAMILY
+        Family of a column; the other columns get theirs by type. The families: FAMILIES. Some take more:
+        binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the
+        rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several columns as one feature,
+        NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
     m : float, optional
-    class_prior, weight, unseen, absent, columns : str, optional
-    dependence : str
-        "auto" lets the table decide.
+        m-estimate: categorical columns are smoothed by M imaginary rows.
+    class_prior : PRIOR
+        laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.
+    weight : COL
+        Column that holds the frequency weight of a row.
+    dependence : {"auto", "none", "tempered", "weighted", "pairwise"}
+        How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for all of
+        them; one for each; or also terms of pairs. auto averages over none, weighted, and pairwise with terms of near
+        rows and random partitions, weighed by their predictions of held-out rows.
+    unseen, absent, columns : str
+        Those of :class:`bayesnb.BayesianNB`.
     """
 
     drop: tuple[str, ...] = ()
-    specified: tuple[str, ...] = ()
+    feature: tuple[str, ...] = ()
     m: float | None = None
     class_prior: str | None = None
     weight: str | None = None
     unseen: str = "missing"
     absent: str = "error"
     columns: str = "fixed"
-    dependence: str = "auto"
+    dependence: Literal["auto", "none", "tempered", "weighted", "pairwise"] = "auto"
 
     @property
     def of_all(self) -> str | None:
         """The word that stands for all columns, "best" or "missing"; None if columns are named."""
-        return self.specified[0] if self.specified in (("best",), ("missing",)) else None
+        return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
         """The families of the columns that are named."""
-        return {} if self.of_all else _features(self.specified, self.m)
+        return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
         """Whether the options already choose a family for the column of a remark that advises one."""

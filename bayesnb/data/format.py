@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -13,16 +14,17 @@ class Format:
     Parameters
     ----------
     sep : str, optional
-        The separator of cells.
+        Separator of the cells of a CSV file; by default it is detected.
     decimal : {".", ","}, optional
-    encoding : str, optional
-        The name of an encoding of Python.
+        Decimal mark; by default it is detected.
+    encoding : NAME
+        Encoding, such as cp1252 or utf-16; by default it is detected.
     header : bool, optional
-        Whether the first line holds the names of the columns.
+        Whether the first line holds the names of columns; by default this is detected.
     na : tuple of str
-        Further texts that stand for a missing cell: in every column, or in one, as ``COL=TEXT``.
-    sheet : str, optional
-        The name or the position, from 1, of a sheet of an Excel file.
+        A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+    sheet : NAME|N
+        Sheet of an Excel file, by its name or its position from 1; the first by default.
     names : tuple of str
         Names that some columns are expected to have, such as that of the class. They make a line a header.
     text : tuple of str
@@ -30,7 +32,7 @@ class Format:
     """
 
     sep: str | None = None
-    decimal: str | None = None
+    decimal: Literal[".", ","] | None = None
     encoding: str | None = None
     header: bool | None = None
     na: tuple[str, ...] = ()

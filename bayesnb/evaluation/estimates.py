@@ -138,14 +138,16 @@ def compare_estimates(
     ----------
     clf : BayesianNB
         Only its parameters count, and of these not ``estimate`` and ``dependence``.
-    X, y, cv
+    X, y
         As in :func:`bayesnb.evaluate`.
+    cv : int or "loo"
+        Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "tempered", "weighted", "pairwise"}
         Which of them to set beside the estimates. With "loo" they are scored by folds, because exponents learn from the
         labels: five; two of 65,536 rows or more, where half of the rows is as many as exponents learn from; and where
         the rows that are scored are at most a fifth of all, they are held out once. Each costs as many fits.
-    rows : int or None
-        How many rows are scored, drawn at random, if there are more. They are learned like the others. None scores all.
+    rows : int, or None for all
+        Score at most so many rows, drawn at random. All are learned.
     random_state : int
         Seed of that draw.
 

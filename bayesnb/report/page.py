@@ -95,8 +95,8 @@ def report(
         It is called with a text that says what is being computed, and how long the steps before it took.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
-    rows : int or None
-        Score at most so many rows, drawn at random; None scores all. All were learned.
+    rows : int, or None for all
+        Score at most so many rows, drawn at random. All are learned.
     remarks : sequence of str
         Sentences about the table that stand first among what to look at, such as those of ``bayesnb inspect``.
 

@@ -6,10 +6,9 @@ Start with :func:`contributions`, behind ``explain`` of a classifier.
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,9 +21,10 @@ from bayesnb.data.levels import cells_of, unseen_levels
 from bayesnb.data.rows import table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
-from bayesnb.dependence.learned import Dependence, DrawnDependence, weighed
+from bayesnb.dependence.columns import Piece, pieces
+from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
-from bayesnb.families.columns import BAG, columns_of
+from bayesnb.families.columns import BAG, dense_cells
 from bayesnb.families.multinomial import Bag
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
@@ -52,10 +52,6 @@ DRAWS = 1000
 
 BLOCK = 32
 """Rows that are explained at once where terms have exponents: each of their cells has that many draws."""
-
-type Distribution = LogOdds | DrawnLogOdds
-
-type Line = tuple[Entry | str, Array, Distribution]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +84,10 @@ class Entry:
     term: int
 
 
+type Line = tuple[Entry | str, Array, LogOdds | DrawnLogOdds]
+"""An entry, or the name of an entry of every row that is no column; its log-odds; and their distribution."""
+
+
 class OneWord:
     """The moments of θ_k^n, where word k occurs n times: under a Dirichlet, one word against all others has a Beta.
 
@@ -103,6 +103,12 @@ class OneWord:
         """The t above which it exists, (cell, class)."""
         belief, n = self._of_words(posterior, x)
         return belief.floor(n, np.zeros(()))
+
+    def drawn(self, posterior: Dirichlet, x: Array, rng: Generator) -> Array:
+        """Draws of ln θ_k^n, (draw, cell, class)."""
+        belief, n = self._of_words(posterior, x)
+        mine, others = (log_gamma_draw(each.T, rng, (DRAWS,)) for each in (belief.alpha, belief.total - belief.alpha))
+        return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
         """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
@@ -142,191 +148,119 @@ def contributions(
         every = np.flatnonzero((pairs == (a, b)).all(axis=1))
         for cut in slices(len(every), len(every) if naive else BLOCK):
             rows = every[cut]
-            some = part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
-            asked = NaiveTerms(classifier, *some) if naive else WeighedTerms(classifier, *some)
-            lines = [_lines(*line, shares, len(rows)) for line in asked.lines()]
-            sums = pd.concat(lines).groupby("row")["log_odds"].sum(skipna=False).to_numpy()
-            lines += [_lines(*line, shares, len(rows)) for line in asked.totals(sums)]
-            part = pd.concat(lines, ignore_index=True)
-            part["row"] = rows[part["row"]]
-            parts.append(part.assign(label=labels[a], against=labels[b]))
-    frame = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
-    return frame[["label", "against", "value", "log_odds", "lower", "upper", "missing"]]
+            asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
+            for entry, log_odds, spread in naive_terms(*asked) if naive else weighed_terms(*asked):
+                alone = isinstance(entry, str)
+                of_lines = {
+                    "row": rows if alone else rows[entry.rows],
+                    "entry": pd.Series([entry] * len(rows) if alone else [*entry.name], dtype=object),
+                    "label": labels[a],
+                    "against": labels[b],
+                    "value": pd.Series([None] * len(rows) if alone else [*entry.value], dtype=object),
+                    "log_odds": log_odds,
+                    "lower": spread.quantile(shares[0]),
+                    "upper": spread.quantile(shares[1]),
+                    "missing": not alone and entry.missing,
+                }
+                parts.append(pd.DataFrame(of_lines))
+    return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
 
 
-def _lines(
-    entry: Entry | str, log_odds: Array, spread: Distribution, shares: tuple[float, float], n_rows: int
-) -> pd.DataFrame:
-    """The lines of an entry: one for each of its cells, or one a row for what is no column."""
-    if isinstance(entry, str):
-        entry = Entry([entry] * n_rows, np.arange(n_rows), log_odds, (), [None] * n_rows, np.zeros(n_rows, bool), -1)
-    columns = {
-        "row": entry.rows,
-        "entry": pd.Series(list(entry.name), dtype=object),
-        "value": pd.Series(list(entry.value), dtype=object),
-        "log_odds": log_odds,
-        "lower": spread.quantile(shares[0]),
-        "upper": spread.quantile(shares[1]),
-        "missing": entry.missing,
-    }
-    return pd.DataFrame(columns)
+def _against(log_p: Array, a: int, b: int) -> Array:
+    """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
+    with np.errstate(invalid="ignore"):
+        return log_p[..., a] - log_p[..., b]
 
 
-@dataclass(frozen=True, eq=False)
-class Terms(ABC):
-    """The terms of a model in the log-odds of two classes, a and b, of some rows."""
+def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
+    """Yield what each term of naive Bayes adds to the log-odds of classes a and b, and last their sum.
 
-    classifier: Classifier
-    data: Data
-    log_joint: Array
-    offset: Array
-    a: int
-    b: int
-
-    @abstractmethod
-    def lines(self) -> Iterator[Line]:
-        """Yield what each term adds to the log-odds by the estimate, and its distribution."""
-
-    @abstractmethod
-    def totals(self, sums: Array) -> Iterator[Line]:
-        """Yield the log-odds by the estimate, of which ``sums`` are the terms, and their distribution."""
-
-    @property
-    def believed(self) -> Believed:
-        """The posterior given the data."""
-        return self.classifier.believed
-
-    def _against(self, log_p: Array) -> Array:
-        """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
-        with np.errstate(invalid="ignore"):
-            return log_p[..., self.a] - log_p[..., self.b]
-
-
-class NaiveTerms(Terms):
-    """The terms of naive Bayes: each has its distribution in closed form, or draws if its feature is sampled."""
-
-    def lines(self) -> Iterator[Line]:
-        prior = LogOdds.of_classes(self.believed.posterior, len(self.offset), self.a, self.b, self.offset)
-        yield PRIOR, self._against(self.believed.log_pi + self.offset), prior
-        for entry in entries(self.classifier.schema, self.believed, self.data):
-            yield entry, self._against(entry.log_p), self._of_one(entry)
-
-    def totals(self, sums: Array) -> Iterator[Line]:
-        if self.believed.posterior.model.exact:
-            spread: Distribution = LogOdds.of(
-                self.believed.posterior, self.data, len(sums), self.a, self.b, self.offset
-            )
-        else:
-            joint = answering(self.classifier, "draws", 4000, "data").log_joint(self.data, len(sums), self.offset)
-            spread = DrawnLogOdds(self._against(joint))
-        yield TOTAL, sums, spread
-
-    def _of_one(self, entry: Entry) -> LogOdds | DrawnLogOdds:
-        """The distribution of the contribution of one factor."""
-        family, believed, x = entry.factor
-        if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
-            return LogOdds([(family, believed.at([self.a, self.b]), x)], None, np.zeros(len(entry.rows)))
-        paired = np.concatenate([value for _, value in family.paired(believed, x)], axis=1)
-        return DrawnLogOdds(self._against(paired))
-
-
-class WeighedTerms(Terms):
-    """The terms where each counts to a power: a column contributes what it does in naive Bayes times its exponent.
-
-    If cells have offsets, the offset of the cell is added, and so is the column's share of the terms of the kernel and
-    of the partitions. Shapes, pairs and joint columns have entries of their own.
+    Each has its distribution in closed form, or draws if its feature is sampled.
     """
+    believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
+    yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
+    for entry in entries(classifier.schema, believed, data):
+        family, prior, x = entry.factor
+        if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
+            spread: LogOdds | DrawnLogOdds = LogOdds([(family, prior.at([a, b]), x)], None, np.zeros(len(entry.rows)))
+        else:
+            drawn = np.concatenate([value for _, value in family.paired(prior, x)], axis=1)
+            spread = DrawnLogOdds(_against(drawn, a, b))
+        yield entry, _against(entry.log_p, a, b), spread
+    if posterior.model.exact:
+        spread = LogOdds.of(posterior, data, n, a, b, offset)
+    else:
+        drawn = answering(classifier, "draws", 4000, "data").log_joint(data, n, offset)
+        spread = DrawnLogOdds(_against(drawn, a, b))
+    yield TOTAL, _against(log_joint, a, b), spread
 
-    def lines(self) -> Iterator[Line]:
-        n, dependence, rng = len(self.offset), self.dependence, self._drawn[0]
-        v, vs = self._exponents
-        log_pi = self._against(self._drawn[1].log_pi)[:, None] + self._against(self.offset)
-        yield PRIOR, self._against(self.believed.log_pi + self.offset), DrawnLogOdds(log_pi)
-        biases = np.repeat(self._against(vs[..., -1])[:, None], n, axis=1)
-        yield OFFSET, np.full(n, self._against(v[:, -1])), DrawnLogOdds(biases)
-        offsets, shares = self._of_cells(v, vs), dependence.terms.shares(self.data, n)
-        names = dependence.exponents.names
-        for name, share in shares.items():
-            k = names.index(name)
-            for term, of_column in zip(dependence.statistics.cells.grid.terms, np.moveaxis(share, -1, 0), strict=True):
-                before, own = offsets.get(int(term), (0.0, 0.0)), (v[:, k], vs[:, None, :, k])
-                added = (old + self._odds(weight, of_column) for old, weight in zip(before, own, strict=True))
-                offsets[int(term)] = tuple(added)
-        for entry in entries(self.classifier.schema, self.believed, self.data):
-            log_odds, among_draws = self._of_column(entry, v, vs, rng)
-            if entry.term in offsets:
-                log_odds, among_draws = log_odds + offsets[entry.term][0], among_draws + offsets[entry.term][1]
-            yield entry, log_odds, DrawnLogOdds(among_draws)
-        if dependence.spec.by == "model":
-            return
-        beside = dependence.beside(self.believed.posterior, self.data, n)
-        beside = relative(beside) if dependence.spec.by == "class" else beside
-        for k in range(len(names) - beside.shape[-1], len(names) - len(shares)):
-            term, every = beside[..., k - len(names)], np.arange(n)
-            entry = Entry([names[k]] * n, every, term, (), [None] * n, (term == 0).all(1), k)
-            yield entry, self._odds(v[:, k], term), DrawnLogOdds(self._odds(vs[:, None, :, k], term))
 
-    def totals(self, sums: Array) -> Iterator[Line]:
-        total = self._against(self.log_joint)
-        if self.believed.point is None:
-            yield AVERAGING, total - sums, DrawnLogOdds((total - sums)[None])
-        joint = self._drawn[1].log_joint(self.data, len(sums)) + self.offset
-        yield TOTAL, total, DrawnLogOdds(self._against(joint))
+def weighed_terms(
+    classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
+) -> Iterator[Line]:
+    """Yield what each term adds to the log-odds of classes a and b, and last their sum, where terms have exponents.
 
-    @property
-    def dependence(self) -> Dependence:
-        """The learned exponents of the terms."""
-        return self.believed.dependence
+    A column contributes what it does in naive Bayes times its exponent. If cells have offsets, the offset of the cell
+    is added, and so is the column's share of the terms of the kernel and of the partitions. Shapes, pairs and joint
+    columns have entries of their own. Distributions are draws of the parameters and the exponents.
+    """
+    believed, dependence, n = classifier.believed, classifier.dependence, len(offset)
+    exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
+    rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    drawn = believed.draw(rng, DRAWS)
+    # The exponents at the point that is plugged in, or at the mean, and at the draws: (..., class, term).
+    v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
+    sums = np.zeros(n)
 
-    @cached_property
-    def _drawn(self) -> tuple[Generator, DrawnDependence]:
-        """Draws of the parameters and the exponents, and the generator they came from."""
-        seed = self.classifier.seed
-        rng = np.random.default_rng(0 if seed is None else copy.deepcopy(seed))
-        return rng, self.believed.draw(rng, DRAWS)
+    def line(entry: Entry | str, log_odds: Array, among_draws: Array) -> Line:
+        np.add.at(sums, np.arange(n) if isinstance(entry, str) else entry.rows, log_odds)
+        return entry, log_odds, DrawnLogOdds(among_draws)
 
-    @property
-    def _exponents(self) -> tuple[Array, Array]:
-        """The exponents at the point that is plugged in, or at the mean, and at the draws."""
-        exponents = self.dependence.exponents
-        point = exponents.at(self.believed.point or "mean").points[0]
-        return exponents.layout.exponents(point), exponents.layout.exponents(self._drawn[1].points)
-
-    def _odds(self, v: Array, log_p: Array) -> Array:
-        """What a term adds to the log-odds, both (..., class)."""
-        with np.errstate(invalid="ignore"):
-            return weighed(v[..., self.a], log_p[..., self.a]) - weighed(v[..., self.b], log_p[..., self.b])
-
-    def _of_cells(self, v: Array, vs: Array) -> dict[int, tuple[Array, Array]]:
-        """What the offsets of a column's cells add, and draws of it, by the position of the column."""
-        cells, n = self.dependence.cells(self.data, len(self.offset)), self.dependence.exponents.layout.terms
-        if cells is None:
-            return {}
-        found, difference = {}, vs[:, self.a] - vs[:, self.b]
-        for term, cell in zip(self.dependence.statistics.cells.grid.terms, cells.T, strict=True):
-            known, at = cell >= 0, n + np.maximum(cell, 0)
-            certain = np.where(known, v[self.a, at] - v[self.b, at], 0.0)
-            found[int(term)] = certain, np.where(known, difference[:, at], 0.0)
+    def weighed_odds(k: int, log_p: Array, drawn_log_p: Array) -> Array | Any:
+        """What a term adds to the log-odds, and draws of it; its log-likelihoods are (..., class)."""
+        found = []
+        for own, each in ((v[:, k], log_p), (vs[:, None, :, k], drawn_log_p)):
+            with np.errstate(invalid="ignore"):
+                found.append(weighed(own[..., a], each[..., a]) - weighed(own[..., b], each[..., b]))
         return found
 
-    def _of_column(self, entry: Entry, v: Array, vs: Array, rng: Generator) -> tuple[Array, Array]:
-        """What the terms of a column's cells add, and draws of it."""
-        family, believed, x = entry.factor
-        spec = self.dependence.spec
-        k = 0 if spec.by == "model" else entry.term
-        if isinstance(family, OneWord):
-            alpha, n = believed.alpha[:, x[:, 0].astype(np.intp)], x[:, 1]
-            rest = believed.alpha.sum(1, keepdims=True) - alpha
-            mine, others = (log_gamma_draw(each, rng, (DRAWS,)) for each in (alpha, rest))
-            drawn = np.moveaxis(n * (mine - np.logaddexp(mine, others)), 1, -1)
+    yield line(PRIOR, _against(believed.log_pi + offset, a, b), _against(drawn.log_pi[:, None] + offset, a, b))
+    biases = np.broadcast_to(_against(vs[..., -1], a, b)[:, None], (DRAWS, n))
+    yield line(OFFSET, np.full(n, _against(v[:, -1], a, b)), biases)
+    # What the offsets of cells, the kernel and the partitions add to each column, and draws of it.
+    beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
+    cells, shares = dependence.cells(data, n), dependence.terms.shares(data, n)
+    if cells is not None:
+        for term, cell in zip(grid.terms, cells.T, strict=True):
+            at = exponents.layout.terms + np.maximum(cell, 0)
+            beside_columns[int(term)] = [np.where(cell >= 0, _against(each[..., at].swapaxes(-1, -2), a, b), 0.0)
+                                         for each in (v, vs)]  # fmt: skip
+    for name, share in shares.items():
+        for term, of_column in zip(grid.terms, np.moveaxis(share, -1, 0), strict=True):
+            added = weighed_odds(exponents.names.index(name), of_column, of_column)
+            old = beside_columns[int(term)]
+            beside_columns[int(term)] = [before + more for before, more in zip(old, added, strict=True)]
+    for entry in entries(classifier.schema, believed, data):
+        family, prior, x = entry.factor
+        if words := isinstance(family, OneWord):
+            log_p = entry.log_p, family.drawn(prior, x, rng)
         else:
-            drawn = family.log_likelihood(family.draw(believed, rng, (DRAWS,)), x)
-        log_p = entry.log_p
-        if spec.by == "class" and isinstance(family, OneWord):
-            log_p, drawn = (_relative_words(each, entry.rows, x[:, 1], len(self.offset)) for each in (log_p, drawn))
-        elif spec.by == "class":
-            log_p, drawn = relative(log_p, -1), relative(drawn, -1)
-        return self._odds(v[:, k], log_p), self._odds(vs[:, None, :, k], drawn)
+            log_p = entry.log_p, family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
+        if spec.by == "class":
+            log_p = [_relative_words(each, entry.rows, x[:, 1], n) if words else relative(each, -1) for each in log_p]
+        own = weighed_odds(0 if spec.by == "model" else entry.term, *log_p)
+        yield line(entry, *(one + more for one, more in zip(own, beside_columns[entry.term], strict=True)))
+    if spec.by != "model":
+        beside = dependence.beside(believed.posterior, data, n)
+        beside = relative(beside) if spec.by == "class" else beside
+        for k in range(len(exponents.names) - beside.shape[-1], len(exponents.names) - len(shares)):
+            name, term = exponents.names[k], beside[..., k - len(exponents.names)]
+            entry = Entry([name] * n, np.arange(n), term, (), [None] * n, (term == 0).all(1), k)
+            yield line(entry, *weighed_odds(k, term, term))
+    total = _against(log_joint, a, b)
+    if believed.point is None:
+        yield AVERAGING, total - sums, DrawnLogOdds((total - sums)[None])
+    yield TOTAL, total, DrawnLogOdds(_against(drawn.log_joint(data, n) + offset, a, b))
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
@@ -343,48 +277,42 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 
 def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
     """An entry for each column; one for columns that are one term; of a bag of words, one for each word that occurs."""
-    posterior, point, term = held.posterior, held.plug_in, -1
+    point, shown, missing = held.plug_in, {}, {}
     for name, feature in schema.features.items():
-        family, believed, x = posterior.model.features[name], posterior.features[name], data[name]
-        theta = None if point is None else point.features[name]
-        if family.support == BAG:
-            term += 1
-            yield from _words(feature, name, believed, theta, x, term)
+        if feature.family.support != BAG:
+            cells = getattr(data[name], "codes", getattr(data[name], "counts", data[name]))
+            shown[name] = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
+            missing[name] = np.isnan(dense_cells(data[name]))
+    for term, piece in enumerate(pieces(held.posterior)):
+        feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column
+        theta = None if point is None else point.features[piece.feature]
+        if theta is not None and k is not None:
+            theta = {key: v[:, [k]] for key, v in theta.items()}
+        if piece.family.support == BAG:
+            yield from _words(feature, piece, theta, x, term)
             continue
-        cells = getattr(x, "codes", getattr(x, "counts", x))
-        cells = cells.toarray() if sparse.issparse(cells) else np.asarray(cells)
-        missing = cells < 0 if feature.levels is not None else np.isnan(cells.astype(float))
-        shown, every = feature.decode(cells), np.arange(len(cells))
-        if family.one_term:
-            term += 1
-            log_p = family.log_predictive(believed, x) if theta is None else family.log_likelihood(theta, x)
-            vectors = [tuple(row) for row in np.array([shown[column] for column in feature.columns], object).T.tolist()]
-            yield Entry([name] * len(cells), every, log_p, (family, believed, x), vectors, missing.all(1), term)
-            continue
-        for k, column in enumerate(feature.columns):
-            alone, prior = family.gathered([(family, k)]), believed.columns([k])
-            cell = columns_of(x, [k])
-            if theta is None:
-                log_p = alone.log_predictive(prior, cell)
-            else:
-                log_p = alone.log_likelihood({key: v[:, [k]] for key, v in theta.items()}, cell)
-            term += 1
-            factor = alone, prior, cell
-            yield Entry([column] * len(cells), every, log_p, factor, shown[column], missing[:, k], term)
+        family, believed, values, gaps = piece.family, piece.believed, shown[piece.feature], missing[piece.feature]
+        log_p = family.log_predictive(believed, x) if theta is None else family.log_likelihood(theta, x)
+        if k is None:
+            name, gaps = piece.feature, gaps.all(axis=1)
+            value = [*zip(*(values[column] for column in feature.columns), strict=True)]
+        else:
+            name, value, gaps = feature.columns[k], values[feature.columns[k]], gaps[:, k]
+        yield Entry([name] * len(gaps), np.arange(len(gaps)), log_p, (family, believed, x), value, gaps, term)
 
 
-def _words(feature: Feature, name: Any, believed: Dirichlet, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
+def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
     """Yield the entries of all words that occur, and of rows whose bag is missing."""
+    believed, blank = piece.believed, np.flatnonzero(x.missing())
+    if len(blank):
+        zero, cell = np.zeros((len(blank), len(believed.alpha))), np.zeros((len(blank), 2))
+        factor = OneWord(), believed, cell
+        yield Entry([piece.feature] * len(blank), blank, zero, factor, [None] * len(blank), blank >= 0, term)
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
     counts.sum_duplicates()
-    counts.eliminate_zeros()
     (row, word), n = counts.tocoo().coords, counts.data
-    blank = np.isnan(n)
-    if x.missing().any():
-        rows = np.flatnonzero(x.missing())
-        zero, cell = np.zeros((len(rows), len(believed.alpha))), np.tile([0.0, 0.0], (len(rows), 1))
-        yield Entry([name] * len(rows), rows, zero, (OneWord(), believed, cell), [None] * len(rows), rows >= 0, term)
-    row, word, n = row[~blank], word[~blank], n[~blank, None]
+    occurs = n > 0
+    row, word, n = row[occurs], word[occurs], n[occurs, None]
     length = np.bincount(row, n[:, 0], minlength=counts.shape[0])[row, None]
     if theta is None:
         log_p = log_rising(believed.alpha[:, word].T, n) - n / length * log_rising(believed.total, length)

@@ -10,7 +10,7 @@ makes probabilities and quantiles of it, and :func:`close` says where that is ac
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -173,57 +173,49 @@ class LogOdds:
         return rows, self if len(rows) == self.n_rows else self[rows]
 
     @cached_property
-    def _formula(self) -> _Formula:
-        """The quantities of the saddlepoint formula at the origin of each component.
+    def _formula(self) -> Array:
+        """N at the origin of each component, its weight, h, and w and its correction at -h and at h, in this order.
 
         At the origin of a component its correction is the difference of two infinite terms. It is smooth, so between
-        -h and h around the origin it is interpolated by a straight line.
+        -h and h around the origin it is interpolated by a straight line. The array is (quantity, component, row).
         """
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
             h = NEAR / np.sqrt(variance)
-        bare = _Formula(self._origins, level, self.weights, h, (h, h), (h, h))
-        ends = []
-        for side in (-1.0, 1.0):
-            found = [bare.terms(t, *self.cumulants(t)) for t in self._origins + side * h]
-            ends.append(tuple(np.stack([terms[place][k] for k, terms in enumerate(found)]) for place in (1, 2)))
-        return replace(bare, left=ends[0], right=ends[1])
+        found = [level, self.weights, h]
+        for away in (-h, h):
+            reached, z, curvature = np.stack([self.cumulants(t) for t in self._origins + away], axis=1)
+            found += _signed_root(away, reached - level, z, curvature)
+        return np.stack(found)
+
+    def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
+        """P(log-odds < z) of some rows at z = N'(t), then z, N''(t) and the slope of z in Φ⁻¹ of that probability."""
+        (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
+        reached, z, curvature = self[rows].cumulants(t)
+        w, correction = _signed_root(away, reached - level, z, curvature)
+        line = ((h - away) * left + (h + away) * right) / (2 * h)
+        each = _lugannani_rice(w, np.where(np.abs(away) < h, line, correction))
+        below = (weights * each).sum(0)
+        # The density of the saddlepoint formula at z, without the factor of its nearest component.
+        nearest = (w**2).min(0)
+        density = (weights * np.exp(0.5 * (nearest - w**2))).sum(0)
+        with np.errstate(over="ignore"):
+            # Far out the slope may be infinite. A search that meets it takes the middle of its bracket.
+            slope = np.sqrt(curvature) * np.exp(0.5 * (nearest - ndtri(below) ** 2)) / density
+        return below, z, curvature, slope
 
     def cdf(self, z: float | Array) -> Array:
         """P(log-odds < z), (row,)."""
-        z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))
         below, (moving, part) = (self.mean < z).astype(float), self._moving
-        t = part._saddlepoints(z[moving])
-        below[moving] = part._formula.below(t, *part.cumulants(t))[0]
-        return below
+        z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))[moving]
 
-    def _saddlepoints(self, z: Array) -> Array:
-        """The t with N'(t) = z, by Newton's method within a bracket."""
-        low, high = (bound.copy() for bound in self.bounds)
-        _, mean, variance = self._at_origins
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.nan_to_num((z - mean[0]) / variance[0])
-            if self.power:
-                beyond = 1 + np.nan_to_num((z - mean[1]) / variance[1])
-                between = np.nan_to_num((z - mean[0]) / (mean[1] - mean[0]))
-                t = np.where(z < mean[0], t, np.where(z > mean[1], beyond, between))
-        t = np.clip(t, low / 2, (high + self.power) / 2)
-        rest = np.arange(self.n_rows)
-        for _ in range(200):
-            _, slope, curvature = self[rest].cumulants(t[rest])
-            off = np.abs(slope - z[rest]) > 1e-9 * np.sqrt(curvature)
-            rest, miss, curvature = rest[off], (slope - z[rest])[off], curvature[off]
-            if not len(rest):
-                break
-            here = t[rest]
-            low[rest], high[rest] = np.where(miss < 0, here, low[rest]), np.where(miss < 0, high[rest], here)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                step = np.nan_to_num(here - miss / curvature, nan=np.inf)
-            inside = (low[rest] < step) & (step < high[rest])
-            # If Newton's step leaves the bracket, take its middle; if it has no end, double the step.
-            middle = (low[rest] + high[rest]) / 2
-            t[rest] = np.where(inside, step, np.where(np.isfinite(middle), middle, 2 * here - np.sign(miss)))
-        return t
+        def ask(rows: Array, t: Array) -> tuple[Array, Array, Array]:
+            below[moving[rows]], slope, curvature, _ = part._below(t, rows)
+            miss = z[rows] - slope
+            return miss, miss / curvature, np.abs(miss) <= 1e-9 * np.sqrt(curvature)
+
+        part._search((z - part.mean) / np.sqrt(part.variance), ask)
+        return below
 
     def quantile(self, q: float) -> Array:
         """z with P(log-odds < z) = q, (row,); ``q`` strictly between 0 and 1.
@@ -231,89 +223,50 @@ class LogOdds:
         The distribution function there is within 1e-6 of ``q``.
         """
         quantiles, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
-        low, high = part.bounds
-        formula = part._formula
-        t = part._start(aim)
-        rest, before = np.arange(len(moving)), np.full(len(moving), np.inf)
-        left, right = low.copy(), high.copy()
+
+        def ask(rows: Array, t: Array) -> tuple[Array, Array, Array]:
+            below, z, curvature, slope = part._below(t, rows)
+            miss = aim - ndtri(below)
+            quantiles[moving[rows]] = z + miss * slope
+            return miss, miss * slope / curvature, (np.abs(below - q) <= 1e-7) & (np.abs(miss) <= 0.01)
+
+        part._search(aim, ask)
+        return quantiles
+
+    def _search(self, aim: float | Array, ask: Callable[[Array, Array], tuple[Array, Array, Array]]) -> None:
+        """Search the t of each row at which a function of t is near enough to 0, by Newton's method within a bracket.
+
+        The search begins where P(log-odds < N'(t)) is about Φ(aim): Φ⁻¹ of the distribution function of one component
+        is nearly a straight line in t. ``ask`` takes some rows and their t. It returns the function, which is positive
+        where t is too small, Newton's step, and whether the function is near enough to 0. A step may leave the bracket,
+        or fail to halve the function; then the middle of the bracket is next, or if it has no end, twice the t.
+        """
+        low, high = (bound.copy() for bound in self.bounds)
+        _, _, h, *ends = self._formula
+        before, after = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
+        t = self._origins + h * (2 * aim - before - after) / (after - before)
+        # A quantile of a mixture lies between those of its components.
+        t = (self.weights * np.clip(t, 0.7 * low, self.power + 0.7 * (high - self.power))).sum(0)
+        rest, last = np.arange(self.n_rows), np.full(self.n_rows, np.inf)
         for _ in range(200):
             if not len(rest):
                 break
             here = t[rest]
-            below, z, curvature, slope = formula.at(rest).below(here, *part[rest].cumulants(here))
-            miss = aim - ndtri(below)
-            quantiles[moving[rest]] = z + miss * slope
-            left[rest], right[rest] = np.where(miss > 0, here, left[rest]), np.where(miss > 0, right[rest], here)
-            # Newton's step, but at most half of the way to the end of the bracket. ``slope`` is not quite the
-            # derivative of the formula, so such steps may fail to halve the miss; then the bracket is halved instead.
-            step = np.clip(here + miss * slope / curvature, (here + left[rest]) / 2, (here + right[rest]) / 2)
-            middle = (left[rest] + right[rest]) / 2
-            slow = (np.abs(miss) > before[rest] / 2) & np.isfinite(middle)
-            t[rest], before[rest] = np.where(slow, middle, step), np.abs(miss)
-            rest = rest[(np.abs(below - q) > 1e-7) | (np.abs(miss) > 0.01)]
-        return quantiles
-
-    def _start(self, aim: float) -> Array:
-        """Where the search for the t of a quantile begins; ``aim`` is Φ⁻¹ of its probability.
-
-        Φ⁻¹ of the distribution function of one component is nearly a straight line in t.
-        """
-        formula, (low, high) = self._formula, self.bounds
-        before, after = (ndtri(_lugannani_rice(*end)) for end in (formula.left, formula.right))
-        t = self._origins + formula.h * (2 * aim - before - after) / (after - before)
-        t = np.clip(t, 0.7 * low, self.power + 0.7 * (high - self.power))
-        if not self.power:
-            return t[0]
-        # A quantile of a mixture lies between those of its components.
-        return (self.weights * t).sum(0)
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                miss, step, near = ask(rest, here)
+                low[rest], high[rest] = np.where(miss > 0, here, low[rest]), np.where(miss > 0, high[rest], here)
+                middle, step = (low[rest] + high[rest]) / 2, here + step
+                middle = np.where(np.isfinite(middle), middle, 2 * here + np.sign(miss))
+            inside = (low[rest] < step) & (step < high[rest]) & (np.abs(miss) <= last[rest] / 2)
+            t[rest], last[rest] = np.where(inside, step, middle), np.abs(miss)
+            rest = rest[~near]
 
 
-@dataclass(frozen=True, eq=False)
-class _Formula:
-    """The formula of Lugannani and Rice for a mixture whose components share N; arrays are (component, row).
-
-    Parameters
-    ----------
-    origins : array (component, 1)
-    level : N at the origin of each component.
-    weights : the probability of each component.
-    h : how far from the origin the correction is interpolated.
-    left, right : w and its correction at -h and at h from the origin.
-    """
-
-    origins: Array
-    level: Array
-    weights: Array
-    h: Array
-    left: tuple[Array, Array]
-    right: tuple[Array, Array]
-
-    def at(self, rows: Array) -> _Formula:
-        """The formula of some rows."""
-        level, weights, h = self.level[:, rows], self.weights[:, rows], self.h[:, rows]
-        left, right = ((w[:, rows], correction[:, rows]) for w, correction in (self.left, self.right))
-        return _Formula(self.origins, level, weights, h, left, right)
-
-    def terms(self, t: Array, level: Array, z: Array, curvature: Array) -> tuple[Array, Array, Array]:
-        """How far t is from the origins, the signed roots w, and the corrections 1/w - 1/u of the saddlepoint t."""
-        away = t - self.origins
-        w = np.sign(away) * np.sqrt(np.maximum(2 * (away * z - (level - self.level)), 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return away, w, 1 / w - 1 / (away * np.sqrt(curvature))
-
-    def below(self, t: Array, level: Array, z: Array, curvature: Array) -> tuple[Array, Array, Array, Array]:
-        """P(log-odds < z) at z = N'(t), then z, N''(t) and the slope of z in Φ⁻¹ of that probability."""
-        away, w, correction = self.terms(t, level, z, curvature)
-        line = ((self.h - away) * self.left[1] + (self.h + away) * self.right[1]) / (2 * self.h)
-        each = _lugannani_rice(w, np.where(np.abs(away) < self.h, line, correction))
-        below = (self.weights * each).sum(0)
-        # The density of the saddlepoint formula at z, without the factor of its nearest component.
-        nearest = (w**2).min(0)
-        density = (self.weights * np.exp(0.5 * (nearest - w**2))).sum(0)
-        with np.errstate(over="ignore"):
-            # Far out the slope may be infinite. A search that meets it goes half of the way to the end of its bracket.
-            slope = np.sqrt(curvature) * np.exp(0.5 * (nearest - ndtri(below) ** 2)) / density
-        return below, z, curvature, slope
+def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[Array, Array]:
+    """w, the signed root of 2 (away z - rise), and its correction 1/w - 1/u, where N has risen from an origin."""
+    w = np.sign(away) * np.sqrt(np.maximum(2 * (away * z - rise), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return w, 1 / w - 1 / (away * np.sqrt(curvature))
 
 
 def _lugannani_rice(w: Array, correction: Array) -> Array:

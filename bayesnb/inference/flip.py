@@ -25,7 +25,7 @@ import numpy as np
 
 from bayesnb.data.targets import labels_of
 from bayesnb.estimates import estimate_rule
-from bayesnb.families.columns import Coded, dense
+from bayesnb.families.columns import at_levels, dense_cells
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
@@ -124,8 +124,9 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
             return
         gain = gains(s, t, j)[order]
         for place in range(at, len(order)):
+            used_up = taken if place == at else 0
             there = size[order[place:]].copy()
-            there[0] -= taken if place == at else 0
+            there[0] -= used_up
             largest = np.argsort(-gain[place:], kind="stable")
             take = np.diff(np.minimum(np.cumsum(there[largest]), j), prepend=0)
             bound = here + float(take @ gain[place:][largest])
@@ -137,7 +138,6 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
                 return
             if there[0]:
                 first = int(order[place])
-                used_up = taken if place == at else 0
                 descend(place, used_up + 1, s + agrees[first], t + present[first], (*used, first))
 
     if k <= size.sum():
@@ -268,11 +268,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         )
     log_joint = classifier.posterior.log_predictive(asked, 1)[0]
     top, tables = int(log_joint.argmax()), _tables(classifier, asked)
-    own, total = (
-        (np.concatenate(part, axis=1) for part in zip(*tables.values(), strict=True)) if tables else (None, None)
-    )
     if len(tables) == len(asked):
-        patterns = _patterns(classifier, asked, data, labels, own, total)
+        patterns = _patterns(classifier, asked, data, labels, *np.concatenate([*tables.values()], axis=2))
         rows, at_least, other = _fewest(patterns, top, limit)
     else:
         rows, at_least, other = _greedily(classifier, asked, data, labels, top, limit)
@@ -283,29 +280,19 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         tuple(sorted(int(row) for row in rows)),
         at_least,
         len(labels),
-        _contamination(log_joint, own / total, top) if tables else np.nan,
+        _contamination(log_joint, [own / total for own, total in tables.values()], top),
         _power(classifier, asked, top),
     )
 
 
-def _values(x: Any) -> tuple[Array, Array]:
-    """The cells of encoded columns as numbers, (row, column), and which of them are not missing."""
-    cells = x.codes if isinstance(x, Coded) else dense(x)
-    return cells, cells >= 0 if isinstance(x, Coded) else ~np.isnan(cells)
-
-
-def _tables(classifier: Classifier, asked: Data) -> dict[Any, tuple[Array, Array]]:
-    """o_f and T_f, (class, column) each, of the columns with a table in which the row has a value, by feature."""
+def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
+    """o_f and T_f, (2, class, column), of the columns with a table in which the row has a value, by feature."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
-            (cells,), (known,) = _values(asked[name])
-            believed, at = classifier.posterior.features[name], np.flatnonzero(known)
-            if isinstance(believed, Dirichlet):
-                found[name] = believed.alpha[:, at, cells[at]], believed.alpha.sum(-1)[:, at]
-            else:
-                own = np.where(cells[at] == 1, believed.alpha[:, at], believed.beta[:, at])
-                found[name] = own, (believed.alpha + believed.beta)[:, at]
+            (cells,), believed = dense_cells(asked[name]), classifier.posterior.features[name]
+            (own,), known = at_levels(believed.concentrations, np.nan_to_num(cells)[None]), ~np.isnan(cells)
+            found[name] = np.stack([own, believed.total])[..., known]
     return found
 
 
@@ -313,20 +300,15 @@ def _patterns(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, own: Array, total: Array
 ) -> list[Patterns]:
     """The learned rows of each class by their agreement with the row."""
-    agrees, present = [], []
-    for name, x in asked.items():
-        (value,), (known,) = _values(x)
-        cells, there = _values(data[name])
-        agrees.append((cells == value)[:, known])
-        present.append(there[:, known])
-    both = np.concatenate([*agrees, *present], axis=1).astype(float)
+    value, cells = (np.concatenate([dense_cells(x[name]) for name in asked], axis=1) for x in (asked, data))
+    known = ~np.isnan(value[0])
+    both = np.concatenate([(cells == value)[:, known], ~np.isnan(cells)[:, known]], axis=1).astype(float)
     found = []
     for c in range(len(classifier.classes)):
         rows = np.flatnonzero(labels.codes == c)
         kinds, which = np.unique(both[rows], axis=0, return_inverse=True)
         members = [rows[which == kind] for kind in range(len(kinds))]
-        agreed, there = np.split(kinds, 2, axis=1)
-        found.append(Patterns(agreed, there, members, own[c], total[c], _log_class(classifier, c)))
+        found.append(Patterns(*np.split(kinds, 2, axis=1), members, own[c], total[c], _log_class(classifier, c)))
     return found
 
 
@@ -373,57 +355,46 @@ def _greedily(
     Each row of a class is one more class here: its statistic is taken from that of the class, so that all removals are
     one call of each family.
     """
-    posterior, classes = classifier.posterior, len(classifier.classes)
-    left = np.ones(len(labels), bool)
-    statistics = dict(posterior.statistics.features)
-    removed, gone = [], np.zeros(classes, int)
-    log_class = [_log_class(classifier, c) for c in range(classes)]
-
-    def scores(rows: Array) -> Array:
-        """The score of its own class without each of these rows, and without those that were removed before."""
-        total = np.array([log_class[c](int(gone[c]) + 1) for c in labels.codes[rows]])
+    posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
+    statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))
+    log_class = [_log_class(classifier, c) for c in classes]
+    current = np.array([own(0) for own in log_class]) + posterior.log_predictive_features(asked, 1)[0]
+    while len(removed) < limit and len(left):
+        codes, gone = labels.codes[left], np.bincount(labels.codes[removed], minlength=len(classes))
+        # The score of its own class without each of these rows, and without those that were removed before.
+        without = np.array([log_class[c](int(gone[c]) + 1) for c in codes])
         for name, family in posterior.model.features.items():
-            one = family.statistic(data[name][rows], Labels.of(np.arange(len(rows)), len(rows)))
-            rest = statistics[name].take(labels.codes[rows]) - one
-            believed = family.update(posterior.prior[name].at(labels.codes[rows]), rest)
-            total += family.log_predictive(believed, asked[name])[0]
-        return total
-
-    current = np.array([log_class[c](0) for c in range(classes)]) + posterior.log_predictive_features(asked, 1)[0]
-    while len(removed) < min(limit, len(labels)):
-        rows = np.flatnonzero(left)
-        without = scores(rows)
-        after = np.repeat(current[None], len(rows), axis=0)
-        after[np.arange(len(rows)), labels.codes[rows]] = without
-        rivals = np.where(np.arange(classes) == top, -np.inf, after)
+            one = family.statistic(data[name][left], Labels.of(np.arange(len(left)), len(left)))
+            believed = family.update(posterior.prior[name].at(codes), statistics[name].take(codes) - one)
+            without += family.log_predictive(believed, asked[name])[0]
+        after = np.where(codes[:, None] == classes, without[:, None], current)
+        rivals = np.where(classes == top, -np.inf, after)
         lead = after[:, top] - rivals.max(axis=1)
         best = int(lead.argmin())
-        row, current = int(rows[best]), after[best]
+        row, current, left = int(left[best]), after[best], np.delete(left, best)
         removed.append(row)
-        left[row], gone[labels.codes[row]] = False, gone[labels.codes[row]] + 1
         if lead[best] < -MARGIN:
             return removed, min(len(removed), 2), int(rivals[best].argmax())
         for name, family in posterior.model.features.items():
-            one = family.statistic(data[name][[row]], labels[[row]])
-            statistics[name] = statistics[name] - one
+            statistics[name] = statistics[name] - family.statistic(data[name][[row]], labels[[row]])
     return [], 2, None
 
 
-def _contamination(log_joint: Array, tables: Array, top: int) -> float:
+def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
     """The smallest ε with which tables (1 - ε) p of the answer, and (1 - ε) p + ε of another class, are level."""
     from scipy.optimize import brentq  # Its import would take a tenth of the time of a command.
 
-    if not tables.size:
+    p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
+    if not p.size:
         return np.nan
-    fixed = log_joint - np.log(tables).sum(axis=1)
+    fixed = log_joint - np.log(p).sum(axis=1)
 
     def lead(epsilon: float, other: int) -> float:
         with np.errstate(divide="ignore"):
-            ours = fixed[top] + np.log((1 - epsilon) * tables[top]).sum()
-            return float(ours - fixed[other] - np.log((1 - epsilon) * tables[other] + epsilon).sum())
+            ours = fixed[top] + np.log((1 - epsilon) * p[top]).sum()
+            return float(ours - fixed[other] - np.log((1 - epsilon) * p[other] + epsilon).sum())
 
-    others = [c for c in range(len(tables)) if c != top]
-    return min(brentq(lead, 0.0, 1.0 - 1e-12, args=(c,)) for c in others)
+    return min(brentq(lead, 0.0, 1.0 - 1e-12, args=(c,)) for c in range(len(p)) if c != top)
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
@@ -432,7 +403,7 @@ def _power(classifier: Classifier, asked: Data, top: int) -> float:
 
     rule = estimate_rule(classifier.estimate)
     try:
-        parts = factors(classifier.posterior, asked, 1, rule, "rows").values()
+        parts = factors(classifier.posterior, asked, rule, "rows").values()
     except ValueError:
         return np.nan
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,7 +34,6 @@ from bayesnb.priors import (
     NormalWishart,
     Prior,
 )
-from bayesnb.statistics.statistic import Statistic
 
 type Scaling = Literal["density", "rows"]
 
@@ -49,17 +49,19 @@ STEP = 0.01
 """The step of the central difference, in ln s."""
 
 
-FLAT: Mapping[type[Prior], Mapping[str, float]] = {
+FLAT: Mapping[type, Mapping[str, float]] = {
     Dirichlet: {"alpha": 1.0},
     Beta: {"alpha": 1.0, "beta": 1.0},
     Gamma: {"alpha": 1.0, "beta": 0.0},
     NormalGamma: {"kappa": 0.0, "a": 0.5, "b": 0.0},
     NormalWishart: {"kappa": 0.0, "dof": 1.0, "scale": 0.0},
+    Normal: {"v": np.inf},
+    FixedProbabilities: {},
 }
-"""The parameters of each prior at which its density is constant. The density is log-linear in these parameters."""
+"""The parameters of each prior at which its density is constant. The density is log-linear in those that are finite."""
 
 
-def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
+def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
     """A prior to the power s, normalized: a prior of the same class.
 
     The logarithm of a density is linear in its parameters, and 0 at those of the flat prior. So the power s moves the
@@ -81,8 +83,8 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
     ImproperError
         If a parameter that was positive would not be so any more: no density has this power.
     """
-    if isinstance(prior, Normal):
-        return prior._with(v=prior.v / s)
+    if isinstance(prior, Normal | FixedProbabilities):
+        return prior._with(v=prior.v / s) if isinstance(prior, Normal) else prior
     made = {}
     for name, flat in _flat(prior).items():
         own = np.asarray(getattr(prior, name), float)
@@ -102,7 +104,7 @@ def powered[P: Prior](prior: P, s: float, scaling: Scaling = "density") -> P:
     return prior._with(**made)
 
 
-def _flat(prior: Prior) -> Mapping[str, float]:
+def _flat(prior: Prior | FixedProbabilities) -> Mapping[str, float]:
     if type(prior) not in FLAT:
         raise ValueError(
             f"a power of a {type(prior).__name__} is none, so how much it matters cannot be said in this way"
@@ -110,34 +112,65 @@ def _flat(prior: Prior) -> Mapping[str, float]:
     return FLAT[type(prior)]
 
 
-def largest_power(prior: Prior, scaling: Scaling = "density") -> float:
+def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density") -> float:
     """The power from which on a prior is improper; infinite for most."""
-    if scaling == "rows" or isinstance(prior, Normal | FixedProbabilities):
-        return np.inf
     ends = [np.inf]
-    for name, flat in _flat(prior).items():
+    for name, flat in _flat(prior).items() if scaling == "density" else ():
         own = np.asarray(getattr(prior, name), float)
-        below = own[(own > 0) & (own < flat)]
+        below = own[(own > 0) & (own < flat) & np.isfinite(flat)]
         ends.extend(flat / (flat - below))
     return float(min(ends))
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One factor of the model, as functions of powers of its prior and of its likelihood.
+    """One factor of the model, the class probabilities or a feature, under powers of its prior and its likelihood.
 
     Parameters
     ----------
     prior : Prior or FixedProbabilities
-    log_term : function
-        From the powers of prior and likelihood to what the factor adds to log p(c, x), (row, class) or (class,).
-    log_evidence : function
-        From the same powers to the log evidence, or to NaN where there is none.
+    s : Statistic or array (class,)
+        What was learned: of the class probabilities, the rows of each class.
+    family : Conjugate or None
+        The likelihood of a feature.
+    x : encoded column
+        The cells of the rows that are asked about.
+    rule : EstimateRule
+    scaling : {"density", "rows"}
     """
 
-    prior: Prior | FixedProbabilities
-    log_term: Callable[[float, float], Array]
-    log_evidence: Callable[[float, float], float]
+    prior: Any
+    s: Any
+    family: Conjugate | None
+    x: Any
+    rule: EstimateRule
+    scaling: Scaling
+
+    def log_term(self, of_prior: float, of_likelihood: float) -> Array:
+        """What the factor adds to log p(c, x), (row, class) or (class,), at powers of prior and likelihood."""
+        before = powered(self.prior, of_prior, self.scaling)
+        if self.family is None:
+            return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
+        believed = before.plus(*self.family.added(self.s)[0], t=of_likelihood)
+        if self.rule.plugs_in:
+            return self.family.log_likelihood(getattr(self.family, self.rule.point)(believed), self.x)
+        return self.family.log_predictive(believed, self.x)
+
+    def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
+        """The log evidence at the same powers, or NaN where there is none."""
+        before = powered(self.prior, of_prior, self.scaling)
+        if isinstance(before, FixedProbabilities):
+            return of_likelihood * before.log_evidence(self.s)
+        if not before.proper().all():
+            return np.nan
+        d, log_h = ((self.s,), before.peak(self.s)) if self.family is None else self.family.added(self.s)
+        return float((before.along(*d, t=of_likelihood) + of_likelihood * log_h).sum())
+
+    @property
+    def flat(self) -> bool:
+        """Whether every power of the prior is the prior itself."""
+        twice = powered(self.prior, min(1.01, 0.5 + largest_power(self.prior, self.scaling) / 2), self.scaling)
+        return all(np.array_equal(getattr(self.prior, name), getattr(twice, name)) for name in _flat(self.prior))
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
@@ -176,86 +209,35 @@ def changes(
     """
     if scaling not in get_args(Scaling.__value__):
         raise ValueError(f"Expected scaling to be 'density' or 'rows'; got {scaling!r}")
-    parts = factors(posterior, data, n_rows, rule, scaling)
+    parts = factors(posterior, data, rule, scaling)
     log_joint = sum(np.broadcast_to(f.log_term(1.0, 1.0), (n_rows, len(posterior.labels))) for f in parts.values())
     p = np.exp(normalize(log_joint))
     change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
     for k, factor in enumerate(parts.values()):
         # Near the largest power the evidence curves, so the step is small beside the distance.
-        step = min(STEP, 0.02 * np.log(largest_power(factor.prior, scaling)))
-        terms = (
-            slope(lambda s, f=factor: f.log_term(s, 1.0), step),
-            slope(lambda s, f=factor: f.log_term(1.0, s), STEP),
-        )
-        for part, term in enumerate(terms):
+        steps = min(STEP, 0.02 * np.log(largest_power(factor.prior, scaling))), STEP
+        for part, step in enumerate(steps):
+
+            def at[T](s: float, ask: Callable[[float, float], T], part: int = part) -> T:
+                return ask(1.0, s) if part else ask(s, 1.0)
+
             # The mode may give a class the probability 0 under every power: ln 0 has no slope.
-            term = np.where(p > 0, term, 0.0)
+            term = np.where(p > 0, slope(partial(at, ask=factor.log_term), step), 0.0)
             change[part, k] = p * (term - (p * term).sum(axis=1, keepdims=True))
-        evidence[k] = (
-            slope(lambda s, f=factor: f.log_evidence(s, 1.0), step),
-            slope(lambda s, f=factor: f.log_evidence(1.0, s), STEP),
-        )
+            evidence[k, part] = slope(partial(at, ask=factor.log_evidence), step)
     change[:, -1], evidence[-1] = change[:, :-1].sum(axis=1), evidence[:-1].sum(axis=0)
+    flat = [factor.flat for factor in parts.values()]
     table = pd.DataFrame(evidence, index=[*parts, ALL], columns=list(PARTS))
-    flat = [_is_flat(f.prior, scaling) for f in parts.values()]
     return change, table.assign(flat=[*flat, all(flat)])
 
 
-def factors(posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling) -> dict[Any, Factor]:
+def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scaling) -> dict[Any, Factor]:
     """The factors of the model by name: the class probabilities, then each feature."""
-    found: dict[Any, Factor] = {CLASS: _class_factor(posterior, rule, scaling)}
+    found = {CLASS: Factor(posterior.label_prior, posterior.statistics.rows, None, None, rule, scaling)}
     for name, family in posterior.model.features.items():
         s = posterior.statistics.features[name]
-        found[name] = _feature_factor(family, posterior.prior[name], s, data[name], rule, scaling)
+        found[name] = Factor(posterior.prior[name], s, family, data[name], rule, scaling)
     return found
-
-
-def _feature_factor(
-    family: Conjugate, prior: Prior, s: Statistic, x: Any, rule: EstimateRule, scaling: Scaling
-) -> Factor:
-    def log_term(of_prior: float, of_likelihood: float) -> Array:
-        believed = powered(prior, of_prior, scaling).plus(*family.added(s)[0], t=of_likelihood)
-        if rule.plugs_in:
-            return family.log_likelihood(getattr(family, rule.point)(believed), x)
-        return family.log_predictive(believed, x)
-
-    def log_evidence(of_prior: float, of_likelihood: float) -> float:
-        before = powered(prior, of_prior, scaling)
-        if not before.proper().all():
-            return np.nan
-        d, log_h = family.added(s)
-        return float((before.along(*d, t=of_likelihood) + of_likelihood * log_h).sum())
-
-    return Factor(prior, log_term, log_evidence)
-
-
-def _class_factor(posterior: Posterior, rule: EstimateRule, scaling: Scaling) -> Factor:
-    prior, rows = posterior.label_prior, posterior.statistics.rows
-
-    def at(of_prior: float) -> Any:
-        return prior if isinstance(prior, FixedProbabilities) else powered(prior, of_prior, scaling)
-
-    def log_term(of_prior: float, of_likelihood: float) -> Array:
-        return log(getattr(at(of_prior).update(of_likelihood * rows), rule.point)())
-
-    def log_evidence(of_prior: float, of_likelihood: float) -> float:
-        if isinstance(prior, FixedProbabilities):
-            return of_likelihood * prior.log_evidence(rows)
-        before = at(of_prior)
-        if not before.proper().all():
-            return np.nan
-        return float(before.along(rows, t=of_likelihood) + of_likelihood * before.peak(rows))
-
-    return Factor(prior, log_term, log_evidence)
-
-
-def _is_flat(prior: Prior | FixedProbabilities, scaling: Scaling) -> bool:
-    """Whether every power of the prior is the prior itself."""
-    if isinstance(prior, FixedProbabilities):
-        return True
-    twice = powered(prior, min(1.01, 0.5 + largest_power(prior, scaling) / 2), scaling)
-    names = ["v"] if isinstance(prior, Normal) else list(_flat(prior))
-    return all(np.array_equal(getattr(prior, name), getattr(twice, name)) for name in names)
 
 
 def summary(change: Array, evidence: pd.DataFrame) -> pd.DataFrame:

@@ -53,7 +53,7 @@ clf.save(sys.argv[1])
 assert nb.describe(sys.argv[1])["rows"] == {"p": 2.0, "q": 1.0}
 after("describe a file")
 
-import bayesnb.plots, bayesnb.report
+from bayesnb.plots import *; from bayesnb.report import *
 after("plots and report")
 
 import bayesnb.kernels.compiled

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bayesnb.cli import options
-from bayesnb.cli.outputs import is_predictions, require_output
+from bayesnb.cli.outputs import is_model, is_predictions, require_output
 from bayesnb.cli.printing import print_answer
 from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
 from bayesnb.cli.settings import Settings
@@ -35,17 +35,16 @@ def explain(
     are, it is said how much each would tell about the class.
     """
     from bayesnb import checks, design
-    from bayesnb.modelfile import document
     from bayesnb.report import rows
     from bayesnb.report.parts import Section
 
     if row is not None and values:
         raise click.UsageError("a row is named by --row or by --set: give one of them")
-    if not document.is_model(data) and new is not None:
+    if not (of_model := is_model(data)) and new is not None:
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
-    if document.is_model(data) and flip:
+    if of_model and flip:
         raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
-    asking = _of_model if document.is_model(data) else _of_data
+    asking = _of_model if of_model else _of_data
     clf, frame, name, target, learned = asking(data, new, target, row, values, format, settings)
     asked = frame.iloc[0].dropna().to_dict()
     pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
@@ -100,7 +99,8 @@ def _of_model(
         return clf, frame, path, clf.target, None
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
-    frame = row_at(opened_for(clf, new, format), int(row or 0))
+    table = opened_for(clf, new, format)
+    frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
     return clf, frame[[name for name in frame.columns if name in clf.schema.names]], path, clf.target, None
 
 
@@ -114,11 +114,7 @@ def _of_data(
     if row is None or not row.isdecimal():
         (asked,) = asked_rows([] if row is None else [row], name, X, values)
         return clf, frame_of([asked], X), name, y.name, (X, y)
-    if int(row) >= len(X):
-        raise click.BadParameter(
-            f"there is no row {row} in {name}: it has {len(X)}, counted from 0", param_hint="--row"
-        )
-    return clf, X.iloc[[int(row)]], name, y.name, (X, y)
+    return clf, row_at([X], int(row), name), name, y.name, (X, y)
 
 
 @options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")

@@ -10,6 +10,7 @@ from bayesnb import datasets
 from bayesnb.cli import options
 from bayesnb.cli.advising import advised, fit_command
 from bayesnb.cli.doctor import marks_of
+from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import opened, watched
@@ -32,11 +33,11 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     import pandas as pd
 
     from bayesnb.data import engines
-    from bayesnb.data.specifications import Unlabelled
-    from bayesnb.learning import Parameters
-    from bayesnb.modelfile import document
+    from bayesnb.data.specifications import Parameters, Unlabelled
 
-    if data != "-" and document.is_model(data):
+    if data != "-" and is_model(data):
+        from bayesnb.modelfile import document
+
         described = document.describe(data)
         about = {
             "model": data,

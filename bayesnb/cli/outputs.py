@@ -95,9 +95,9 @@ def same_place(output: str | None, model: str) -> bool:
 
 def is_model(path: str) -> bool:
     """True if a file begins as a model file does."""
-    from bayesnb.modelfile import document
+    from bayesnb.modelfile import container
 
-    return document.is_model(path)
+    return container.is_model(path)
 
 
 def is_picture(path: str) -> bool:

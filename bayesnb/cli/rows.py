@@ -6,7 +6,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +18,6 @@ from bayesnb.wording import meant_of_all
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.cli.sources import Opened
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import Parameters
 
@@ -72,15 +71,15 @@ def template_of(clf: Classifier) -> pd.DataFrame:
     return pd.DataFrame({name: columns[name] for name in clf.schema.names if name in columns})
 
 
-def row_at(table: Opened, position: int) -> pd.DataFrame:
-    """The row of a table at a position, counted from 0."""
+def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
+    """The row at a position, counted from 0, of the table of this name, which is read in parts."""
     start = 0
-    for part in table.tables():
-        if position < start + part.n_rows:
-            return part.source.iloc[[position - start]].reset_index(drop=True)
-        start += part.n_rows
+    for part in parts:
+        if position < start + len(part):
+            return part.iloc[[position - start]].reset_index(drop=True)
+        start += len(part)
     raise click.BadParameter(
-        f"there is no row {position} in {table.name}: it has {start}, counted from 0", param_hint="--row"
+        f"there is no row {position} in {name}: it has {start}, counted from 0", param_hint="--row"
     )
 
 

@@ -189,7 +189,7 @@ class Schema:
                 mine, theirs = with_words_of_both(mine, theirs)
             for what in ("family", "text", "source", "columns", "cuts"):
                 a, b = getattr(mine, what), getattr(theirs, what)
-                if not _same(a, b):
+                if not same(a, b):
                     cure = ""
                     if what == "family" and (mine.tried or theirs.tried):
                         cure = "; each chose by its own rows: fit one with classifier_.choice.features of the other"
@@ -271,14 +271,14 @@ class Schema:
         return pd.DataFrame(rows).set_index("feature")
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
     """Whether two specifications are equal, including their arrays."""
     if is_dataclass(a):
-        return type(a) is type(b) and all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(same, a, b))
     return bool(np.array_equal(a, b))
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
-from bayesnb.data.schema import Schema
+from bayesnb.data.schema import Schema, same
 from bayesnb.data.specifications import Binned
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
 from bayesnb.dependence.exponents import CELLS, OWN, Layout
 from bayesnb.dependence.learned import Dependence
+from bayesnb.dependence.pairs import PairCounts
 from bayesnb.dependence.partitions import MOST_STEPS
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES, CategoryCounts, widest
 from bayesnb.families.dyadic import Dyadic
@@ -146,35 +147,28 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
     require(sound, "its dependence has other numbers than it should")
     _require_cells(cells, schema)
-    fits = _form(statistics.joint) == _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS))
-    shapes = tuple((int(k), len(cells.grid)) for k in cells.shaped)
-    for counts, pairs, depth in ((statistics.shapes, shapes, DEPTH), (statistics.pairs, cells.pairs, PAIR_DEPTH)):
-        sizes = (*(axis.size for axis in cells.grid.axes(depth)), 1)
-        fits = fits and (counts.pairs, counts.sizes) == (pairs, sizes)
-        fits = fits and counts.counts.shape[1:] == (sum(sizes[i] * sizes[j] for i, j in pairs),)
-    cut, near, n = cells.partitions, statistics.near, 0
+    cut, near, n, nodes = cells.partitions, statistics.near, 0, 0
     if cut is not None:
         sound = cut.columns.ndim == 2 and cut.columns.shape == cut.cells.shape and 1 <= cut.steps <= MOST_STEPS
         sound = sound and all(each.dtype.kind == "i" and (each >= 0).all() for each in (cut.columns, cut.cells))
         require(sound and (cut.columns < len(cells.grid)).all(), "its dependence has partitions that none can be")
-        n = len(cut)
-    fits = fits and (statistics.rows.pairs, statistics.rows.sizes) == (((0, 0),), (1,))
-    fits = fits and statistics.rows.counts.shape[1:] == (1,)
-    nodes = n * (0 if cut is None else cut.nodes)
-    fits = fits and statistics.leaves.counts.shape[1:] == (nodes,)
-    fits = fits and statistics.leaves.pairs == tuple((k, n) for k in range(n))
-    fits = fits and statistics.leaves.sizes == (*[nodes // max(n, 1)] * n, 1)
-    sizes = np.array([axis.size for axis in cells.grid.axes(DEPTH)]) if cells.kernel else np.zeros(0, int)
+        n, nodes = len(cut), cut.nodes
+    fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
+    fits = _counts(statistics.shapes, tuple((int(k), len(cells.grid)) for k in cells.shaped), fine)
+    fits = fits and _counts(statistics.pairs, cells.pairs, coarse)
+    fits = fits and _counts(statistics.leaves, tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
+    fits = fits and _counts(statistics.rows, ((0, 0),), (1,))
+    fits = fits and _form(statistics.joint) == _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS))
+    sizes = fine[:-1] if cells.kernel else ()
     fits = fits and near.cells.dtype.kind == "i" and near.cells.shape == (near.counts.shape[-1], len(sizes))
-    fits = fits and bool((near.cells >= -1).all() and (near.cells < sizes).all())
+    fits = fits and bool((near.cells >= -1).all() and (near.cells < np.array(sizes, int)).all())
     require(fits, "its dependence has counts of other cells")
     for s in statistics.parts():
         _require_possible(s, rows, "its dependence")
     groups, offsets = found.terms.groups(spec, _columns(schema)), learned.layout.cells
     require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
     layout = Layout.of(groups, len(rows), offsets)
-    fits = learned.groups == tuple(groups) and np.array_equal(learned.layout.own, layout.own)
-    fits = fits and learned.layout.terms == layout.terms == len(learned.names) and learned.layout.classes == len(rows)
+    fits = same((learned.groups, learned.layout), (tuple(groups), layout)) and len(learned.names) == layout.terms
     fits = fits and {*(group.name for group in groups), OWN, CELLS} <= set(learned.scales)
     require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
     n = layout.size
@@ -187,6 +181,12 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
     sound = (learned.weights >= 0).all() and np.isclose(learned.weights.sum(), 1.0) and draws >= spec.draws
     require(sound, "its dependence: the draws of the exponents have no weights")
+
+
+def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
+    """Whether these are counts of such pairs of columns, of which each has so many cells."""
+    width = sum(sizes[i] * sizes[j] for i, j in pairs)
+    return (found.pairs, found.sizes, found.counts.shape[1:]) == (pairs, sizes, (width,))
 
 
 def _columns(schema: Schema) -> int:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -52,6 +54,15 @@ def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
     digest = _digest(said, arrays)
     # All of it is one text, because safetensors writes several in any order.
     return save(arrays, {KEY: _text({"digest": digest, **said})}), digest
+
+
+def is_model(path: str | os.PathLike) -> bool:
+    """True if the content of a file begins as that of a model file, whatever the name of the file is."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(8 + len(START))[8:] == START
+    except OSError:
+        return False
 
 
 def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -196,15 +196,6 @@ def content_hash(path: str | os.PathLike) -> str:
     return read(path).hash if Path(path).exists() else ""
 
 
-def is_model(path: str | os.PathLike) -> bool:
-    """True if the content of a file begins as that of a model file, whatever the name of the file is."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(8 + len(container.START))[8:] == container.START
-    except OSError:
-        return False
-
-
 def read(path: str | os.PathLike | BinaryIO) -> Contents:
     """Read and check the contents of a model file.
 

@@ -5,6 +5,7 @@ Start with :func:`report`. ``page`` chooses the sections and their order; ``scor
 the page.
 """
 
-from bayesnb.report.page import is_report as is_report
-from bayesnb.report.page import report as report
-from bayesnb.report.page import write as write
+import lazy_loader
+
+# A screen of the command line takes its parts from here, and imports no more than it shows.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"page": ["is_report", "report", "write"]})

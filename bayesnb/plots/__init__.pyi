@@ -1,0 +1,13 @@
+from .checks import predictive_checks as predictive_checks
+from .pairs import independence as independence
+from .panels import OKABE_ITO as OKABE_ITO
+from .parameters import prior_posterior as prior_posterior
+from .regions import decision_regions as decision_regions
+from .rows import class_probability as class_probability
+from .rows import ledger as ledger
+from .rows import uncertainty_scatter as uncertainty_scatter
+from .scores import map_against_bayes as map_against_bayes
+from .scores import reliability as reliability
+from .scores import reliability_table as reliability_table
+from .scores import worth_of_rows as worth_of_rows
+from .sensitivity import sensitivity as sensitivity

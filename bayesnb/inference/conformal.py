@@ -82,32 +82,29 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """The counts where the scores of the known rows do not depend on the new one.
+    """The counts of rows whose scores are less than, and equal to, those of new rows.
 
     Parameters
     ----------
-    known, codes, weight : arrays (row,)
-        The scores of the known rows, their classes, and how many rows each stands for.
+    known : array (row, class)
+        The scores of the known rows, with which the score of a new row with each class is compared.
+    codes, weight : arrays (row,)
+        The classes of the known rows, and how many rows each stands for.
     new : array (new row, class)
         The score of each new row with each class.
     by_class : bool
         Whether a class is compared with the rows of this class alone.
     """
-    less, equal, rows = np.zeros(new.shape), np.zeros(new.shape), np.zeros(new.shape)
+    found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
         of = codes == c if by_class else slice(None)
-        order = np.argsort(known[of])
-        scores, total = known[of][order], np.concatenate([[0.0], weight[of][order].cumsum()])
-        low, high = _tied(new[:, c])
-        below, up_to = total[np.searchsorted(scores, low, "left")], total[np.searchsorted(scores, high, "right")]
-        less[:, c], equal[:, c], rows[:, c] = total[-1] - up_to, up_to - below, total[-1]
-    return Counts(less, equal, rows)
-
-
-def _tied(score: Array) -> tuple[Array, Array]:
-    """The ends of the interval of scores that are equal to a score but for rounding."""
-    slack = np.where(np.isfinite(score), TIE * np.maximum(1.0, np.abs(score)), 0.0)
-    return score - slack, score + slack
+        order = np.argsort(known[of, c])
+        scores, total = known[of, c][order], np.concatenate([[0.0], weight[of][order].cumsum()])
+        slack = np.where(np.isfinite(new[:, c]), TIE * np.maximum(1.0, np.abs(new[:, c])), 0.0)
+        below = total[np.searchsorted(scores, new[:, c] - slack, "left")]
+        up_to = total[np.searchsorted(scores, new[:, c] + slack, "right")]
+        found[:, :, c] = total[-1] - up_to, up_to - below, np.broadcast_to(total[-1], up_to.shape)
+    return Counts(*found)
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
@@ -142,7 +139,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     class_priors = [_class_prior_left_out(posterior, codes, c) for c in range(n_classes)]
     log_prior = posterior.only(()).log_predictive({}, 1)
     alone = posterior.model.statistics(new, Labels.of(np.arange(n_new), n_new), range(n_new))
-    found = np.zeros((3, n_new, n_classes))
+    found = [np.empty((3, 0, n_classes))]
     for i in range(n_new):
         x = {name: column[[i]] for name, column in new.items()}
         each = [
@@ -150,16 +147,14 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
             for name in posterior.features
         ]
         left, joined, own = (sum(parts) for parts in zip(*each, strict=True))
-        own = own + log_prior
+        known = np.empty_like(left)
         for c in range(n_classes):
             log_joint = left + class_priors[c]
             log_joint[:, c] = joined[:, c] + class_priors[c][:, c]
-            of = codes == c if by_class else slice(None)
-            known, (low, high) = nonconformity(log_joint, codes)[of], _tied(nonconformity(own, np.array([c]))[0])
-            weight = labels.weight[of]
-            less, up_to = weight @ (known > high), weight @ (known >= low)
-            found[:, i, c] = less, up_to - less, weight.sum()
-    return Counts(*found)
+            known[:, c] = nonconformity(log_joint, codes)
+        asked = counts(known, codes, labels.weight, of_every_class(own + log_prior), by_class)
+        found.append(np.stack([asked.less, asked.equal, asked.rows]))
+    return Counts(*np.concatenate(found, axis=1))
 
 
 def _asked_twice(
@@ -287,11 +282,11 @@ class Conformal:
         self.classifier.require_one_class_prior("conformal prediction")
         data, n = self.classifier.read(X)
         if self.scores is None:
-            known = self.classifier.posterior, self.data, self.labels
-            found = full_counts(*known, data, n, self.by_class)
+            found = full_counts(self.classifier.posterior, self.data, self.labels, data, n, self.by_class)
         else:
             new = of_every_class(self.classifier.log_joint(data, n))
-            found = counts(self.scores, self.labels.codes, self.labels.weight, new, self.by_class)
+            known = np.broadcast_to(self.scores[:, None], (len(self.scores), new.shape[1]))
+            found = counts(known, self.labels.codes, self.labels.weight, new, self.by_class)
         u = self.classifier.generator().random((n, 1)) if smoothed else 1.0
         return pd.DataFrame(found.p_values(u), index=index_of(X), columns=pd.Index(self.classifier.classes))
 

@@ -77,9 +77,8 @@ def least_expected_cost(
         abstained = cost > _usable(reject_cost, cost_matrix)
         cost = np.where(abstained, reject_cost, cost)
         decision[abstained] = None
-    columns = {"decision": pd.Series(decision, dtype=object), "expected_cost": cost, "abstained": abstained}
-    frame = pd.DataFrame(columns)
-    return frame if index is None else frame.set_axis(index)
+    decision = pd.Series(decision, index, dtype=object)
+    return pd.DataFrame({"decision": decision, "expected_cost": cost, "abstained": abstained}, index)
 
 
 def _of_classes(proba: Any, classes: Array) -> Array:
@@ -99,34 +98,32 @@ def matrix_of(costs: Any, classes: Array) -> Array:
             "Expected costs as a DataFrame, its index the true classes and its columns the decisions; "
             f"got {type(costs).__name__}: write pd.DataFrame(costs, index=[classes], columns=[decisions])"
         )
-    require_each(costs.index.tolist(), _plain(classes), "costs, index", "one row of costs for each class")
+    rows, labels = costs.index.tolist(), np.asarray(classes).tolist()
+    require_each(rows, labels, "costs, index", "one row of costs for each class")
     if twice := repeated(costs.columns.tolist()):
         raise ValueError(f"costs: Expected each decision in one column; got {twice[0]!r} more than once")
     if costs.shape[1] == 0:
         raise ValueError("costs: Expected at least one column, a decision; got none")
-    if odd := [name for name, column in costs.items() if not _numbers(column)]:
+    numbers = {name: all(isinstance(cost, Real) or pd.isna(cost) for cost in column.tolist())
+               for name, column in costs.items()}  # fmt: skip
+    if odd := [name for name, found in numbers.items() if not found]:
         raise TypeError(f"costs, decision {odd[0]!r}: Expected numbers; got {costs[odd[0]].tolist()!r}")
-    place = {label: row for row, label in enumerate(costs.index.tolist())}
-    cost_matrix = costs.to_numpy(float, na_value=np.nan)[[place[label] for label in _plain(classes)]]
+    cost_matrix = costs.to_numpy(float, na_value=np.nan)[[rows.index(label) for label in labels]]
     if not np.isfinite(cost_matrix).all():
         c, d = np.argwhere(~np.isfinite(cost_matrix))[0]
         raise ValueError(
             f"costs: Expected finite numbers; got {cost_matrix[c, d]} for the decision {costs.columns[d]!r} where "
-            f"{_plain(classes)[c]!r} is true"
+            f"{labels[c]!r} is true"
         )
     return cost_matrix
 
 
-def _numbers(column: pd.Series) -> bool:
-    return all(isinstance(cost, Real) or pd.isna(cost) for cost in column.tolist())
-
-
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:
     """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
-    if not isinstance(reject_cost, Real) or isinstance(reject_cost, bool):
-        raise TypeError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
-    if not np.isfinite(reject_cost):
-        raise ValueError(f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}")
+    number = isinstance(reject_cost, Real) and not isinstance(reject_cost, bool)
+    if not (number and np.isfinite(reject_cost)):
+        said = f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}"
+        raise ValueError(said) if number else TypeError(said)
     if reject_cost >= cost_matrix.max():
         raise ValueError(
             f"Expected reject_cost below the largest cost, {cost_matrix.max():g}; got {reject_cost:g}, at which every "
@@ -166,20 +163,11 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
         raise ValueError(f"Expected mass above 0 and at most 1, such as 0.9; got {mass!r}")
-    if mass == 1:
-        inside = proba > 0
-    else:
-        order = np.argsort(-proba, axis=1, kind="stable")
-        ranked = np.take_along_axis(proba, order, axis=1)
-        needed = np.ones(proba.shape, bool)
-        needed[:, 1:] = ranked.cumsum(axis=1)[:, :-1] < mass - ROUNDING
-        inside = np.zeros(proba.shape, bool)
-        np.put_along_axis(inside, order, needed, axis=1)
+    order = np.argsort(-proba, axis=1, kind="stable")
+    ranked = np.take_along_axis(proba, order, axis=1)
+    needed = ranked > 0 if mass == 1 else ranked.cumsum(axis=1) - ranked < mass - ROUNDING
+    inside = np.take_along_axis(needed, order.argsort(axis=1), axis=1)
     return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
-
-
-def _plain(classes: Array) -> list[Any]:
-    return np.asarray(classes).tolist()
 
 
 @question("the decision of least expected cost", "what to do")

@@ -183,8 +183,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
     mode = _root(slope, 0.0, MOST)
     top = log_posterior(mode)
-    low = mode - _root(lambda gap: log_posterior(mode - gap) - top + DEPTH, 0.0, mode)
-    high = _root(lambda share: log_posterior(share) - top + DEPTH, mode, MOST)
+    low, high = (_root(lambda share: log_posterior(share) - top + DEPTH, mode, end) for end in (0.0, MOST))
     nodes, step = np.polynomial.legendre.leggauss(NODES)
     shares = low + (high - low) * (nodes + 1) / 2
     density = step * np.exp(np.array([log_posterior(share) for share in shares]) - top)
@@ -198,16 +197,12 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     return WrongLabels(each, mean, float(np.sqrt(density @ (variance + (expected - mean) ** 2))))
 
 
-def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that falls crosses 0, by bisection; an end of the interval if it does not."""
-    if falling(low) <= 0:
-        return low
-    if falling(high) >= 0:
-        return high
+def _root(f: Callable[[float], float], start: float, end: float) -> float:
+    """Where a function that falls from start to end crosses 0, by bisection; one of them if it does not."""
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return (low + high) / 2
+        middle = (start + end) / 2
+        start, end = (middle, end) if f(middle) > 0 else (start, middle)
+    return (start + end) / 2
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:

@@ -24,7 +24,7 @@ from bayesnb.inference.scoring import (
     scores,
     share_interval,
 )
-from bayesnb.priors import Array
+from bayesnb.numerics import Array, log
 
 GROUPS = 2000
 """Rows that the bootstrap weights one by one; of more rows, it weights as many random groups of equal size."""
@@ -204,8 +204,9 @@ def scorecard_of(
     table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
     table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
     table["claimed"] = pd.Series(_claimed(log_proba, rng))
-    table["frequencies"] = pd.Series(_constant_forecast(n_rows / len(codes), n_rows))
-    table["majority"] = pd.Series(_constant_forecast(np.eye(len(classes))[n_rows.argmax()], n_rows))
+    for name, p in (("frequencies", n_rows / len(codes)), ("majority", np.eye(len(classes))[n_rows.argmax()])):
+        # A forecast that gives every row the same class probabilities.
+        table[name] = pd.Series(scores(np.broadcast_to(log(p), log_joint.shape), codes))
     names = pd.Index(classes)
     confusion = np.zeros((len(classes), len(classes) + 1), int)
     np.add.at(confusion, (codes, np.where(guess == GUESSED_NONE, len(classes), guess)), 1)
@@ -300,21 +301,4 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
         "log_loss": float(entropy.mean()),
         "brier": float((1 - (proba**2).sum(axis=1)).mean()),
         "ece": ece,
-    }
-
-
-def _constant_forecast(p: Array, rows: Array) -> dict[str, float]:
-    """The scores of a forecast that gives every row the class probabilities p; ``rows`` are those of each class."""
-    share = rows / rows.sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_loss = float(-np.where(share > 0, share * np.log(p), 0.0).sum())
-    guess = p.argmax()
-    several = (rows > 0).sum() > 1
-    return {
-        "accuracy": float(share[guess]),
-        "balanced_accuracy": float((rows[guess] > 0) / (rows > 0).sum()),
-        "log_loss": log_loss,
-        "brier": float(share @ ((p - np.eye(len(p))) ** 2).sum(axis=1)),
-        "ece": float(abs(p[guess] - share[guess])),
-        "auc": 0.5 if several else np.nan,
     }

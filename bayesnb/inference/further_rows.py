@@ -31,7 +31,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import Costs, expected_losses, prices, stated_by
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import drawn_labelled_rows
+from bayesnb.inference.sampling import drawn_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.model import Data, Parameters, Posterior, Statistics, part_of, probabilities
@@ -182,7 +182,7 @@ def worth_of_rows(
     sizes = sorted({round(learned * times) for times in (0, 0.5, 1, 2, 4, 9)} if more is None else {*map(int, more)})
     if not sizes or sizes[0] < 0 or draws < 1 or rows < 1:
         raise ValueError(f"Expected numbers of rows of 0 or more, and draws and rows of 1 or more; got {more!r}")
-    rng = np.random.default_rng(0 if classifier.seed is None else copy.deepcopy(classifier.seed))
+    rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
     full = classifier.with_estimate("predictive").believed
     # Flat priors do not depend on the rows, so their shapes are found once.
@@ -195,11 +195,17 @@ def worth_of_rows(
     price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
-        further = partial(drawn_statistics, classifier, theta, rng=rng)
+        further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
         if known is None:
-            data, labels, true, codes, flattered = _made(classifier, theta, rows, rng)
+            # Rows that are made where θ is true.
+            world = replace(classifier, believed=replace(classifier.believed, estimate="mean", plug_in=theta))
+            data, codes = drawn_rows(world, rows, rng)
+            true = stated_by(world.believed, data, rows)
         else:
-            data, labels, true, codes, flattered = _drawn(*known, excess, rows, rng)
+            # Learned rows, whose labels are true, drawn by a law that may be that of all rows.
+            some = rng.choice(len(known[1]), rows, p=_law(known[1], rng))
+            data, labels, more_loss = part_of(known[0], some), known[1][some], excess[some].mean() / 2
+            codes, true = labels.codes, np.eye(labels.n)[labels.codes]
             if full.naive:
                 further = partial(_copied_statistics, full.posterior, *known, _law(known[1], rng), rng=rng)
         statistics, before = classifier.statistics, 0
@@ -208,9 +214,8 @@ def worth_of_rows(
             believed = replace(full, posterior=full.posterior.given(statistics))
             predictive = stated_by(believed, data, rows)
             left = predictive if labels is None else probabilities(believed.left_out(data, labels)[0])
-            more_loss = flattered.mean() * (1 + learned / (learned + size)) / 2
-            loss[k, step] = expected(left, true).mean() + more_loss
-            realised[k, step] = expected(left, np.eye(true.shape[1])[codes]).mean() + more_loss
+            for found, classes in ((loss, true), (realised, np.eye(true.shape[1])[codes])):
+                found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):
                 posterior = flat.given(statistics) if ESTIMATES[name].flat else believed.posterior
                 with suppress(BoundaryError, ImproperError):
@@ -225,24 +230,6 @@ def worth_of_rows(
     needed = {m: rows_needed(learned, np.array(sizes), columns[f"price of {m}"], bound) for m in plug_ins}
     found.attrs |= {"prob": share, "bound": bound, "learned": learned, "rows_needed": needed}
     return found
-
-
-type Asked = tuple[Data, Labels | None, Array, Array, Array]
-"""Columns, labels of rows to leave out, p(c | x, θ), the codes of classes, and by how much each row is flattered."""
-
-
-def _made(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Asked:
-    """Rows to ask about that are made where θ is true."""
-    believed = replace(classifier.believed, estimate="mean", plug_in=theta)
-    data, codes = drawn_labelled_rows(replace(classifier, believed=believed), rows, rng)
-    return data, None, stated_by(believed, data, rows), codes, np.zeros(rows)
-
-
-def _drawn(data: Data, labels: Labels, excess: Array, rows: int, rng: Generator) -> Asked:
-    """Learned rows to ask about, drawn by a law that may be that of all rows; their labels are true."""
-    some = rng.choice(len(labels), rows, p=_law(labels, rng))
-    codes = labels.codes[some]
-    return part_of(data, some), labels[some], np.eye(labels.n)[codes], codes, excess[some]
 
 
 def _law(labels: Labels, rng: Generator) -> Array:

@@ -54,19 +54,13 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     classifier.require_one_class_prior("sample")
     classifier.posterior.warn_of_chains()
     chosen = None if label is None else int(codes_of(classifier.classes, np.asarray([label]))[0])
-    return _sample_rows(classifier, n, chosen, classifier.generator())
-
-
-def _sample_rows(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-    parts = [_sample_block(classifier, cut.stop - cut.start, chosen, rng) for cut in slices(n, 1024)]
+    rng, parts = classifier.generator(), []
+    for cut in slices(n, 1024):
+        encoded, codes = _sample_encoded(classifier, cut.stop - cut.start, chosen, rng)
+        frame = classifier.schema.decode(encoded)
+        frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
+        parts.append(frame)
     return pd.concat(parts, ignore_index=True)
-
-
-def _sample_block(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> pd.DataFrame:
-    encoded, codes = _sample_encoded(classifier, n, chosen, rng)
-    frame = classifier.schema.decode(encoded)
-    frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
-    return frame
 
 
 def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
@@ -82,22 +76,17 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
     return classifier.schema.blanked(encoded), codes
 
 
-def drawn_labelled_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
+def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
     """New rows as the families read them, and the codes of their classes."""
     encoded, codes = _sample_encoded(classifier, n, None, rng)
     return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
 
 
-def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> Data:
-    """New rows as the families read them."""
-    return drawn_labelled_rows(classifier, n, rng)[0]
-
-
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
     """Encoded rows, how many they are, and their index: those of a table, or so many that are drawn from the model."""
     if X is None:
-        rng = np.random.default_rng(0 if classifier.seed is None else copy.deepcopy(classifier.seed))
-        return drawn_rows(classifier, rows, rng), rows, None
+        rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+        return drawn_rows(classifier, rows, rng)[0], rows, None
     data, n = classifier.read(X)
     if not n:
         raise ValueError("there are no rows to ask about")
@@ -171,18 +160,17 @@ def to_pymc(
     if X is not None:
         rows = classifier.rows(X, y).labelled()
         data, codes = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
-        if not np.allclose(found := np.bincount(codes, minlength=len(classifier.classes)), classifier.statistics.rows):
+        counted = np.bincount(codes, minlength=len(classifier.classes)), classifier.statistics.rows
+        if not np.allclose(*counted):
+            given, learned = (
+                ", ".join(f"{label}: {n:g}" for label, n in zip(classifier.classes, found, strict=True))
+                for found in counted
+            )
             raise ValueError(
-                f"rows {_by_class(classifier, found)} were given, and rows "
-                f"{_by_class(classifier, classifier.statistics.rows)} were learned: the model observes "
-                "exactly the learned rows, unweighted; without rows it observes their sufficient statistics, weights "
-                "included"
+                f"rows {{{given}}} were given, and rows {{{learned}}} were learned: the model observes exactly the "
+                "learned rows, unweighted; without rows it observes their sufficient statistics, weights included"
             )
     return pymc_model.build(classifier.posterior, data, codes, likelihood)
-
-
-def _by_class(classifier: Classifier, rows: Array) -> str:
-    return "{" + ", ".join(f"{label}: {n:g}" for label, n in zip(classifier.classes, rows, strict=True)) + "}"
 
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:

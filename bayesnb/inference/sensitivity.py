@@ -153,7 +153,7 @@ class Factor:
             return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
         believed = before.plus(*self.family.added(self.s)[0], t=of_likelihood)
         if self.rule.plugs_in:
-            return self.family.log_likelihood(getattr(self.family, self.rule.point)(believed), self.x)
+            return self.family.log_likelihood(self.family.plug_in(believed, self.rule.point), self.x)
         return self.family.log_predictive(believed, self.x)
 
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:

@@ -106,7 +106,7 @@ def verify(
     judged = replace(classifier, believed=replace(classifier.believed, posterior=conjugate))
     if X is None:
         n = 20
-        data = drawn_rows(judged, n, np.random.default_rng(seed))
+        data = drawn_rows(judged, n, np.random.default_rng(seed))[0]
     else:
         table = table_of(X, classifier.schema)
         data, n = classifier.encoded_table(table), table.n_rows

@@ -121,6 +121,14 @@ def pytest_collection(session):
                 importlib.import_module(path.stem)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the notebooks, so that ``-m`` can choose them together with the tests that take long."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker("notebook")
+
+
 def pytest_collection_finish(session):
     """Spare the collector of garbage all that was imported, until Python ends and extensions count what they leaked."""
     gc.collect()

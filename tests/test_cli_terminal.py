@@ -202,6 +202,16 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path,
         assert "\\x1b" in text or "\\u001b" in text or command[0] == "report", (command, text)
 
 
+def test_a_pipe_gets_utf_8_whatever_the_locale_says(tmp_path, monkeypatch):
+    pd.DataFrame({"größe": [1.5, 2.5] * 10, "y": list("uv") * 10}).to_csv(tmp_path / "t.csv", index=False)
+    with (tmp_path / "piped").open("w", encoding="ascii") as piped:
+        monkeypatch.setattr(sys, "stdout", piped)
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["inspect", str(tmp_path / "t.csv"), "--target", "y"])
+    assert not ended.value.code
+    assert "größe" in (tmp_path / "piped").read_text(encoding="utf-8")
+
+
 # Pipes that end, and names that are no text
 
 

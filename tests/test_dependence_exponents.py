@@ -257,10 +257,10 @@ def test_the_program_is_the_same_density(by_class, cells):
 
 
 @pytest.mark.nuts
-@pytest.mark.parametrize("seed", [0, 1, 3])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_laplace_has_the_means_and_standard_deviations_of_nuts(seed):
     # Laplace is worse the fewer rows there are, so more rows would be an easier test, and each costs at every step.
-    r = rows(n={0: 100, 1: 150, 3: 300}[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
+    r = rows(n={0: 100, 1: 150}[seed], classes=2 + seed % 2, seed=seed, signal=0.5)
     groups, cells = [Group("features", 4, 1.0, 0.5)], 5 * (seed % 2)
     learned = learn(r, groups, cells, draws=4000, cell_sd=0.3)
     found = verify(r, learned, range(learned.layout.classes), [f"cell {k}" for k in range(cells)], draws=2000)

@@ -112,6 +112,18 @@ def test_two_thousand_features_do_not_underflow(family, estimate: str):
     assert_probabilities(np.exp(normalize(joint)))
 
 
+def test_a_thousand_classes_have_the_student_t_of_their_own_two_rows():
+    y = np.repeat([f"class {k:03}" for k in range(1000)], 2)
+    centre, pooled = np.arange(1000.0), np.repeat(np.arange(1000.0), 2) + np.tile([-0.25, 0.25], 1000)
+    clf = BayesianNB().fit({"x": pooled}, y)
+    # One imaginary row like the whole column, then two rows around the centre.
+    m, b = (pooled.mean() + 2 * centre) / 3, pooled.var() / 2 + 0.0625
+    b = b + (centre - pooled.mean()) ** 2 / 3
+    density = stats.t(3, m, np.sqrt(b * 4 / (1.5 * 3))).pdf(pooled[::400, None])
+    assert_allclose(clf.predict_proba({"x": pooled[::400]}), density / density.sum(1, keepdims=True), rtol=1e-9)
+    assert len(clf.loo({"x": pooled}, y)) == 2000
+
+
 # --- Far means and small spreads ---
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import click
 
@@ -138,15 +137,13 @@ FLAGS = {"n": "-n", "random_state": "--seed"}
 
 def type_of(function: Callable, name: str) -> Any:
     """How a parameter of a function is written on the command line; ``None`` if it cannot be."""
+    from bayesnb.inference.questions import choices
+
     said = str(inspect.signature(function).parameters[name].annotation).removesuffix(" | None")
     if name in WRITTEN or said in TYPES:
         return WRITTEN.get(name, {}).get("type", TYPES.get(said))
-    if not re.fullmatch(r"[A-Z]\w*|Literal\[[^]]*\]", said):
-        return None
-    known = vars(sys.modules[inspect.unwrap(function).__module__])
-    kind = get_type_hints(type("Stated", (), {"__annotations__": {name: said}}), known)[name]
-    kind = getattr(kind, "__value__", kind)
-    return click.Choice(get_args(kind)) if get_origin(kind) is Literal else None
+    words = [word for word in choices(function, name) if word is not None]
+    return click.Choice(words) if words else None
 
 
 def of_parameter(function: Callable, name: str) -> click.Option:

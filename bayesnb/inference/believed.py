@@ -89,10 +89,8 @@ class Believed:
         Raises
         ------
         ValueError
-            For another word, and for "row" where terms have exponents.
+            For "row" where terms have exponents.
         """
-        if given not in (None, "row", "data"):
-            raise ValueError(f"Expected given to be 'row' or 'data'; got {given!r}")
         if given == "row":
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '

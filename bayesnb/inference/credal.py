@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -261,7 +261,7 @@ def predict_credal(
     X: Any,
     s: float | None = 1.0,
     priors: Mapping[Any, Any] | None = None,
-    missing: str = "ignored",
+    missing: Literal["ignored", "any"] = "ignored",
 ) -> pd.DataFrame:
     """Lower and upper class probabilities under a set of priors, and the classes that no other one dominates.
 
@@ -315,8 +315,6 @@ def predict_credal(
     _require_priors(classifier)
     if s is not None and not (np.isfinite(s) and s > 0):
         raise ValueError(f"Expected s to be a positive number, such as 1 or 2, or None; got {s!r}")
-    if missing not in ("ignored", "any"):
-        raise ValueError(f"Expected missing to be 'ignored' or 'any'; got {missing!r}")
     priors = dict(priors or {})
     if unknown := [name for name in priors if name != CLASS and name not in classifier.posterior.model.features]:
         raise ValueError(

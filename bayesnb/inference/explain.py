@@ -421,8 +421,6 @@ def explain(
     wind          weak     -0.40
     (total)       None      0.87
     """
-    if unit not in UNITS:
-        raise ValueError(f"Expected unit to be one of {list(UNITS)}; got {unit!r}")
     table = table_of(X, classifier.schema)
     classifier.require_offset_of(table)
     classifier.posterior.warn_of_chains()

@@ -83,8 +83,6 @@ def fill_in(
                     normal         0.60
     """
     classifier.require_one_class_prior("what a missing cell may hold")
-    if answer not in ("summary", "distribution"):
-        raise ValueError(f"Expected answer to be 'summary' or 'distribution'; got {answer!r}")
     tail = (1 - probability_of_interval(prob)) / 2
     table = table_of(X, classifier.schema)
     classifier.posterior.warn_of_chains()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -120,7 +120,7 @@ def predict_interval(
     classifier: Classifier,
     X: Any,
     prob: float | None = None,
-    method: str = "auto",
+    method: Literal["auto", "saddlepoint", "draws"] = "auto",
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
@@ -205,8 +205,6 @@ def _noted(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> Saddlepoint | PosteriorDraws:
     """Choose the method: the saddlepoint formula or draws, under the posterior that ``given`` names."""
-    if method not in ("auto", "saddlepoint", "draws"):
-        raise ValueError(f"Expected method to be 'auto', 'saddlepoint' or 'draws'; got {method!r}")
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

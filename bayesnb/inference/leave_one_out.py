@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,12 @@ SEEN = (
 
 @question("the prediction of each learned row without itself", "is the model right")
 def loo(
-    classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by: str = "row", refit: bool = False
+    classifier: Classifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    by: Literal["row", "feature"] = "row",
+    refit: bool = False,
 ) -> pd.DataFrame:
     """Leave-one-out predictive of rows that were learned: exact, but for sampled features.
 
@@ -76,8 +81,6 @@ def loo(
     0        -4.7        0.48  0.52
     1        -4.3        0.71  0.29
     """
-    if by not in ("row", "feature"):
-        raise ValueError(f"Expected by to be 'row' or 'feature'; got {by!r}")
     if by == "feature":
         return _left_out_terms(classifier, X, y, sample_weight, refit)
     log_joint, codes, sampled = classifier.left_out(X, y, sample_weight, refit)

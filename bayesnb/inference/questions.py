@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cache, wraps
 from types import MappingProxyType
-from typing import Any, Concatenate, Literal, Protocol, cast
+from typing import Any, Concatenate, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from bayesnb.inference.methods import FittedModel
+from bayesnb.wording import meant
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
 
@@ -188,12 +190,22 @@ def question[**P, R](
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
+        signature = inspect.signature(function)
+
+        @cache
+        def known() -> dict[str, tuple[Any, ...]]:
+            """The values of each option that is a choice."""
+            return {name: values for name in signature.parameters if (values := choices(function, name))}
+
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Call the question with the classifier that the model holds at that moment."""
+            """Call the question with the classifier that the model holds at that moment, if its choices exist."""
+            given = signature.bind(model, *args, **kwargs).arguments if known() else {}
+            for name in known().keys() & given.keys():
+                _require_choice(name, given[name], known()[name])
             return function(model.classifier_, *args, **kwargs)
 
-        first, *others = inspect.signature(function).parameters.values()
+        first, *others = signature.parameters.values()
         told = first.replace(name="self" if module is None else "model")
         ask.__signature__ = inspect.signature(function).replace(parameters=[told, *others])
         _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask, shown)
@@ -204,6 +216,27 @@ def question[**P, R](
         return cast("Asked[P, R]", ask)
 
     return register
+
+
+def choices(function: Callable, name: str) -> tuple[Any, ...]:
+    """The values that a parameter may have, if its type is a Literal or the name of one; ``None`` if it is optional."""
+    said = str(inspect.signature(function).parameters[name].annotation)
+    stated = said.removesuffix(" | None")
+    if re.fullmatch(r"Literal\[[^]]*\]", stated):
+        kind = get_type_hints(type("Stated", (), {"__annotations__": {name: stated}}), {"Literal": Literal})[name]
+    else:
+        kind = vars(sys.modules[inspect.unwrap(function).__module__]).get(stated)
+    kind = getattr(kind, "__value__", kind)
+    return (*get_args(kind), *([None] if stated != said else [])) if get_origin(kind) is Literal else ()
+
+
+def _require_choice(name: str, value: Any, known: Sequence[Any]) -> None:
+    """Refuse what is none of the values of a choice."""
+    if (value is None or isinstance(value, str)) and value in known:
+        return
+    *others, last = (repr(each) for each in known if each is not None)
+    said = f"{'one of ' * (len(others) > 1)}{', '.join(others)} or {last}"
+    raise ValueError(f"Expected {name} to be {said}; got {value!r}" + meant(value, filter(None, known)))
 
 
 def described(docstring: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,12 +31,12 @@ def sample_posterior(
     classifier: Classifier,
     draws: int | None = None,
     chains: int | None = None,
-    sampler: str = "exact",
+    sampler: Literal["exact", "nuts", "gibbs"] = "exact",
     random_seed: Any = None,
     X: Any = None,
     y: Any = None,
     include: Sequence[str] | None = None,
-    stage: str = "parameters",
+    stage: Literal["parameters", "exponents"] = "parameters",
     sample_weight: Any = None,
     **arguments: Any,
 ) -> DataTree:
@@ -139,8 +139,6 @@ def sample_posterior(
     from bayesnb.sampling import draws as drawing
     from bayesnb.sampling import layout, nuts, trees
 
-    if stage not in ("parameters", "exponents"):
-        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
     draws, chains = _as_many(classifier, draws, chains)
     if stage == "exponents":
         wanted, learned = _wanted(classifier, include, X is not None, proper=True), (X, y, sample_weight)
@@ -150,8 +148,6 @@ def sample_posterior(
     classifier.require_one_class_prior("sample_posterior")
     if sampler == "gibbs":
         classifier.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
-    if sampler not in ("exact", "nuts", "gibbs"):
-        raise ValueError(f"Expected sampler to be 'exact', 'nuts' or 'gibbs'; got {sampler!r}")
     if arguments and sampler == "exact":
         raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
     if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -99,7 +99,7 @@ def to_pymc(
     X: Any = None,
     y: Any = None,
     likelihood: str | None = None,
-    stage: str = "parameters",
+    stage: Literal["parameters", "exponents"] = "parameters",
     sample_weight: Any = None,
 ) -> pm.Model:
     """The fitted model written out in PyMC.
@@ -143,8 +143,6 @@ def to_pymc(
     """
     from bayesnb.sampling import pymc_model
 
-    if stage not in ("parameters", "exponents"):
-        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
     if stage == "exponents":
         from bayesnb.dependence import program
 

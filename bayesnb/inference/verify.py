@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 def verify(
     classifier: Classifier,
     X: Any = None,
-    sampler: str = "nuts",
+    sampler: Literal["exact", "nuts", "gibbs"] = "nuts",
     draws: int = 1000,
     chains: int = 4,
     random_seed: Any = None,
     tree: DataTree | None = None,
     learned: tuple[Any, ...] | None = None,
-    stage: str = "parameters",
+    stage: Literal["parameters", "exponents"] = "parameters",
     **arguments: Any,
 ) -> Agreement | Verdict:
     """Hold the closed form against sampled draws.
@@ -85,8 +85,6 @@ def verify(
     """
     from bayesnb.sampling import agreement
 
-    if stage not in ("parameters", "exponents"):
-        raise ValueError(f"Expected stage to be 'parameters' or 'exponents'; got {stage!r}")
     if stage == "exponents":
         return _verdict(classifier, learned, sampler, draws, chains, random_seed, arguments)
     classifier.require_one_class_prior("verify")

@@ -304,6 +304,10 @@ class CategoryCounts(Statistic):
     def named_as(self, other: CategoryCounts) -> CategoryCounts:
         return self.with_levels(other.levels)
 
+    def columns(self, index: Sequence[int]) -> CategoryCounts:
+        picked = super().columns(index)
+        return replace(picked, counts=picked.counts[..., : widest(picked.levels)])
+
     def seen(self) -> Array:
         return self.counts.sum(-1)
 

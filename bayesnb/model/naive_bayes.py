@@ -269,9 +269,12 @@ class Posterior:
 
         A prior that was scaled to the data keeps its scale.
         """
-        believed = {}
-        for name, family in self.model.features.items():
-            believed[name] = family.update(self.prior[name], statistics.features[name])
+
+        def updated(family: Family, prior: Prior, s: Statistic) -> Prior:
+            return family.update(prior, s)
+
+        both = self.prior, statistics.features
+        believed = stacks.each(self.model.features, len(self.labels), updated, statistics.about, *both)
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
@@ -445,15 +448,18 @@ class Posterior:
         ``point`` is plugged in, such a prior keeps the row.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
-        for name, family in self.model.features.items():
-            believed, x, s = self.features[name], data[name], self.statistics.features[name]
-            with self.statistics.about(name):
-                whole = None if point else family.shared_left_out(believed, s, x, labels)
-                if whole is None:
-                    own += family.log_left_out(believed, x, labels, point)
-                else:
-                    total += whole - family.log_predictive(believed, x)
-                    own += whole[codes]
+
+        def leave(family: Family, believed: Prior, x: Any, s: Statistic) -> None:
+            nonlocal total, own
+            whole = None if point else family.shared_left_out(believed, s, x, labels)
+            if whole is None:
+                own += family.log_left_out(believed, x, labels, point)
+            else:
+                total += whole - family.log_predictive(believed, x)
+                own += whole[codes]
+
+        each = self.features, data, self.statistics.features
+        stacks.each(self.model.features, len(labels), leave, self.statistics.about, *each)
         total[codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:

@@ -198,7 +198,7 @@ class _Part:
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
     """Group the features of one family, so that a Gibbs step makes one call for each family, not for each column."""
-    for family, names in stacks.groups(alone.model.features, n_rows, 2):
+    for family, names in stacks.groups(alone.model.features, n_rows, alone.features, data):
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:
             try:

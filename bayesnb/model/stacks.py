@@ -43,10 +43,11 @@ def groups(
 
 def _specified(family: Family) -> tuple[type, str] | None:
     """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them."""
+    if family.one_term or family.reads_together or family.parts or not family.exact:
+        return None
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     values = [getattr(part, f.name) for part in (family, *priors) for f in fields(part) if f.name != "prior"]
-    by_itself = family.one_term or family.reads_together or family.parts or not family.exact
-    if by_itself or any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values):
+    if any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values):
         return None
     return type(family), repr(family)
 

@@ -133,28 +133,47 @@ def sample_posterior(
     >>> tree["unlabelled"]["p"].sel(class_label="yes").mean("chain").round(1).values
     array([0.8, 0.6])
     """
-    from xarray import DataTree
-
     from bayesnb.chains import Convergence
-    from bayesnb.sampling import draws as drawing
-    from bayesnb.sampling import layout, nuts, trees
 
-    draws, chains = _as_many(classifier, draws, chains)
-    if stage == "exponents":
-        wanted, learned = _wanted(classifier, include, X is not None, proper=True), (X, y, sample_weight)
-        return sampled_exponents(classifier, draws, chains, sampler, random_seed, learned, wanted, arguments)
-    if sample_weight is not None:
+    if stage == "parameters" and sample_weight is not None:
         raise TypeError('sample_weight is for stage="exponents": the posterior of the parameters has the weights in it')
-    classifier.require_one_class_prior("sample_posterior")
-    if sampler == "gibbs":
-        classifier.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
+    if (stage, sampler) == ("exponents", "gibbs"):
+        raise ValueError(f"Expected sampler to be 'exact' or 'nuts' for the exponents; got {sampler!r}")
     if arguments and sampler == "exact":
         raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
     if sampler == "gibbs" and (odd := sorted(set(arguments) - {"tune", "thin"})):
         raise TypeError(f"Expected no argument of the Gibbs sampler but tune and thin; got {odd}")
+    seed = classifier.seed if random_seed is None else random_seed
+    asked = classifier, *_as_many(classifier, draws, chains), sampler, seed, include, arguments
+    tree = sampled_parameters(*asked, X, y) if stage == "parameters" else sampled_exponents(*asked, X, y, sample_weight)
+    if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
+        name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
+        warn(f"{name} did not converge: {convergence}")
+    return tree
+
+
+def sampled_parameters(
+    classifier: Classifier,
+    draws: int,
+    chains: int,
+    sampler: str,
+    seed: Any,
+    include: Sequence[str] | None,
+    arguments: Mapping[str, Any],
+    X: Any,
+    y: Any,
+) -> DataTree:
+    """Draws of the parameters as a tree."""
+    from xarray import DataTree
+
+    from bayesnb.sampling import draws as drawing
+    from bayesnb.sampling import layout, nuts, trees
+
+    classifier.require_one_class_prior("sample_posterior")
+    if sampler == "gibbs":
+        classifier.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
     if (X is None) != (y is None):
         raise ValueError("rows are a table and its labels: pass both, as X and y")
-    seed = classifier.seed if random_seed is None else random_seed
     rng = np.random.default_rng(seed)
     start = time.perf_counter()
     groups = drawing.exact(classifier.posterior, rng, (chains, draws))
@@ -169,8 +188,7 @@ def sample_posterior(
         others["sample_stats"] = sampled["sample_stats"].dataset
     elif sampler == "gibbs":
         rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
-        blocks = layout.blocks(classifier.posterior)
-        groups["posterior"] = layout.variables(drawn.parameters, blocks)
+        groups["posterior"] = layout.variables(drawn.parameters, layout.blocks(classifier.posterior))
         found = drawn.datasets(classifier.posterior.labels, rows.place)
         others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
     attributes = trees.attributes_of(sampler, seed, start, sampled)
@@ -183,9 +201,6 @@ def sample_posterior(
     for group, dataset in others.items():
         tree[group] = DataTree(dataset)
     classifier.posterior.warn_of_chains()
-    if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
-        name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
-        warn(f"{name} did not converge: {convergence}")
     return tree
 
 
@@ -231,9 +246,8 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
             return None
         rows = Rows(rows.table.rows(keep), rows.target.rows(keep), rows.weight[keep])
     rows = rows.labelled()
-    return RowsOfTree(
-        classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes), np.flatnonzero(keep)
-    )
+    data, labels = classifier.schema.read(rows.table)[1], rows.target.among(classifier.classes)
+    return RowsOfTree(data, labels, np.flatnonzero(keep))
 
 
 def _wanted(classifier: Classifier, include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
@@ -260,30 +274,30 @@ def sampled_exponents(
     draws: int,
     chains: int,
     sampler: str,
-    random_seed: Any,
-    rows_of: tuple[Any, Any, Any],
-    wanted: Sequence[str],
+    seed: Any,
+    include: Sequence[str] | None,
     arguments: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
 ) -> DataTree:
-    """Draws of the exponents as a tree; ``rows_of`` is (X, y, sample_weight), as they were learned from."""
+    """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
+
+    Its variables are those of the model in PyMC: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) where cells
+    have offsets, and ``d`` (class, deviation) where exponents differ by class.
+    """
     from xarray import DataTree
 
-    from bayesnb.chains import Convergence, run_nuts
+    from bayesnb.chains import run_nuts
     from bayesnb.dependence import program
     from bayesnb.sampling import draws as drawing
     from bayesnb.sampling import trees
 
-    rows = second_stage(classifier, *rows_of)
-    if sampler not in ("exact", "nuts"):
-        raise ValueError(f"Expected sampler to be 'exact' or 'nuts' for the exponents; got {sampler!r}")
-    if arguments and sampler == "exact":
-        raise TypeError(f"exact draws take no arguments of pymc.sample; got {sorted(arguments)}")
+    wanted = _wanted(classifier, include, X is not None, proper=True)
+    rows = second_stage(classifier, X, y, sample_weight)
     if "columns" in wanted:
         raise ValueError("the second stage describes labels given terms, so its tree has no columns")
-    weight, learned = rows_of[2], classifier.dependence.exponents
-    place = np.arange(len(rows.codes)) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
-    seed = classifier.seed if random_seed is None else random_seed
-    rng = np.random.default_rng(seed)
+    learned, rng = classifier.dependence.exponents, np.random.default_rng(seed)
     start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
     if sampler == "nuts":
         settings = {"random_seed": int(rng.integers(2**31)), **arguments}
@@ -293,56 +307,10 @@ def sampled_exponents(
         points = program.parameters_of({name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()})
     else:
         points = learned.drawn(rng, chains * draws)
-    names = {
-        "class_label": [str(label) for label in classifier.classes],
-        "cell": classifier.dependence.offset_names(classifier.posterior),
-        "row": place,
-    }
     points = points.reshape(chains, draws, -1)
     attributes = trees.attributes_of("laplace" if sampler == "exact" else sampler, seed, start, sampled)
-    tree = exponent_tree(points, learned, rows, names, wanted, rng, attributes)
-    tree["sample_stats"] = DataTree(stats)
-    if sampler == "nuts" and not (convergence := Convergence.of(tree)).converged:
-        warn(f"NUTS did not converge: {convergence}")
-    return tree
-
-
-def exponent_tree(
-    points: Array,
-    learned: LearnedExponents,
-    rows: TermRows,
-    names: Mapping[str, Sequence[str]],
-    wanted: Sequence[str],
-    rng: np.random.Generator,
-    attributes: Mapping[str, Any],
-) -> DataTree:
-    """The tree of the second stage.
-
-    Parameters
-    ----------
-    points : array (chain, draw, parameter)
-        Draws from the posterior, in the order of ``learned.layout``.
-    learned : LearnedExponents
-    rows : Rows of terms
-        The rows that the exponents were learned from, each left out of its own terms.
-    names : {"class_label", "cell", "row"}
-        Coordinates of the classes, of the cells that have offsets, and of the rows.
-    wanted : sequence of str
-        Of ``trees.OPTIONAL``, but no "columns".
-    rng : Generator
-    attributes : mapping
-
-    Returns
-    -------
-    DataTree
-        With the variables of the model in PyMC: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) where cells
-        have offsets, and ``d`` (class, deviation) where exponents differ by class.
-    """
-    from bayesnb.sampling import trees
-
-    lead, size = points.shape[:2], points.shape[-1]
     mean, sd = learned.prior
-    prior = mean + sd * rng.standard_normal((*lead, size))
+    prior = mean + sd * rng.standard_normal(points.shape)
     groups = {"posterior": _variables(points, learned), "prior": _variables(prior, learned)}
     if "log_prior" in wanted:
         z = (points - mean) / sd
@@ -354,16 +322,23 @@ def exponent_tree(
         if source == "posterior" and "log_likelihood" in wanted:
             groups["log_likelihood"] = {"y": own}
     terms = [str(name) for name in learned.table().index]
-    deviations = [terms[t] for t in learned.layout.own if t < learned.layout.terms]
+    names = {
+        "class_label": [str(label) for label in classifier.classes],
+        "cell": classifier.dependence.offset_names(classifier.posterior),
+        "row": np.arange(len(rows.codes)) if sample_weight is None else np.flatnonzero(np.asarray(sample_weight) > 0),
+        "term": terms,
+        "deviation": [terms[t] for t in learned.layout.own if t < learned.layout.terms],
+    }
     groups["observed_data"] = {"y": rows.codes}
-    groups["constant_data"] = {
-        "rows": np.bincount(rows.codes, rows.weight, len(names["class_label"])), "weight": rows.weight
-    }  # fmt: skip
+    of_classes = np.bincount(rows.codes, rows.weight, len(classifier.classes))
+    groups["constant_data"] = {"rows": of_classes, "weight": rows.weight}
     shapes = {
         "w": ["term"], "b": ["class_label"], "b_cell": ["class_label", "cell"], "d": ["class_label", "deviation"],
         "y": ["row"], "rows": ["class_label"], "weight": ["row"],
     }  # fmt: skip
-    return trees.tree_of(groups, {**names, "term": terms, "deviation": deviations}, shapes, attributes)
+    tree = trees.tree_of(groups, names, shapes, attributes)
+    tree["sample_stats"] = DataTree(stats)
+    return tree
 
 
 def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:

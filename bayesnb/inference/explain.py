@@ -1,6 +1,8 @@
 """Where the log-odds of a prediction come from: the prior, one contribution of each column, and their sum.
 
-Start with :func:`contributions`, behind ``explain`` of a classifier.
+Start with :func:`explain`: its lines come from :func:`naive_terms`, or from :func:`weighed_terms` with exponents.
+The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the
+row is divided among the words in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -114,56 +116,6 @@ class OneWord:
         """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
-
-
-def contributions(
-    classifier: Classifier, data: Data, log_joint: Array, pairs: Array, shares: tuple[float, float]
-) -> pd.DataFrame:
-    """Where the log-odds of each row come from: prior, one signed entry a column, total.
-
-    Parameters
-    ----------
-    classifier : Classifier
-    data : {name: encoded column}
-    log_joint : array (row, class)
-        By the chosen estimate.
-    pairs : int array (row, 2)
-        The two classes whose log-odds are split.
-    shares : (low, high)
-        The ends of the interval of each entry, as quantiles under the posterior of the parameters.
-
-    Returns
-    -------
-    DataFrame ((row, entry), ...)
-        ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``; in nats.
-
-    Notes
-    -----
-    The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of
-    the row is divided among the words in proportion to their counts.
-    """
-    labels, naive = classifier.posterior.labels, classifier.believed.naive
-    offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []
-    for a, b in np.unique(pairs, axis=0):
-        every = np.flatnonzero((pairs == (a, b)).all(axis=1))
-        for cut in slices(len(every), len(every) if naive else BLOCK):
-            rows = every[cut]
-            asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
-            for entry, log_odds, spread in naive_terms(*asked) if naive else weighed_terms(*asked):
-                alone = isinstance(entry, str)
-                of_lines = {
-                    "row": rows if alone else rows[entry.rows],
-                    "entry": pd.Series([entry] * len(rows) if alone else [*entry.name], dtype=object),
-                    "label": labels[a],
-                    "against": labels[b],
-                    "value": pd.Series([None] * len(rows) if alone else [*entry.value], dtype=object),
-                    "log_odds": log_odds,
-                    "lower": spread.quantile(shares[0]),
-                    "upper": spread.quantile(shares[1]),
-                    "missing": not alone and entry.missing,
-                }
-                parts.append(pd.DataFrame(of_lines))
-    return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
 
 
 def _against(log_p: Array, a: int, b: int) -> Array:
@@ -323,16 +275,6 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
     yield Entry([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
 
 
-def by_index(frame: pd.DataFrame, index: pd.Index) -> pd.DataFrame:
-    """The same frame with the index of the table in place of the positions of its rows."""
-    rows = index[frame.index.get_level_values("row")]
-    outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
-    names = list(index.names) if rows.nlevels > 1 else ["row"]
-    return frame.set_axis(
-        pd.MultiIndex.from_arrays([*outer, frame.index.get_level_values("entry")], names=[*names, "entry"])
-    )
-
-
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
     """Sentences about what a reader of the contributions to one row would take for a mistake.
 
@@ -428,9 +370,29 @@ def explain(
     if not n:
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
-    log_joint = classifier.log_joint(data, n)
+    log_joint, labels, naive = classifier.log_joint(data, n), classifier.posterior.labels, classifier.believed.naive
     pairs = _contrast(classifier, log_joint, label, against)
-    found = contributions(classifier, data, log_joint, pairs, (tail, 1 - tail))
+    offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []
+    for a, b in np.unique(pairs, axis=0):
+        every = np.flatnonzero((pairs == (a, b)).all(axis=1))
+        for cut in slices(len(every), len(every) if naive else BLOCK):
+            rows = every[cut]
+            asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
+            for entry, log_odds, spread in naive_terms(*asked) if naive else weighed_terms(*asked):
+                alone = isinstance(entry, str)
+                of_lines = {
+                    "row": rows if alone else rows[entry.rows],
+                    "entry": pd.Series([entry] * len(rows) if alone else [*entry.name], dtype=object),
+                    "label": labels[a],
+                    "against": labels[b],
+                    "value": pd.Series([None] * len(rows) if alone else [*entry.value], dtype=object),
+                    "log_odds": log_odds,
+                    "lower": spread.quantile(tail),
+                    "upper": spread.quantile(1 - tail),
+                    "missing": not alone and entry.missing,
+                }
+                parts.append(pd.DataFrame(of_lines))
+    found = pd.concat(parts, ignore_index=True).sort_values("row", kind="stable").set_index(["row", "entry"])
     unknown = np.isfinite(found["log_odds"]) & found[["lower", "upper"]].isna().any(axis=1)
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
@@ -442,7 +404,13 @@ def explain(
         found.loc[here, "value"] = [cell if old is None else old for old, cell in zip(kept, cells, strict=True)]
     found[["log_odds", "lower", "upper"]] *= UNITS[unit]
     found.attrs["unit"] = unit
-    return found if index_of(X) is None else by_index(found, index_of(X))
+    if (index := index_of(X)) is not None:
+        # The index of the table in place of the positions of its rows.
+        rows = index[found.index.get_level_values("row")]
+        names = [*(index.names if rows.nlevels > 1 else ["row"]), "entry"]
+        outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
+        found.index = pd.MultiIndex.from_arrays([*outer, found.index.get_level_values("entry")], names=names)
+    return found
 
 
 def _contrast(classifier: Classifier, log_joint: Array, label: Any, against: Any) -> Array:

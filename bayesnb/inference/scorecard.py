@@ -196,10 +196,11 @@ def scorecard_of(
     n_rows = np.bincount(codes, minlength=len(classes))
     hits = np.bincount(codes[guess == codes], minlength=len(classes))
     value = scores(log_joint, codes)
-    ends = {
-        "accuracy": share_interval(hits.sum(), len(codes), share),
-        "balanced_accuracy": _balanced_interval(hits, n_rows, share, rng),
-    } | _bootstrapped(log_proba, codes, share, rng)
+    k, n = hits[n_rows > 0], n_rows[n_rows > 0]
+    # The mean recall of the classes that have rows, each with its Beta posterior (Jeffreys).
+    recalls = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
+    ends = {"accuracy": share_interval(hits.sum(), len(codes), share), "balanced_accuracy": _ends(recalls, share)}
+    ends |= _bootstrapped(log_proba, codes, share, rng)
     table = pd.DataFrame({"value": {name: value[name] for name in SCORES}}, dtype=float)
     table["lower"] = [min(ends[name][0], table.loc[name, "value"]) for name in SCORES]
     table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
@@ -219,13 +220,6 @@ def scorecard_of(
             by_class[name] = np.where(of > 0, hits / of, np.nan)
         by_class[f"{name}_lower"], by_class[f"{name}_upper"] = share_interval(hits, of, share)
     return Scorecard(table.rename_axis("score"), counts, by_class, share, dict(never_learned or {}), how, cure)
-
-
-def _balanced_interval(hits: Array, n: Array, prob: float, rng: np.random.Generator) -> tuple[float, float]:
-    """The interval of the mean recall of the classes that have rows, each with its Beta posterior (Jeffreys)."""
-    k, n = hits[n > 0], n[n > 0]
-    drawn = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
-    return _ends(drawn, prob)
 
 
 def _ends(drawn: Array, prob: float) -> tuple[float, float]:

@@ -217,10 +217,8 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
     if levels:
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])
-        hot = np.zeros((*cells.shape[:2], sum(sizes)))
-        for j, start, size in zip(levels, starts, sizes, strict=True):
-            hot[..., start : start + size] = cells[..., j, None] == np.arange(size)
-            hot[..., start : start + size] *= known[:, j, None]
+        owner, level = np.repeat(levels, sizes), np.concatenate([np.arange(size) for size in sizes])
+        hot = np.multiply(cells[..., owner] == level, known[:, owner], order="C")
         add("mutual information", levels, levels, _informations(hot, starts), np.sqrt)
         add("correlation ratio", levels, numbers, _correlation_ratios(hot, starts, x, there), _same)
     return found

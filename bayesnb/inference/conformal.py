@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.data.rows import Rows
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
@@ -30,11 +29,6 @@ TIE = 1e-9
 
 ROUNDING = 1e-12
 """A p-value this close to 1 - coverage is equal to it, because 1 - 0.9 is 0.09999999999999998."""
-
-
-def in_set[P: (Array, pd.DataFrame)](p_values: P, coverage: float) -> P:
-    """Which classes are in the set, (row, class): those whose p-value is above 1 - coverage."""
-    return p_values > 1 - coverage + ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +313,7 @@ class Conformal:
         """
         if not isinstance(coverage, Real) or isinstance(coverage, bool) or not 0 < coverage < 1:
             raise ValueError(f"Expected coverage above 0 and below 1, such as 0.9; got {coverage!r}")
-        return in_set(self.p_values(X, smoothed), coverage)
+        return self.p_values(X, smoothed) > 1 - coverage + ROUNDING
 
 
 @question("sets of classes with a guarantee, whatever the model", "what to do", "sets")
@@ -394,7 +388,12 @@ def conformal(
     classifier.require_one_class_prior("conformal prediction")
     if method != "split":
         _require_left_out(classifier, method)
-    rows = _whole(classifier.rows(X, y, sample_weight).labelled().counted())
+    rows = classifier.rows(X, y, sample_weight).labelled().counted()
+    if (odd := rows.weight != np.rint(rows.weight)).any():
+        (row,) = first(odd)
+        raise ValueError(
+            f"conformal prediction counts rows, so weights are whole numbers; got {rows.weight[row]:g} in row {row}"
+        )
     data, labels = classifier.encoded(rows)
     if method == "split":
         scores = nonconformity(classifier.log_joint(data, len(labels)), labels.codes)
@@ -426,13 +425,3 @@ def _require_left_out(classifier: Classifier, method: str) -> None:
     classifier.posterior.model.require_exact(
         "leave-one-out", 'fit without some rows, and ask conformal(X, y, method="split") with these'
     )
-
-
-def _whole(rows: Rows) -> Rows:
-    """The same rows; raise ``ValueError`` unless every weight is a whole number."""
-    if (odd := rows.weight != np.rint(rows.weight)).any():
-        (row,) = first(odd)
-        raise ValueError(
-            f"conformal prediction counts rows, so weights are whole numbers; got {rows.weight[row]:g} in row {row}"
-        )
-    return rows

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -401,27 +400,20 @@ def _power(classifier: Classifier, asked: Data, top: int) -> float:
     """The power of all priors nearest to 1 with which another class is on top; NaN where there is none."""
     from scipy.optimize import brentq
 
-    rule = estimate_rule(classifier.estimate)
-    try:
-        parts = factors(classifier.posterior, asked, rule, "rows").values()
-    except ValueError:
-        return np.nan
+    parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
 
     def lead(log2: float) -> float:
-        with np.errstate(all="ignore"):
-            terms = [np.broadcast_to(part.log_term(2.0**log2, 1.0), (1, len(classifier.classes))) for part in parts]
-        (joint,) = sum(terms)
+        """By how much the class is ahead of the next one; NaN where no density has this power of one of the priors."""
+        try:
+            with np.errstate(all="ignore"):
+                (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)
+        except ValueError:
+            return np.nan
         return float(joint[top] - np.delete(joint, top).max())
 
     ends = []
-    for side in (1.0, -1.0):
-        for near, far in pairwise(side * POWERS):
-            try:
-                ahead = lead(far)
-            except ValueError:
-                # No density has this power of one of the priors.
-                break
-            if ahead < 0:
-                ends.append(brentq(lead, near, far))
-                break
+    for powers in (POWERS, -POWERS):
+        behind = np.flatnonzero([lead(log2) < 0 for log2 in powers[1:]])
+        if len(behind):
+            ends.append(brentq(lead, *powers[behind[0] : behind[0] + 2]))
     return float(2.0 ** min(ends, key=abs)) if ends else np.nan

@@ -238,26 +238,6 @@ def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scali
     return found
 
 
-def summary(change: Array, evidence: pd.DataFrame) -> pd.DataFrame:
-    """One line for each prior: the mean and the largest change of a class probability, and that of the evidence.
-
-    Parameters
-    ----------
-    change : array (part, factor, row, class)
-    evidence : DataFrame (factor, part)
-        Both from :func:`changes`.
-    """
-    of_row = np.abs(change).max(axis=-1)
-    columns: dict[tuple[str, str], Any] = {}
-    for k, part in enumerate(PARTS):
-        columns[part, "mean"] = of_row[k].mean(axis=1)
-        columns[part, "largest"] = of_row[k].max(axis=1)
-        columns[part, "log_evidence"] = evidence[part].to_numpy()
-        if part == "prior":
-            columns[part, "flat"] = evidence["flat"].to_numpy()
-    return pd.DataFrame(columns, index=pd.Index(evidence.index, name="factor"))
-
-
 ROWS = 200
 """Rows that are drawn from the model where none are given."""
 
@@ -341,9 +321,16 @@ def sensitivity(
         raise ValueError(f'estimate="{classifier.estimate}" has no prior; ask classifier_.with_estimate("predictive")')
     data, n, index = rows_to_ask(classifier, X, ROWS)
     change, evidence = changes(classifier.posterior, data, n, rule, scaling)
-    if by == "factor":
-        return summary(change, evidence)
-    top = classifier.log_joint(data, n).argmax(axis=1)
-    own = change[..., np.arange(n), top].reshape(-1, n).T
-    columns = pd.MultiIndex.from_product([PARTS, evidence.index], names=["part", "factor"])
-    return pd.DataFrame(own, index=index, columns=columns)
+    if by == "row":
+        top = classifier.log_joint(data, n).argmax(axis=1)
+        own = change[..., np.arange(n), top].reshape(-1, n).T
+        columns = pd.MultiIndex.from_product([PARTS, evidence.index], names=["part", "factor"])
+        return pd.DataFrame(own, index=index, columns=columns)
+    of_row = np.abs(change).max(axis=-1)
+    found: dict[tuple[str, str], Any] = {}
+    for part, size in zip(PARTS, of_row, strict=True):
+        found[part, "mean"], found[part, "largest"] = size.mean(axis=1), size.max(axis=1)
+        found[part, "log_evidence"] = evidence[part].to_numpy()
+        if part == "prior":
+            found[part, "flat"] = evidence["flat"].to_numpy()
+    return pd.DataFrame(found, index=pd.Index(evidence.index, name="factor"))

@@ -638,7 +638,7 @@ def test_the_tree_of_the_exponents_refuses_what_it_has_not():
 @pytest.mark.nuts
 def test_nuts_judges_the_posterior_of_the_exponents():
     X, y = table()
-    verdict = fitted("weighted", random_state=0).verify(stage="exponents", learned=(X, y), draws=3000, chains=4)
+    verdict = fitted("weighted", random_state=0).verify(stage="exponents", learned=(X, y), draws=1500, chains=4)
     assert verdict.agrees
     assert verdict.parameters["off"].abs().max() < 0.4
     assert "agree" in str(verdict)

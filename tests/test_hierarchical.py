@@ -98,8 +98,8 @@ def test_the_whole_model_of_levels_is_the_sampled_one_times_the_posterior_of_the
 
 def real_quadrature(x, y, prior):
     """The predictive of each class, and E[μ], E[between], by quadrature over centre, between and each σ."""
-    centre, between = np.linspace(-4, 6, 161)[:, None, None], np.linspace(0.005, 6, 240)[:, None]
-    inverse = np.exp(np.linspace(np.log(0.05), np.log(40.0), 400))
+    centre, between = np.linspace(-4, 6, 81)[:, None, None], np.linspace(0.005, 6, 200)[:, None]
+    inverse = np.exp(np.linspace(np.log(0.05), np.log(40.0), 120))
     sigma, log_p, parts = 1 / inverse, stats.norm.logpdf(centre, prior.m, prior.reach)[..., 0], []
     log_p = log_p + stats.halfnorm.logpdf(between[:, 0], scale=prior.between)
     for c in range(y.max() + 1):
@@ -126,7 +126,7 @@ def test_class_means_agree_with_quadrature():
     rng = default_rng(2)
     y = np.repeat([0, 1, 2], [12, 5, 2])
     x = rng.normal(np.array([0.0, 1.0, 2.5])[y], 1.0)
-    family = HierarchicalGaussian(m=0.5, s=1.0, reach=2.0, between=1.0)
+    family = HierarchicalGaussian(m=0.5, s=1.0, reach=2.0, between=1.0, **SHORT)
     believed = learned(family, Moments.of(x[:, None], Labels.of(y, 4)))
     prior = LearnedCentre(0.5, 1.0, 2.0, 1.0)
     means, between, centre = real_quadrature(x, np.append(y, [3])[: len(y)], prior)

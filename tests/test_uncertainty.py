@@ -604,7 +604,7 @@ def test_one_row_of_a_model_of_thousands_of_parameters_is_answered_as_by_exact_d
     assert clf.uncertainty(x[:1])["epistemic"][0] > 0
 
 
-@pytest.mark.parametrize("far", [1e9, 1e100, 1e149])
+@pytest.mark.parametrize("far", [1e9, 1e149])
 @pytest.mark.slow
 def test_rows_far_out_of_a_model_of_thousands_of_parameters_are_answered_as_by_exact_draws(far: float):
     rng = np.random.default_rng(0)

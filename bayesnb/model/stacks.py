@@ -47,7 +47,7 @@ def _specified(family: Family) -> tuple[type, str] | None:
         return None
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     values = [getattr(part, f.name) for part in (family, *priors) for f in fields(part) if f.name != "prior"]
-    if any(np.ndim(value) > 0 or isinstance(value, Mapping) for value in values):
+    if any(isinstance(value, Mapping | tuple | list) or np.ndim(value) > 0 for value in values):
         return None
     return type(family), repr(family)
 

@@ -26,6 +26,7 @@ from bayesnb import (
     NormalGamma,
     Poisson,
 )
+from bayesnb.data.tables import Table
 from bayesnb.evaluation import compare_estimates, evaluate
 from bayesnb.families import GaussianKnownVariance
 from bayesnb.inference.scoring import scores
@@ -502,3 +503,30 @@ def test_a_dependence_is_scored_by_folds_beside_the_estimates() -> None:
         alone = evaluate(model().set_params(dependence="tempered"), X, Y, cv=folds)
         assert found.loc["tempered", "log_loss"] == pytest.approx(alone["log_loss"])
         assert ("scored by 5 folds" in found.loc["tempered", "note"]) == (cv == "loo")
+
+
+def test_columns_of_one_specification_give_together_what_each_gives_alone():
+    # Levels differ in their number, one column has gaps, and the third family is another one.
+    rng, y = default_rng(5), np.arange(12) % 3
+    X = pd.DataFrame({f"r{k}": rng.normal(size=12) for k in range(3)})
+    X[["n0", "n1"]] = rng.poisson(3, (12, 2))
+    for k in range(4):
+        X[f"l{k}"] = rng.choice(list("abc")[: 2 + k % 2], 12)
+    X.loc[[1, 5], "r1"] = np.nan
+    clf = nb.BayesianNB({"r2": nb.Gaussian(nb.NormalGamma.learned())}).fit(X, y)
+    posterior, labels = clf.posterior_, Labels.of(y)
+    data = clf.classifier_.schema.read(Table.of(X))[1]
+    alone = [posterior.only([name]) for name in posterior.features]
+    each = sum(one.log_predictive_features(data, 12) for one in alone)
+    assert_allclose(posterior.log_predictive_features(data, 12), each, rtol=1e-12)
+    total, apart = np.zeros((2, 12, 3))
+    posterior.leave_out(total, data, labels)
+    for one in alone:
+        own = np.zeros((12, 3))
+        one.leave_out(own, data, labels)
+        apart += own
+    assert_allclose(total, apart, rtol=1e-12)
+    for name in X:
+        one = nb.BayesianNB({name: clf.features[name]} if name in clf.features else None).fit(X[[name]], y)
+        assert_allclose(one.log_evidence_.features[name], clf.log_evidence_.features[name], rtol=1e-12)
+        assert repr(one.posterior_.features[name]) == repr(posterior.features[name])

@@ -31,7 +31,7 @@ from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import meant
+from bayesnb.wording import require_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,9 +424,7 @@ def believed(settings: Any, before: Classifier | None, learned: Learned, **other
     ValueError
         For a setting that is none, or a posterior that the estimate cannot use, naming feature and class.
     """
-    if settings.absent not in ("error", "missing"):
-        said = f"Expected absent to be 'error' or 'missing'; got {settings.absent!r}"
-        raise ValueError(said + meant(settings.absent, ("error", "missing")))
+    require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
     classes = with_named(learned.classes, [*declared, *schema.model(label).named_classes(labels_of(learned.classes))])
     if before is not None:

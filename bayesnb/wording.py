@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,23 @@ OURS = (str(Path(__file__).parent) + os.sep,)
 def warn(said: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and point at the line of the user's code that called the package."""
     warnings.warn(said, category, skip_file_prefixes=OURS)
+
+
+def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
+    """Raise ``ValueError`` for a value that is none of these words; ``None`` among them says that it is optional."""
+    known = [*choices]
+    if (value is None or isinstance(value, str)) and value in known:
+        return
+    *others, last = (repr(word) for word in known if word is not None)
+    said = f"{'one of ' * (len(others) > 1)}{', '.join(others)} or {last}"
+    raise ValueError(f"Expected {name} to be {said}; got {value!r}" + meant(value, filter(None, known)))
+
+
+def require_whole(least: int, **values: Any) -> None:
+    """Raise ``ValueError`` for a value, by its name, that is no whole number, or below the least."""
+    for name, value in values.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
 
 
 def nearest(name: Any, names: Iterable[Any]) -> str | None:

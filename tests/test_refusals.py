@@ -266,7 +266,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: labels(of(None, TENNIS, ["a"] * 14), TENNIS, ["a"] * 14), "there is one class"),
         (lambda: labels(tennis(), TENNIS, SOME), "y is missing in 3 of 14 rows"),
         (lambda: labels(partly(), TENNIS, PLAY), "leave-one-out is exact for rows that were counted"),
-        (lambda: agreement.calibrate(tennis(), sampler="exactly"), "'exact', 'nuts', 'gibbs'.; got 'exactly'"),
+        (lambda: agreement.calibrate(tennis(), sampler="exactly"), "'exact', 'nuts' or 'gibbs'; got 'exactly'"),
         (lambda: agreement.calibrate(tennis(), simulations=0), "simulations to be a whole number, 1 or more; got 0"),
         (lambda: agreement.calibrate(tennis(), unlabelled=1.0), "unlabelled to lie between 0 and 1"),
         (lambda: agreement.calibrate(tennis(), tune=3), r"exact draws take no further arguments; got \['tune'\]"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,13 +16,12 @@ import pandas as pd
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import Exponents
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
-from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import expected_losses, prices
 from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.learning import Parameters
-from bayesnb.model import ESTIMATES, Estimate
+from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
 
@@ -89,10 +89,11 @@ class Comparison:
         full, its = (own(log_proba_of(self.answers[each]), self.codes) for each in ("predictive", name))
         gap = minus(full, its)
         more, error = float(gap.mean()), standard_error(gap) / len(gap)
-        by_rows = f"{more:+.3f} ± {error:.3f}" if np.isfinite(more) else "infinitely much"
+        by_rows = f"{more:+.3f} ± {error:.3f} nats" if np.isfinite(more) else "infinitely much"
         price = float(self.table.loc[name, "price"])
         by_model = f"{price:.3f} nats" if np.isfinite(price) else "infinitely much"
-        return f"{name} costs {by_model} a row more than full Bayes, if the model is right; rows left out say {by_rows}"
+        costs = f"{name} costs {by_model} a row more than full Bayes, if the model is right"
+        return f"{costs}, and {by_rows} more on rows that were left out"
 
     def advice(self, name: Any = "predictive") -> str:
         """Which line of the table to take instead of the one that is named, in a sentence or two."""
@@ -213,9 +214,7 @@ def comparison(
         progress.add(1)
         for estimate in ESTIMATES:
             try:
-                answers[estimate], codes = answers_of(
-                    folds, target, lambda fitted, name=estimate: _by_estimate(fitted, name)
-                )
+                answers[estimate], codes = answers_of(folds, target, methodcaller("with_estimate", estimate))
             except (BoundaryError, ImproperError) as error:
                 answers[estimate] = str(error)
             progress.add(1)
@@ -253,11 +252,6 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
     if scored is not None and 5 * len(scored) <= len(codes):
         return "once"
     return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
-
-
-def _by_estimate(fitted: Classifier, estimate: Estimate) -> Classifier:
-    """The fitted classifier with another estimate."""
-    return fitted.with_estimate(estimate)
 
 
 def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: float) -> dict[str, Any]:

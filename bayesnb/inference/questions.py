@@ -13,14 +13,14 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from bayesnb.inference.methods import FittedModel
-from bayesnb.wording import meant
+from bayesnb.wording import require_choice
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
 
@@ -202,7 +202,7 @@ def question[**P, R](
             """Call the question with the classifier that the model holds at that moment, if its choices exist."""
             given = signature.bind(model, *args, **kwargs).arguments if known() else {}
             for name in known().keys() & given.keys():
-                _require_choice(name, given[name], known()[name])
+                require_choice(name, given[name], known()[name])
             return function(model.classifier_, *args, **kwargs)
 
         first, *others = signature.parameters.values()
@@ -228,15 +228,6 @@ def choices(function: Callable, name: str) -> tuple[Any, ...]:
         kind = vars(sys.modules[inspect.unwrap(function).__module__]).get(stated)
     kind = getattr(kind, "__value__", kind)
     return (*get_args(kind), *([None] if stated != said else [])) if get_origin(kind) is Literal else ()
-
-
-def _require_choice(name: str, value: Any, known: Sequence[Any]) -> None:
-    """Refuse what is none of the values of a choice."""
-    if (value is None or isinstance(value, str)) and value in known:
-        return
-    *others, last = (repr(each) for each in known if each is not None)
-    said = f"{'one of ' * (len(others) > 1)}{', '.join(others)} or {last}"
-    raise ValueError(f"Expected {name} to be {said}; got {value!r}" + meant(value, filter(None, known)))
 
 
 def described(docstring: str) -> dict[str, str]:

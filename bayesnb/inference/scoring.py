@@ -5,7 +5,6 @@ Nothing is clipped: a true class of probability 0 gives an infinite log loss.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scipy.special import betaincinv
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.model import normalize
 from bayesnb.priors import Array, first
+from bayesnb.wording import require_whole
 
 GUESSED_NONE = -1
 """What stands for the predicted class of a row that is impossible under every class."""
@@ -268,8 +268,7 @@ def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
             "Expected probabilities (row, class) and one code a row, at least one row; "
             f"got shapes {proba.shape} and {codes.shape}"
         )
-    if not isinstance(bins, Integral) or isinstance(bins, bool) or bins < 1:
-        raise ValueError(f"Expected bins to be an integer of 1 or more; got {bins!r}")
+    require_whole(1, bins=bins)
     if (odd := ~((proba >= 0) & (proba <= 1 + 1e-9))).any():
         row, c = first(odd)
         raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")

@@ -19,6 +19,7 @@ from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.priors import Array
 from bayesnb.sampling import gibbs, layout, nuts
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import require_choice, require_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,15 +183,12 @@ def calibrate(
     (50, 23)
     """
     held = getattr(clf, "classifier_", clf)
-    if sampler not in SAMPLERS:
-        raise ValueError(f"Expected sampler to be one of {list(SAMPLERS)}; got {sampler!r}")
+    require_choice("sampler", sampler, SAMPLERS)
     if not 0 < unlabelled < 1:
         raise ValueError(f"Expected unlabelled to lie between 0 and 1; got {unlabelled!r}")
     if arguments and sampler == "exact":
         raise TypeError(f"exact draws take no further arguments; got {sorted(arguments)}")
-    for name, least, value in (("rows", 1, rows), ("simulations", 1, simulations), ("draws", 1, draws)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
+    require_whole(1, rows=rows, simulations=simulations, draws=draws)
     rng, simulator = np.random.default_rng(random_seed), Simulator.of(held.posterior, held.schema)
     hidden = max(1, round(unlabelled * rows)) if sampler == "gibbs" else 0
     found = []

@@ -20,6 +20,7 @@ from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, pa
 from bayesnb.priors import Array, Prior
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import joined
+from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -116,9 +117,8 @@ def sample(
     which all formulas work class by class. Chains start at independent draws of ``alone``, which are more widely
     spread than the posterior given all rows, as r_hat wants.
     """
-    for name, least, value in (("draws", 1, draws), ("chains", 1, chains), ("tune", 0, tune), ("thin", 1, thin)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
+    require_whole(1, draws=draws, chains=chains, thin=thin)
+    require_whole(0, tune=tune)
     alone.require_proper()
     parts = list(_parts(alone, data, n_rows * chains))
     # From here on, a feature is a part: the columns of several features side by side, which take a step together.

@@ -386,8 +386,9 @@ def _left_out_of_all(
     """What each member of an average says of the labels of rows that it has not seen, and the weights of these rows.
 
     Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class.
+    to folds class by class. Weights need fewer draws than the answers, as they are means over all rows.
     """
+    spec = replace(spec, draws=max(1, spec.draws // 4))
     some = spec.drawn(len(labels), STACKED)
     data, labels = part_of(data, some), labels[some]
     folds = FOLDS if len(labels) <= FEW else 2

@@ -238,6 +238,15 @@ SEARCHES = 3
 STEPS = 100
 """More Newton steps than a concave function needs; reaching it is an error."""
 
+SIZES = 2.0 ** -np.arange(8)
+"""Parts of a Newton step among which the best is taken, all in one pass over the rows without second derivatives."""
+
+CURVED = 2.0
+"""Nats by which a log evidence may be larger than that of a likelihood which is quadratic, with the derivatives of
+another mode. On the way to the mean of the prior rows become less certain and the curvature grows, so that the evidence
+is rather smaller. On the way outward it falls, and where classes separate the evidence may be larger by any multiple of
+what the step promises. Of 431 larger evidences in 1,887 trials on twelve tables, four were farther off than this."""
+
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
@@ -294,9 +303,9 @@ def laplace(
 ) -> Laplace:
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
-    Each step is Newton's with the exact Hessian, halved until the log posterior rises (Boyd and Vandenberghe 2004,
-    9.5: on a concave function this ends at the mode from any start). It stops where the next step, which it still
-    takes, promises to raise the log posterior by less than half of ``enough``.
+    Each step is Newton's with the exact Hessian, as long as the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5: on
+    a concave function this ends at the mode from any start). It stops where the next step, which it still takes,
+    promises to raise the log posterior by less than half of ``enough``.
 
     Parameters
     ----------
@@ -309,36 +318,36 @@ def laplace(
     enough : float
         In nats, twice; also the squared length of the last step in posterior standard deviations.
     better : float
-        A log evidence. Where this one will not be larger, it need not be known, and the steps end.
+        A log evidence. Where this one will hardly be larger, it need not be known, and the steps end.
     here : tuple, optional
         :func:`derivatives` at the start, where they are known already.
     """
-    precision, place = 1 / sd**2, np.array(start, float)
+    place = np.array(start, float)
     here = here or derivatives(source, layout, place)
     for _ in range(STEPS):
         (step, factor, gain), log_evidence = _newton(here, mean, sd, place)
-        # The evidence has half of this gain, which is what the step promises. Even where classes separate, the steps
-        # together brought less than this: of 634 trials on three such tables, none ended early that would have won.
-        if gain < enough or log_evidence + 3 * gain + 2 < better:
+        outward = step @ (place - mean) > 0
+        if gain < enough or log_evidence + CURVED + 3 * gain * outward < better:
             return Laplace(place + step, factor, log_evidence)
-        value, below = here[0], -0.5 * precision @ (place - mean) ** 2
-
-        def falls(found: float, size: float) -> bool:
-            """Whether a step of this size does not raise the log posterior enough."""
-            found += -0.5 * precision @ (place + size * step - mean) ** 2  # noqa: B023
-            # A difference of rounding errors between two nearly equal sums over all rows is no fall.
-            return found < value + below + 1e-4 * size * gain - 1e-12 * (1 + abs(value))  # noqa: B023
-
-        # Nearly always the full step will do, so its derivatives are taken at once: a pass over the rows is saved.
-        size, here = 1.0, derivatives(source, layout, place + step)
-        if falls(here[0], size):
-            while falls(float(log_likelihood(source, layout, (place + size * step)[None])[0]), size):
-                size /= 2
-                if size < 1e-12:
-                    raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
-            here = derivatives(source, layout, place + size * step)
-        place = place + size * step
+        # A difference of rounding errors between two nearly equal sums over all rows is no fall.
+        least = here[0] + _log_prior(place, mean, sd) - 1e-12 * (1 + abs(here[0]))
+        for first in (1.0, SIZES[-1] / 2, SIZES[-1] ** 2 / 4):
+            sizes = first * SIZES
+            points = place + sizes[:, None] * step
+            heights = log_likelihood(source, layout, points) + _log_prior(points, mean, sd)
+            best = 0 if heights[0] >= heights.max() - MODE else int(heights.argmax())
+            if heights[best] >= least + 1e-4 * sizes[best] * gain:
+                break
+        else:
+            raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
+        place = points[best]
+        here = derivatives(source, layout, place)
     raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
+
+
+def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
+    """The log prior density of points (..., parameter), up to a constant."""
+    return -0.5 * (((points - mean) / sd) ** 2).sum(-1)
 
 
 def _newton(
@@ -497,10 +506,10 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
         return [z, away, *(joint for joint, _ in ratio.joints(rows, away))]
 
     def value(z: Array, away: Array, *changes: Array) -> Array:
-        """r from all that is linear in z."""
+        """r from all that is linear in z; the changes of the log joints are overwritten."""
         found = ratio.beside(z, mode + away)
-        for (joint, weight), change in zip(at_mode, changes, strict=True):
-            joint = joint + change
+        for (at, weight), joint in zip(at_mode, changes, strict=True):
+            joint += at
             top = np.maximum(joint.max(0, initial=0.0), 0.0)
             joint -= top
             found -= (top + np.log(np.exp(-top) + np.exp(joint, out=joint).sum(0))) @ weight
@@ -508,10 +517,13 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 
     def turned(one: list[Array], other: list[Array], angle: Array, which: Array | slice = slice(None)) -> list[Array]:
         cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
-        return [cos * a[..., which, :] + sin * b[..., which, :] for a, b in zip(one, other, strict=True)]
+        found = [cos * a[..., which, :] for a in one]
+        for part, b in zip(found, other, strict=True):
+            part += sin * b[..., which, :]
+        return found
 
     here = linear(z)
-    height = value(*here)
+    height = value(*turned(here, here, np.zeros(len(z))))
     for _ in range(TURNS):
         other = linear(rng.standard_normal(z.shape))
         level = height - rng.exponential(size=len(z))
@@ -730,8 +742,11 @@ def learn_exponents(
 
     # The evidence under other scales is nearly that of a likelihood which is quadratic around the mode, which takes no
     # pass over the rows: so most of the way is found. Then each scale is tried at its own mode, for which Newton's
-    # steps all begin at the best mode so far.
-    best = at(scales, spec.prior(layout, groups, scales)[0], few, NEAR)
+    # steps all begin at the best mode so far. The first of them begin where all terms count for as little as is best:
+    # where they count fully, most rows are so certain that the Hessian hardly tells where the mode is.
+    mean, sd = spec.prior(layout, groups, scales)
+    starts = mean * SIZES[:, None]
+    best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
     here = begun(best.mode)
     for _ in range(SEARCHES):
         other = dict(scales)

@@ -28,12 +28,19 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option of a group of the help."""
+    """An option of a group of the help.
+
+    ``documents`` is the function or the class, or the name of one, whose docstring states the text, if one does. It is
+    read where the text is shown: what documents the parameters of an estimator takes long to import.
+    """
 
     group: str = ANSWER
+    documents: Any = None
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its text, as it is shown."""
+        if self.documents is not None:
+            self.help, self.documents = text_of(self.documents, self.name, self.multiple), None
         # A docstring names methods and marks code as Sphinx reads them.
         self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
         if "FAMILIES" in self.help:
@@ -151,24 +158,29 @@ def of_parameter(function: Callable, name: str) -> click.Option:
 
     A type in capitals in the docstring, such as COL=FAMILY, is shown as what the option takes.
     """
-    from bayesnb.inference.questions import described
-
     parameter, doc = inspect.signature(function).parameters[name], function.__doc__ or ""
     default, said = None if parameter.default is parameter.empty else parameter.default, str(parameter.annotation)
     flag, several = FLAGS.get(name, f"--{name.replace('_', '-')}"), said.startswith(("Sequence", "tuple"))
     settings = {"type": type_of(function, name), "default": default, "multiple": several, "is_flag": default is False}
     if shown := re.search(rf"^\s*{name} : ([A-Z=|]+)$", doc, re.MULTILINE):
         settings["metavar"] = shown[1]
-    text, written = described(doc).get(name, ""), WRITTEN.get(name, {})
-    if "default" in written:
-        text = re.split("; by default|; ArviZ", text)[0].rstrip(".") + "."
-    settings |= written
+    settings |= WRITTEN.get(name, {})
     if said.startswith("bool") and default is None:
         flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False}
-    text += " May be repeated." * bool(settings["multiple"])
-    made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()), help=text)
-    made.group = GROUPS.get(name, ANSWER)
+    made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()))
+    made.group, made.documents = GROUPS.get(name, ANSWER), ESTIMATOR if name in OF_ESTIMATOR else function
     return made
+
+
+def text_of(documents: Any, name: str, several: bool) -> str:
+    """What the docstring of a function or a class, or of that which is named, says of a parameter."""
+    from bayesnb.inference.questions import described
+
+    documents = pkgutil.resolve_name(documents) if isinstance(documents, str) else documents
+    text = described(documents.__doc__ or "").get(name, "")
+    if "default" in WRITTEN.get(name, {}):
+        text = re.split("; by default|; ArviZ", text)[0].rstrip(".") + "."
+    return text + " May be repeated." * several
 
 
 def _one_of(*choices: str) -> dict[str, Any]:
@@ -249,9 +261,12 @@ OF_ESTIMATOR = "unseen", "absent", "columns", "estimate", "random_state"
 STATED = {
     **dict.fromkeys(FORMAT, "bayesnb.data.format:Format"),
     **dict.fromkeys(SETTINGS, "bayesnb.cli.settings:Settings"),
-    **dict.fromkeys(OF_ESTIMATOR, "bayesnb.estimator:BayesianNB"),
+    **dict.fromkeys(OF_ESTIMATOR, "bayesnb.data.specifications:Parameters"),
 }
 """The class whose parameter an option is, where it is the same for every command."""
+
+ESTIMATOR = "bayesnb.estimator:BayesianNB"
+"""It documents the parameters that it shares with :class:`bayesnb.data.specifications.Parameters`."""
 
 READ = {"drop", "weight", *FORMAT}
 GROUPS = {name: READING if name in READ else MODEL for name in (*FORMAT, *SETTINGS, "estimate")}

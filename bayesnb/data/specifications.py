@@ -69,9 +69,9 @@ class Parameters:
     features: Any = None
     class_prior: Any = None
     estimate: Estimate = "predictive"
-    unseen: str = "missing"
-    absent: str = "error"
-    columns: str = "fixed"
+    unseen: Literal["missing", "new", "error"] = "missing"
+    absent: Literal["error", "missing"] = "error"
+    columns: Literal["fixed", "grow"] = "fixed"
     unlabelled: Any = None
     random_state: Any = None
     dependence: Any = None

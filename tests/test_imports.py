@@ -30,6 +30,11 @@ after("names of data sets")
 nb.families.StudentT(), nb.families.HierarchicalCategorical(2, 1), nb.families.FromPyMC
 after("families that are sampled")
 
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    assert not cli.cli.main(["inspect", "penguins"], standalone_mode=False)
+    assert not cli.cli.main(["explain", "penguins"], standalone_mode=False)
+after("inspect and explain")
+
 import pandas as pd
 frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["u", "v", "u"], "y": list("pqp")})
 X, y = frame[["a", "t"]], frame["y"]
@@ -95,6 +100,11 @@ def test_listing_the_names_of_data_sets_does_not_import_pandas(loaded):
 
 def test_families_that_are_sampled_are_made_without_pymc(loaded):
     assert not loaded["families that are sampled"] & {"pymc", "pytensor"}
+
+
+def test_commands_that_look_at_a_table_or_learn_it_load_no_scikit_learn(loaded):
+    assert "pandas" in loaded["inspect and explain"]
+    assert "sklearn" not in loaded["inspect and explain"]
 
 
 def test_a_small_table_is_learned_and_predicted_with_neither_sampler_nor_compiler_nor_plot(loaded):

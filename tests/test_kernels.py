@@ -19,10 +19,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma
+from bayesnb import BayesianNB, Bernoulli, Categorical, Gaussian, Multinomial, NormalGamma, Poisson
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import read_target
-from bayesnb.families import GaussianKnownVariance, Mixture
+from bayesnb.families import GaussianKnownVariance, Mixture, PolyaTree
 from bayesnb.kernels import blocks, reading
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
@@ -58,12 +58,15 @@ def table(kind: str, classes: int = 3, n: int = N):
         X = rng.integers(0, 2, (n, 6)).astype(float)
         X[rng.random(X.shape) < (0.3 if kind == "yes and no with holes" else 0.0)] = np.nan
         return Bernoulli(), X, y, weight
+    if kind == "counts":
+        return Poisson(), rng.poisson(1.0 + y[:, None], (n, 6)), y, weight
     X = 1e3 * np.arange(6) + rng.normal(size=(n, 6)) * (1 + y[:, None])
     if kind == "reals with holes":
         X[rng.random(X.shape) < 0.3] = np.nan
     families = {
         "reals of known variance": GaussianKnownVariance(variance=2.0),
         "reals of one of two families": Mixture(),
+        "reals of unknown shape": PolyaTree(),
     }
     return families.get(kind, Gaussian()), X, y, weight
 
@@ -87,6 +90,20 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
         assert_allclose(found, value, rtol=1e-12, atol=1e-9 if "rest" in name or name == "lost" else 0, err_msg=name)
     assert_allclose(fast.predict_joint_log_proba(X), joint, rtol=1e-11)
     assert_allclose(fast.loo(X, y, weight), left_out, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9])
+@pytest.mark.parametrize("kind", [*KINDS, "counts", "reals of unknown shape", "reals of one of two families"])
+def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
+    family, X, y, weight = table(kind, classes)
+    answers = []
+    for compiled in (False, True):
+        monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
+        clf = BayesianNB(family).fit(X, y, weight)
+        learned = clf.classifier_.statistics.features["x"].arrays()
+        answers.append(learned | {"joint": clf.predict_joint_log_proba(X), "left out": clf.loo(X, y, weight)})
+    for name, value in answers[0].items():
+        assert_array_equal(answers[1][name], value, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "reals of one of two families"])

@@ -26,7 +26,7 @@ from bayesnb import (
     load,
 )
 from bayesnb.families import Exponential, LogNormal
-from bayesnb.families.conjugate import SPREAD
+from bayesnb.priors.elicitation import SPREAD, learned_strengths, strengthened
 
 RNG = default_rng(3)
 Y = np.repeat([0, 1, 2], 12)
@@ -54,10 +54,10 @@ def learned(name):
 def test_the_learned_strengths_maximize_the_evidence_times_the_hyperprior(name):
     clf, s, given, plain = learned(name)
     family = LEARNED[name][0]
-    factors = np.array(list(family.tuning(plain, s).values()))
+    factors = np.array(list(learned_strengths(plain, *family.added(s)).values()))
 
     def score(factors):
-        evidence = family.log_evidence(plain.strengthened(factors), s).sum()
+        evidence = family.log_evidence(strengthened(plain, factors), s).sum()
         return evidence - 0.5 * (np.log(factors) ** 2).sum() / SPREAD**2
 
     best = score(factors)

@@ -21,7 +21,7 @@ from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of, with_named
 from bayesnb.families.compound import Hurdle
-from bayesnb.families.family import Family
+from bayesnb.families.family import Family, left_out_of_all
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
@@ -199,7 +199,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             s = own.statistic(x[:, None], labels)
             prior = own.priors(s, named)
             believed = own.update(prior, s)
-            terms = own.left_out_of_all(believed, s, x[:, None], _once(labels))
+            terms = left_out_of_all(own, believed, s, x[:, None], _once(labels))
             # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
             compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan

@@ -19,6 +19,7 @@ from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kin
 from bayesnb.data.inferring import completed, inferred, present, with_words_of_both
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import BAG, united
+from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.wording import meant, warn
@@ -261,7 +262,7 @@ class Schema:
                 {
                     "feature": name,
                     "family": feature.family.title,
-                    "prior": f"{feature.family.prior_text()}{learned and f', learned: {learned}'}",
+                    "prior": f"{prior_text(feature.family)}{learned and f', learned: {learned}'}",
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,

@@ -29,6 +29,7 @@ from bayesnb.dependence.exponents import Exponents, Group
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
+from bayesnb.families.family import left_out_of_all
 from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
@@ -112,7 +113,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
         if piece.feature in sampled:
             return sampled[piece.feature].log_predictive[:, :, piece.column or 0]
         s = posterior.statistics.features[piece.feature]
-        return piece.family.left_out_of_all(piece.believed, s, x, labels)
+        return left_out_of_all(piece.family, piece.believed, s, x, labels)
 
     return _asked(posterior, data, len(labels), ask)
 

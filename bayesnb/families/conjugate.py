@@ -56,46 +56,10 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.elicitation import learned_strengths
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import patterns
 from bayesnb.statistics.statistic import Statistic
-
-SPREAD = 1.0
-"""The standard deviation of the hyperprior of the logarithm of each factor, whose median is 1."""
-
-STEP = 1e-3
-"""The step of the differences from which slopes follow."""
-
-MOST = 8.0
-"""The largest logarithm of a factor."""
-
-
-def strengths(log_evidence: Callable[[Array], float], n: int) -> Array:
-    """How much a prior counts, learned from the columns that share it: the factors with the largest evidence.
-
-    A prior such as ``NormalGamma.learned()`` is the usual one times ``n`` factors, its strengths. They maximize the
-    evidence of all classes and columns of a feature, times a hyperprior that keeps them near 1 where little was seen
-    (type II maximum likelihood: MacKay 1992; for counts Minka 2000).
-
-    Parameters
-    ----------
-    log_evidence : function
-        Takes the factors, (strength,).
-    n : int
-    """
-    from scipy import optimize
-
-    def cost(logs: Array) -> float:
-        return 0.5 * float(logs @ logs) / SPREAD**2 - log_evidence(np.exp(logs))
-
-    def slope(logs: Array) -> Array:
-        return np.array([cost(logs + step) - cost(logs - step) for step in STEP * np.eye(n)]) / (2 * STEP)
-
-    near = optimize.minimize(cost, np.zeros(n), jac=slope, method="L-BFGS-B", bounds=[(-MOST, MOST)] * n).x
-    # A minimum is found to half the digits of its cost, and the zero of the slope to more.
-    exact = optimize.root(slope, near, tol=1e-12).x
-    return np.exp(exact if np.abs(exact - near).max() < STEP else near)
-
 
 type Added = tuple[tuple[Array, ...], Array]
 """What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""
@@ -183,46 +147,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         return dict.fromkeys(self.conjugate.parameters, ("class", "column", *self.lengths()))
 
-    # What a statistic is made of: sums over the rows of each class of functions of a cell.
-
-    def tallies(self, x: Column, members: Labels) -> Iterator[Tally]:
-        """Yield the rows as tallies, which sum functions of a cell; the statistic of all is the sum of theirs."""
-        table = self.table(x)
-        if table is not None:
-            lines = rows_of(table.values)
-            yield Tally(table.values, None, members.table(table.codes, lines))
-            return
-        for cut in slices(len(members)):
-            yield Tally(x[cut], members[cut], None)
-
-    def pooled(self, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-        """Yield for each part of the rows their weight, Σ d, and the largest log-likelihood that one θ can give them.
-
-        The largest log-likelihood is the sum of ln h, which is that of each cell at its own best θ, less how much the
-        cells disagree about θ. Both are small where a sum of log base measures would be of the size k ln k, which
-        leaves no digit at counts of 1e15.
-        """
-        for tally in self.tallies(x, members):
-            seen = tally.seen()
-
-            def cells(value: Array, seen: Array = seen) -> Array:
-                return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)
-
-            with np.errstate(all="ignore"):
-                said, log_h = self.said(tally.x)
-                d = [cells(v) for v in said]
-                totals = [tally.totals(v) for v in d]
-
-                best = self.conjugate.best(*totals)
-
-                def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
-                    value = -self.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
-                    # A class of which no row is has no θ that fits it best, and adds nothing.
-                    return np.where(seen & np.isfinite(value), value, 0.0)
-
-                height = tally.totals(cells(log_h)) - tally.costs(misfit)
-            yield tally.totals(seen), totals, height
-
     def table(self, x: Column) -> Tabulated | None:
         """Columns, as ``read`` gives them, as a table of their values; ``None`` if each row is a case of its own."""
         whole = (
@@ -241,18 +165,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             return ""
         full = self.resolve_prior(self.prior, s)
         left = [name for name in self.conjugate.learned_from_classes if getattr(self.prior, name) is None]
-        factors = self.tuning(full, s) if self.learns_prior else {}
+        factors = learned_strengths(full, *self.added(s)) if self.learns_prior else {}
         said = [f"{name} = {getattr(full, name)[0]:.3g}" for name in left]
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
-
-    def tuning(self, prior: P, s: S) -> dict[str, float]:
-        """The learned factors of a prior at its full shape, by name; see ``bayesnb.families.conjugate``."""
-        d, log_h = self.added(s)
-
-        def log_evidence(factors: Array) -> float:
-            return float((prior.strengthened(factors).along(*d) + log_h).sum())
-
-        return dict(zip(prior.strengths, strengths(log_evidence, len(prior.strengths)).tolist(), strict=True))
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))
@@ -505,22 +420,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     codes = None if table is None else table.codes if whole else table.codes[:, list(index)]
                     yield rows, cut.start, codes, family.cells(believed, here), known_cells(here)
 
-    def alike(self, posterior: P, x: Column) -> Iterator[tuple[Any, P, Column]]:
-        """Group rows by their missing cells; yield (row indices, posterior of the observed columns, their cells).
-
-        The rows of a vector have the belief about those of its columns that are not missing.
-        """
-        for rows, columns in patterns(x) if self.together else [(slice(None), None)]:
-            if columns is None:
-                yield rows, posterior, x[rows]
-            else:
-                yield rows, posterior.marginal(columns), x[rows][:, columns]
-
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
         size = CELLS // (max(v.size for v in vars(posterior).values() if isinstance(v, np.ndarray)) * draws)
         with np.errstate(all="ignore"):
-            for rows, believed, part in self.alike(posterior, x):
+            for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
                 position = np.arange(rows_of(x))[rows]
                 for cut in slices(rows_of(part), max(1, size)):
                     yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_
@@ -573,6 +477,15 @@ def _with(total: Array, within: Array | None) -> Array:
     return total if within is None else total + within.sum(-1, keepdims=True)
 
 
+def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
+    """Group rows of vectors by their missing cells; yield (row indices, posterior of the observed columns, cells)."""
+    for rows, columns in patterns(x):
+        if columns is None:
+            yield rows, posterior, x[rows]
+        else:
+            yield rows, posterior.marginal(columns), x[rows][:, columns]
+
+
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
     """What cells add, without that of missing ones."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
@@ -584,3 +497,46 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
         return left.plug_in(point)
     except LocatedError as error:
         raise type(error)(str(error), cell(error.where)) from error
+
+
+# What a statistic is made of: sums over the rows of each class of functions of a cell.
+
+
+def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
+    """Yield the rows as tallies, which sum functions of a cell; the statistic of all is the sum of theirs."""
+    table = family.table(x)
+    if table is not None:
+        lines = rows_of(table.values)
+        yield Tally(table.values, None, members.table(table.codes, lines))
+        return
+    for cut in slices(len(members)):
+        yield Tally(x[cut], members[cut], None)
+
+
+def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
+    """Yield for each part of the rows their weight, Σ d, and the largest log-likelihood that one θ can give them.
+
+    The largest log-likelihood is the sum of ln h, which is that of each cell at its own best θ, less how much the cells
+    disagree about θ. Both are small where a sum of log base measures would be of the size k ln k, which leaves no digit
+    at counts of 1e15.
+    """
+    for tally in tallies(family, x, members):
+        seen = tally.seen()
+
+        def cells(value: Array, seen: Array = seen) -> Array:
+            return np.where(seen, np.broadcast_to(value, (len(seen), 1, seen.shape[1]))[:, 0], 0.0)
+
+        with np.errstate(all="ignore"):
+            said, log_h = family.said(tally.x)
+            d = [cells(v) for v in said]
+            totals = [tally.totals(v) for v in d]
+
+            best = family.conjugate.best(*totals)
+
+            def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
+                value = -family.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
+                # A class of which no row is has no θ that fits it best, and adds nothing.
+                return np.where(seen & np.isfinite(value), value, 0.0)
+
+            height = tally.totals(cells(log_h)) - tally.costs(misfit)
+        yield tally.totals(seen), totals, height

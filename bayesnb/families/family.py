@@ -21,6 +21,7 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.elicitation import learned_strengths, strengthened
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic, joined
 
@@ -164,16 +165,8 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their
     # parts.
 
-    def left_out_of_all(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array:
-        """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
-        found = self.shared_left_out(posterior, s, x, labels)
-        if found is None:
-            found = self.log_predictive(posterior, x)
-            found[np.arange(len(labels)), labels.codes] = self.log_left_out(posterior, x, labels)
-        return found
-
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """``left_out_of_all`` where the prior of all classes holds the row too, else None."""
+        """:func:`left_out_of_all` where the prior of all classes holds the row too, else None."""
         return None
 
     @abstractmethod
@@ -275,13 +268,6 @@ class Family[P: Belief, S: Statistic](ABC):
         own = type(self).__name__
         return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
 
-    def prior_text(self) -> str:
-        """Its prior, for people."""
-        if not self.parts:
-            return repr(self.prior)
-        each = zip(self.part_names(), self.parts, strict=True)
-        return "; ".join(f"{name}: {part.prior_text()}" for name, part in each)
-
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each PyMC variable, without those of draws: "class", "column", "level", or a name of its own."""
@@ -295,7 +281,9 @@ class Family[P: Belief, S: Statistic](ABC):
         """The prior of every cell: the given one, at its full shape."""
         if not isinstance(self.prior, Mapping):
             full = self.resolve_prior(self.prior, s)
-            return full.strengthened(list(self.tuning(full, s).values())) if self.learns_prior else full
+            if self.learns_prior:
+                return strengthened(full, learned_strengths(full, *self.added(s)).values())
+            return full
         for label in labels:
             if label not in self.prior:
                 raise ValueError(f"Expected a prior for class {label!r}; got one for {list(self.prior)}")
@@ -307,3 +295,20 @@ def titles(families: Sequence[Family]) -> list[str]:
     """The names of families, for people; those of one name are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]
+
+
+def prior_text(family: Family) -> str:
+    """The prior of a family, for people."""
+    if not family.parts:
+        return repr(family.prior)
+    each = zip(family.part_names(), family.parts, strict=True)
+    return "; ".join(f"{name}: {prior_text(part)}" for name, part in each)
+
+
+def left_out_of_all(family: Family, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
+    """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
+    found = family.shared_left_out(posterior, s, x, labels)
+    if found is None:
+        found = family.log_predictive(posterior, x)
+        found[np.arange(len(labels)), labels.codes] = family.log_left_out(posterior, x, labels)
+    return found

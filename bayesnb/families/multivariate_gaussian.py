@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import NEAR, rows_of
-from bayesnb.families.conjugate import ROUNDED, Added, Conjugate
+from bayesnb.families.conjugate import ROUNDED, Added, Conjugate, alike
 from bayesnb.kernels.blocks import CELLS, slices, written
 from bayesnb.numerics import LOG_2PI, Array, Size, log_rising
 from bayesnb.priors import ImproperError, NormalWishart, Theta, matrices
@@ -65,7 +65,7 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def of_reals(self, posterior: NormalWishart, x: Array, labels: Labels | None = None) -> Array:
         if labels is None:
             total = np.zeros((len(x), len(posterior.kappa)))
-            for rows, believed, part in self.alike(posterior, x):
+            for rows, believed, part in alike(posterior, x):
                 for c in range(len(posterior.kappa)):
                     own = believed.at(c)
                     total[rows, c] = log_student(own, distances(own, part))

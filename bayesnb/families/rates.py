@@ -21,7 +21,7 @@ from bayesnb.families.columns import (
     Tally,
     of_each_column,
 )
-from bayesnb.families.conjugate import Added, Conjugate
+from bayesnb.families.conjugate import Added, Conjugate, pooled, tallies
 from bayesnb.kernels import densities
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.reading import whole_numbers
@@ -165,7 +165,7 @@ class Poisson(Conjugate[Gamma, Events]):
     def statistic(self, x: Array | Exposed, members: Labels) -> Events:
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW:
-            return Events.of(self.pooled(x, members))
+            return Events.of(pooled(self, x, members))
         # Σ k ln(e r) - e r - ln k! at the rate r of the class. Sums of small counts have digits enough for it.
         seen, (codes, top) = ~x.missing(), small
         counts, exposure = (np.where(seen, v, 0.0) for v in (x.counts, x.exposure[:, None]))
@@ -259,7 +259,7 @@ class OfWaits(Conjugate[Gamma, Events]):
         """The shape of each column."""
 
     def statistic(self, x: Array, members: Labels) -> Events:
-        return reduce(add, (self._of_part(t, t.seen()) for t in self.tallies(x, members)))
+        return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
         """The statistic of some rows. Σ ln x says how much they disagree about the rate, by their mean."""

@@ -24,7 +24,7 @@ from bayesnb.families.columns import (
     pymc_at_levels,
     widest,
 )
-from bayesnb.families.conjugate import Added, Cells, Conjugate
+from bayesnb.families.conjugate import Added, Cells, Conjugate, pooled, tallies
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.numerics import Array, disagreement, log_peak, log_root
 from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
@@ -79,7 +79,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         if sparse.issparse(x):
             ones = members.totals(x)
             return BinaryCounts(np.repeat(members.weights()[:, None], ones.shape[1], axis=1), ones)
-        parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in self.tallies(x, members))
+        parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in tallies(self, x, members))
         return reduce(add, parts)
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
@@ -235,7 +235,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     support = COUNTS
 
     def statistic(self, x: Array, members: Labels) -> Trials:
-        parts = self.pooled(x, members)
+        parts = pooled(self, x, members)
         return reduce(add, (Trials(ones, zeros, rows, peak) for rows, (ones, zeros), peak in parts))
 
     def resolve_prior(self, prior: Beta, s: Trials) -> Beta:

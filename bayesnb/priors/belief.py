@@ -7,7 +7,7 @@ of a sampler.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
@@ -144,14 +144,14 @@ class Belief(ABC):
                 for f in fields(self)
                 if f.repr and isinstance(value := getattr(self, f.name), np.ndarray) and value.shape == proper.shape
             )
-            found = self.fault(where) or cell or "no concentration at all"
+            found = self._fault(where) or cell or "no concentration at all"
             raise ImproperError(f"{what} needs a proper {type(self).__name__}; got {found}", where)
 
     @cached_property
     def _all_proper(self) -> bool:
         return bool(self.proper().all())
 
-    def fault(self, where: tuple[int, ...]) -> str:
+    def _fault(self, where: tuple[int, ...]) -> str:
         """Say in words what is improper about a cell, if its numbers do not show it."""
         return ""
 
@@ -254,13 +254,6 @@ class Prior(Belief):
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """What may be learned of a prior: by the name of a factor, the parameters that it multiplies."""
 
-    def strengthened(self, factors: Sequence[float]) -> Self:
-        """The same distribution with its parameters multiplied by the factors of ``strengths``."""
-        changed = {f.name: getattr(self, f.name) for f in fields(self)}
-        for names, factor in zip(self.strengths.values(), factors, strict=True):
-            changed |= {name: changed[name] * factor for name in names}
-        return self._with(**changed)
-
     # How data change it. Each method gets d as positional arrays that broadcast to the shape of the cells.
 
     @abstractmethod
@@ -322,12 +315,6 @@ class Prior(Belief):
         """Whether the fourth moment of each part of θ exists, in each cell; only heavy tails have none."""
         return (True,) * len(self.parameters)
 
-    def require_sampled(self, concentrations: Array = ONE) -> None:
-        """Raise :class:`ImproperError` unless the prior is proper and has no structural zero."""
-        self.require_proper("An improper prior has no sampled road: PyMC")
-        if (zero := concentrations == 0).any():
-            raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
-
 
 def _field_at(value: Any, cell: Any) -> Any:
     """A field of a prior at some of its cells; what is not an array is the same for all of them."""
@@ -367,6 +354,13 @@ def positive_scale(centre: Array, variance: Array) -> Array:
 
 
 # How the numbers of priors and data enter a PyMC model.
+
+
+def require_sampled(prior: Prior, concentrations: Array = ONE) -> None:
+    """Raise :class:`ImproperError` unless the prior is proper and has no structural zero."""
+    prior.require_proper("An improper prior has no sampled road: PyMC")
+    if (zero := concentrations == 0).any():
+        raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def _alone(value: Array) -> Any:

@@ -39,7 +39,7 @@ class Compound(Belief):
     def proper(self) -> Array:
         return reduce(np.logical_and, [part.proper() for part in self.parts])
 
-    def fault(self, where: tuple[int, ...]) -> str:
+    def _fault(self, where: tuple[int, ...]) -> str:
         wrong = next(part for part in self.parts if not part.proper()[where])
         return f"one of its parts, a {type(wrong).__name__}, that is not"
 

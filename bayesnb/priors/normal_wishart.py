@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from bayesnb.numerics import Array, Size, highest, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, shared, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, require_sampled, shared, spread
 from bayesnb.priors.normal_gamma import UnknownPrecision
 from bayesnb.statistics.moments import Scatter
 
@@ -158,7 +158,7 @@ class NormalWishart(UnknownPrecision):
     def proper(self) -> Array:
         return (self.kappa > 0) & (self.dof > 0) & ~np.isnan(self.root[2])
 
-    def fault(self, where: tuple[int, ...]) -> str:
+    def _fault(self, where: tuple[int, ...]) -> str:
         if (self.kappa > 0)[where] and (self.dof > 0)[where]:
             return "a singular scale: a column follows from the others, or there are fewer rows than columns"
         return ""
@@ -230,7 +230,7 @@ class NormalWishart(UnknownPrecision):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        self.require_sampled()
+        require_sampled(self)
         precision = matrices.pymc_wishart(
             name("precision"), shared(self.nu), shared(self.precision(np.ones(self.nu.shape))), dims
         )

@@ -2,7 +2,7 @@
 
 from bayesnb.data.encoded import EncodedColumnsWarning
 from bayesnb.data.levels import IdentifierWarning, UnseenLevelWarning
-from bayesnb.inference.far_rows import FarRowError
+from bayesnb.inference.classifier import FarRowError
 from bayesnb.model import ImpossibleRowError
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.modelfile.document import ModelChangedError

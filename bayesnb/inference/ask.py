@@ -20,9 +20,8 @@ from bayesnb.data.targets import labels_of
 from bayesnb.families.columns import BAG, COUNTS, LEVELS, NONNEGATIVE, POSITIVE, ZEROS_AND_ONES, Coded
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Exposed
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.decide import matrix_of
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief

@@ -114,6 +114,14 @@ class Believed:
         if not self.naive:
             raise ValueError(reason)
 
+    def require_predictive(self, reason: str, otherwise: str = "") -> None:
+        """Raise ``ValueError`` where parameters are plugged in; the reason says why they are to be integrated out."""
+        if self.plug_in is not None:
+            raise ValueError(
+                f'{reason}, and estimate="{self.estimate}" plugs them in: ask '
+                f'classifier_.with_estimate("predictive"){otherwise}'
+            )
+
     @property
     def point(self) -> Literal["mode", "mean"] | None:
         """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
@@ -162,11 +170,7 @@ class Believed:
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
-        if self.plug_in is not None:
-            raise ValueError(
-                f'with a dependence, a row is left out of terms whose parameters are integrated out; estimate="'
-                f'{self.estimate}" plugs them in: ask classifier_.with_estimate("predictive")'
-            )
+        self.require_predictive("with a dependence, a row is left out of terms whose parameters are integrated out")
         log_proba = self.dependence.log_left_out(self.posterior, data, labels)
         return logsumexp(log_joint, axis=1, keepdims=True) + log_proba, sampled
 

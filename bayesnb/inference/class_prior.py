@@ -211,7 +211,8 @@ def estimate_class_prior(
     prob : float, optional
         Probability of an equal-tailed interval for each class probability. By default there is none.
     draws : int
-        Of the Gibbs sampler from which the interval is read. They have the estimator's seed (0 if it has none).
+        How many draws of the Gibbs sampler the interval is read from. They have the estimator's seed (0 if it has
+        none).
 
     Returns
     -------

@@ -1,13 +1,15 @@
 """A fitted model as a frozen value that answers questions, about rows and about itself.
 
-:class:`Classifier` is the only class. It reads tables, computes log p(c, x), and refuses questions that have no answer.
-The questions are functions of the other files of this room, which :mod:`bayesnb.inference.questions` makes its methods.
+:class:`Classifier` reads tables, computes log p(c, x), and refuses questions that have no answer; :class:`FarRowError`
+is what it says of rows that have none. The questions are functions of the other files of this room, which
+:mod:`bayesnb.inference.questions` makes its methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ from bayesnb.model import (
     Data,
     Estimate,
     Evidence,
+    ImpossibleRowError,
     Parameters,
     Posterior,
     Statistics,
@@ -388,6 +391,57 @@ class Classifier(FittedModel):
         if not each:
             raise AttributeError('there is no choice: no column has chosen its family; fit with features="best"')
         return FamilyChoice.of(each)
+
+
+def index_of(X: Any) -> pd.Index | None:
+    """The index of a pandas table."""
+    frame = X.source if isinstance(X, Table) else X
+    return frame.index if isinstance(frame, pd.DataFrame) else None
+
+
+class FarRowError(ValueError):
+    """A row lies so far from all that was learned that squared distances are beyond all floats.
+
+    Its predictive probability is known, because that needs logarithms of distances only. A Normal density at drawn
+    parameters is not: its logarithm is a squared distance in standard deviations, beyond 1e308 from 1e154 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayesnb import BayesianNB, odds
+    >>> clf = BayesianNB().fit({"size": np.arange(6) * 1e-100}, [0, 0, 0, 1, 1, 1])
+    >>> clf.predict_proba({"size": [1e60]}).round(1)
+    array([[0.5, 0.5]])
+    >>> odds.log_odds(clf, {"size": [1e60]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesnb.inference.classifier.FarRowError: row 0 lies more than 1e150 standard deviations from ...
+    """
+
+    def __init__(self, rows: Array) -> None:
+        more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+        super().__init__(
+            f"row {rows[0]}{more} lies more than 1e150 standard deviations from everything that was learned in one of "
+            "its columns, so the square of the distance is beyond all floats. Look at this cell and its unit; "
+            "predict_proba answers such rows"
+        )
+
+
+def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
+    """The verb, which now calls a row far instead of impossible if its predictive probability is above 0."""
+
+    @wraps(verb)
+    def told(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except ImpossibleRowError as error:
+            self, X = args[0], args[1] if len(args) > 1 else kwargs["X"]
+            far = error.rows[np.isfinite(self.believed.log_predictive(*self.read(X))[error.rows]).any(axis=1)]
+            if len(far):
+                raise FarRowError(far) from error
+            raise
+
+    return told
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:

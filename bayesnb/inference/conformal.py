@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, Posterior, Statistics
 from bayesnb.priors import Array, first
@@ -416,10 +415,9 @@ def _require_left_out(classifier: Classifier, method: str) -> None:
         f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
         'fit without some rows, and ask conformal(X, y, method="split") with these'
     )
-    if method == "full" and classifier.plug_in is not None:
-        raise ValueError(
-            f'method="full" integrates the parameters out, and estimate="{classifier.estimate}" plugs them in: ask '
-            'classifier_.with_estimate("predictive"), or use method="loo" or "split"'
+    if method == "full":
+        classifier.believed.require_predictive(
+            'method="full" integrates the parameters out', ', or use method="loo" or "split"'
         )
     classifier.require_counted(f'method="{method}" leaves learned rows out, which is exact for rows that were counted')
     classifier.posterior.model.require_exact(

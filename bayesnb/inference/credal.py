@@ -34,8 +34,7 @@ from scipy.special import expit
 
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells, rows_of
 from bayesnb.families.conjugate import Conjugate
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
@@ -348,11 +347,7 @@ def _require_priors(classifier: Classifier) -> None:
     classifier.believed.require_naive(
         "the exponents were learned under one prior and would change with it; ask a model with dependence=None"
     )
-    if classifier.plug_in is not None:
-        raise ValueError(
-            "bounds are of probabilities with all parameters integrated out, and "
-            f'estimate="{classifier.estimate}" plugs them in; ask classifier_.with_estimate("predictive")'
-        )
+    classifier.believed.require_predictive("bounds are of probabilities with all parameters integrated out")
 
 
 def _bounds(

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.priors import Array
 from bayesnb.priors.class_prior import repeated, require_each
@@ -216,7 +215,7 @@ def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFr
     X : table
         The rows to ask about.
     mass : float
-        Above 0 and at most 1.
+        The probability that a set has at least; above 0 and at most 1.
 
     Examples
     --------

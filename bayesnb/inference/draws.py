@@ -20,8 +20,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtr
 
 from bayesnb.inference.believed import Believed, Drawn, Given
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.far_rows import of_near_rows
+from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import drawn_log_joint
 from bayesnb.kernels.blocks import CELLS, each, slices

@@ -29,11 +29,9 @@ from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import BAG, dense_cells
 from bayesnb.families.multinomial import Bag
 from bayesnb.inference.believed import Believed
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.far_rows import FarRowError
 from bayesnb.inference.intervals import answering
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds
 from bayesnb.kernels.blocks import slices

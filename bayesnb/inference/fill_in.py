@@ -16,9 +16,8 @@ from bayesnb.dependence import columns, terms
 from bayesnb.families.columns import BAG, COUNTS, LEVELS, ZEROS_AND_ONES, columns_in, dense_cells, known_cells
 from bayesnb.families.family import Family
 from bayesnb.inference.ask import joint_of_cell
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import part_of
 from bayesnb.numerics import Array

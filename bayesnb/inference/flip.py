@@ -251,11 +251,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         "exponents were learned from all rows, and would change with each; ask a model with dependence=None"
     )
     classifier.posterior.model.require_exact("the removal of rows", "ask a model of exact families")
-    if classifier.estimate != "predictive":
-        raise ValueError(
-            f'rows are removed from full Bayes, and estimate="{classifier.estimate}" plugs in a point; ask '
-            'classifier_.with_estimate("predictive")'
-        )
+    classifier.believed.require_predictive("rows are removed from a model whose parameters are integrated out")
     asked, n = classifier.read(row)
     if n != 1:
         raise ValueError(f"Expected a table of one row, such as X[:1]; got {n} rows")

@@ -128,7 +128,7 @@ def worth_of_rows(
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         What is lost by acting on class probabilities, as :func:`plug_in_price` takes it.
     bound : float
-        A price that does not matter, in the unit of ``costs``.
+        The largest price that does not matter, in the unit of ``costs``.
     draws : int
         How many values of the parameters are drawn from the posterior, each of which may be the true one.
     rows : int

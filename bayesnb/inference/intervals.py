@@ -11,10 +11,8 @@ import pandas as pd
 from scipy.special import expit
 
 from bayesnb.inference.believed import Given
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import PART, PosteriorDraws, probability_of_interval, size_of_draw
-from bayesnb.inference.far_rows import of_near_rows
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds, close
 from bayesnb.kernels.blocks import each, large_enough, slices
@@ -192,11 +190,12 @@ def predict_interval(
     if errors is not None:
         notes["mcse"] = float(errors.max(initial=0.0))
     columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "median", "upper"]], names=["class", None])
-    return _noted(classifier, pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns), notes)
+    frame = pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns)
+    return with_notes(classifier, frame, notes)
 
 
-def _noted(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame with its ``attrs``: which posterior was used, Monte Carlo errors, and notes."""
+def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with its ``attrs``: these notes, and one on expected labels where rows without a label were learned."""
     frame.attrs |= notes
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, normalize, part_of
 from bayesnb.priors import Array, ImproperError

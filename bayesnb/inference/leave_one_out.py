@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesnb.inference.classifier import Classifier, warn_of_weights
+from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.explain import PRIOR
-from bayesnb.inference.predict_table import index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import normalize
 

@@ -14,9 +14,7 @@ from bayesnb.dependence.posterior import indicators
 from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.far_rows import FarRowError
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.questions import question
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import Array

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesnb.data import engines, writers
 from bayesnb.data.tables import Table
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.wording import meant
 
@@ -29,7 +29,7 @@ def predict_table(
     interval : bool
         Add the interval of each p(c | x, θ), as in :meth:`predict_interval`.
     prob : float, optional
-        Of the interval.
+        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     keep : sequence of column names
         Columns of the table to copy into the result, such as a key: Spark does not keep the order of rows.
 
@@ -124,9 +124,3 @@ def write_predictions(
             f"{type(predictions).__name__} is written by its own engine: predict_table(...) and its to_parquet or write"
         )
     return writers.write([predictions] if isinstance(predictions, pd.DataFrame) else predictions, path)
-
-
-def index_of(X: Any) -> pd.Index | None:
-    """The index of a pandas table."""
-    frame = X.source if isinstance(X, Table) else X
-    return frame.index if isinstance(frame, pd.DataFrame) else None

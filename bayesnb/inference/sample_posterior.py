@@ -67,7 +67,7 @@ def sample_posterior(
         approximation, corrected where it is far off, and "nuts" from the model of :meth:`to_pymc`. The log likelihood
         is that of the label given the terms, times the weight of the row.
     sample_weight : array (row,), optional
-        Only for the exponents.
+        The weights of the rows, only for the exponents.
     **arguments
         Of ``pymc.sample``, for "nuts". Where all rows have a label, PyMC's own sampler only has to tune its step size,
         and by default takes 200 ``tune`` steps. For "gibbs", ``tune``, the steps of each chain before its first draw

@@ -11,8 +11,7 @@ import pandas as pd
 
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.targets import codes_of
-from bayesnb.inference.classifier import Classifier
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Statistics

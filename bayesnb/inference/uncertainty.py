@@ -9,11 +9,9 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesnb.inference.believed import Given
-from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import probability_of_interval, quantile_errors, quantiles, shares_of_top
-from bayesnb.inference.far_rows import of_near_rows
-from bayesnb.inference.intervals import Saddlepoint, _noted, answering
-from bayesnb.inference.predict_table import index_of
+from bayesnb.inference.intervals import Saddlepoint, answering, with_notes
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
@@ -42,7 +40,7 @@ def uncertainty(
     learned : (X, y) or (X, y, sample_weight), optional
         The rows that were learned, for ``novelty_rank``; the estimator keeps none.
     prob : float, optional
-        Of the interval.
+        Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
         How many draws of the parameters, where it takes draws.
     given : {"row", "data"}, optional
@@ -111,9 +109,8 @@ def uncertainty(
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
     largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
-    return _noted(
-        classifier, pd.DataFrame(columns, index=index_of(X)), {"given": drawn.believed.given, "mcse": largest}
-    )
+    notes = {"given": drawn.believed.given, "mcse": largest}
+    return with_notes(classifier, pd.DataFrame(columns, index=index_of(X)), notes)
 
 
 def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:

@@ -1,7 +1,6 @@
 """All errors and warnings of the package that have a class of their own."""
 
-from bayesnb.data.encoded import EncodedColumnsWarning
-from bayesnb.data.levels import IdentifierWarning, UnseenLevelWarning
+from bayesnb.data.warned import EncodedColumnsWarning, IdentifierWarning, UnseenLevelWarning
 from bayesnb.inference.classifier import FarRowError
 from bayesnb.model import ImpossibleRowError
 from bayesnb.modelfile.container import ModelFileError

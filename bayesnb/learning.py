@@ -15,13 +15,12 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
-from bayesnb.data.encoded import warn_of_encoders
-from bayesnb.data.levels import warn_of_identifiers
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
+from bayesnb.data.warned import warn_of_encoders, warn_of_identifiers
 from bayesnb.dependence import learned as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.inference.believed import require_prior

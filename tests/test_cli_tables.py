@@ -69,7 +69,7 @@ REMARKS = {
 
 
 def test_each_fault_of_a_column_is_remarked_on_and_no_other():
-    said = {remark.column: remark.said for remark in examine(credit(), "class", N, None)}
+    said = {remark.column: remark.said for remark in examine(credit(), "class", N)}
     assert said.keys() == REMARKS.keys()
     for column, words in REMARKS.items():
         assert words in said[column]
@@ -77,7 +77,7 @@ def test_each_fault_of_a_column_is_remarked_on_and_no_other():
 
 def test_amounts_of_which_many_are_zero_are_remarked_on():
     amount = np.exp(np.linspace(3, 9, N)).round(1) * (np.arange(N) % 4 > 0)
-    (remark,) = examine(pd.DataFrame({"claims": amount}), None, N, None)
+    (remark,) = examine(pd.DataFrame({"claims": amount}), None, N)
     assert remark.said == "25 % are 0, the others positive: --feature claims=hurdle"
 
 
@@ -86,7 +86,7 @@ def test_amounts_of_which_many_are_zero_are_remarked_on():
     [(["a"] * N, "one class"), ([f"c{k}" for k in range(N)], "200 classes"), (np.linspace(0, 1, N), "is it a number")],
 )
 def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
-    (remark,) = examine(pd.DataFrame({"x": np.resize([1.5, 2.0, 7.0], N), "y": labels}), "y", N, None)
+    (remark,) = examine(pd.DataFrame({"x": np.resize([1.5, 2.0, 7.0], N), "y": labels}), "y", N)
     assert remark.column == "y"
     assert remark.serious
     assert said in remark.said
@@ -111,7 +111,7 @@ def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on_an
 def test_a_clean_table_gets_no_serious_remark():
     for name in datasets.names():
         X, y = datasets.load(name)
-        found = examine(X.assign(**{y.name: y}), y.name, len(y), None)
+        found = examine(X.assign(**{y.name: y}), y.name, len(y))
         assert not [remark.sentence for remark in found if remark.serious]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bayesnb import BayesianNB, cli, datasets
 from bayesnb.data import readers
-from bayesnb.data.format import Format
+from bayesnb.data.csv_reader import Format
 from tests.hostile_files import READ, REFUSED, File
 
 

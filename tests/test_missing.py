@@ -251,16 +251,14 @@ def test_the_command_line_counts_missing_cells(tmp_path, fitted_by_command):
 def test_inspect_says_where_missing_cells_depend_on_the_class():
     X, y = gappy()
     frame = X.assign(y=y)
-    said = {
-        remark.column: remark.said for remark in examine(frame, "y", len(frame), None) if "missing" in remark.families
-    }
+    said = {remark.column: remark.said for remark in examine(frame, "y", len(frame)) if "missing" in remark.families}
     assert set(said) == {"level", "kind", "flag"}
     assert "--feature level=missing" in said["level"]
     assert "visits" not in said
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         alike = frame.assign(y=np.random.default_rng(1).permutation(y))
-        assert not [r for r in examine(alike, "y", len(alike), None) if "missing" in r.families]
+        assert not [r for r in examine(alike, "y", len(alike)) if "missing" in r.families]
 
 
 def test_predictive_checks_do_not_compare_a_column_with_its_flag():

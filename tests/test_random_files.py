@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from bayesnb.data import readers
-from bayesnb.data.format import Format
+from bayesnb.data.csv_reader import Format
 
 CASES, ORDINARY = 240, 48
 WORDS = [

@@ -14,7 +14,7 @@ import pytest
 from bayesnb import BayesianNB
 from bayesnb.cli import main
 from bayesnb.data import readers
-from bayesnb.data.format import Format
+from bayesnb.data.csv_reader import Format
 
 SEPARATORS = [",", ";", "\t", "|"]
 NUMBERS = ["0.512", "0.734", "1.250", "0.001"]

@@ -12,7 +12,7 @@ from bayesnb.cli.settings import Settings
 
 if TYPE_CHECKING:
     from bayesnb.cli.doctor import Remark
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:

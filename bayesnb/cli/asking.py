@@ -19,7 +19,7 @@ from bayesnb.cli.terminal import say, stdout, warn
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.inference.classifier import Classifier
 
 
@@ -128,7 +128,7 @@ def predict(
     """
     from bayesnb import deploy
     from bayesnb.data import writers
-    from bayesnb.data.levels import Unseen, UnseenLevelWarning
+    from bayesnb.data.warned import Unseen, UnseenLevelWarning
 
     require_output(output, "table", (model, new), is_predictions, force)
     clf, _ = load_model(model, absent)

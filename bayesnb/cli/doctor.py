@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Reading
+    from bayesnb.data.csv_reader import Layout
 
 LOOKED_AT = 50_000
 """The most rows that the rules look at; of a larger table, they are drawn at random."""
@@ -84,7 +85,7 @@ class Remark:
         return f"column {self.column!r}: {self.said}{cure}"
 
 
-def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) -> list[Remark]:
+def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
     """The remarks about each column, in the order of the columns.
 
     Where a mark such as -999 is to mean missing, the columns are looked at again without it.
@@ -96,11 +97,11 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) ->
     target : column name or None
     rows : int
         The number of rows of the whole table.
-    how : Reading, optional
-        How the cells of text were read.
+    layouts : sequence of Layout
+        How the cells of each file of text were read.
     """
     found = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
-    found += _of_reading(how, rows)
+    found += _of_reading(layouts, rows)
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
@@ -117,7 +118,7 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, how: Reading | None) ->
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # A mark hides what is remarkable about the other cells, and is a gap from now on.
         marked = [remark for remark in found if remark.option]
-        found = marked + [remark for remark in examine(rest, target, rows, how) if remark not in marked]
+        found = marked + [remark for remark in examine(rest, target, rows, layouts) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
@@ -131,7 +132,7 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     import pandas as pd
     from pandas.api import types
 
-    from bayesnb.data.format import marks_in
+    from bayesnb.data.csv_reader import marks_in
 
     if not marks:
         return frame
@@ -173,8 +174,8 @@ def _column(values: pd.Series) -> Iterator[Remark]:
 
 
 def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
-    from bayesnb.data.levels import looks_like_identifier
     from bayesnb.data.text import are_sentences
+    from bayesnb.data.warned import looks_like_identifier
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
@@ -263,14 +264,15 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"skewed and all positive: {normal}, or {cut}", families=("log-normal", "binned"))
 
 
-def _of_reading(how: Reading | None, rows: int) -> Iterator[Remark]:
+def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
     """Remarks about cells that were read as something else than the file shows."""
-    if how is None:
-        return
-    for name, marks in how.gaps.items():
+    gaps: dict[str, Counter[str]] = {}
+    for name, texts in (each for layout in layouts for each in layout.gaps.items()):
+        gaps.setdefault(name, Counter()).update(texts)
+    for name, marks in gaps.items():
         shown = ", ".join(f"{_percent(n / max(rows, 1))} are {_short(mark)}" for mark, n in marks.items())
         yield Remark(name, f"{shown}, read as missing")
-    for name, kind in how.kinds.items():
+    for name, kind in layouts[0].kinds.items() if layouts else ():
         if kind == "percent":
             yield Remark(name, "percent signs, read as the numbers before them")
 

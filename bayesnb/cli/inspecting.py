@@ -18,7 +18,7 @@ from bayesnb.cli.sources import opened, watched
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.summary import Summary
 
@@ -80,7 +80,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
 def _how_read(source: Source) -> dict[str, Any]:
     """How a CSV or Excel file was read."""
-    if source.reading is None:
+    if not source.layouts:
         return {}
     first = source.layouts[0]
     named = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
@@ -93,7 +93,7 @@ def _how_read(source: Source) -> dict[str, Any]:
         cells = f"sheet {sheet.name!r}{others}"
         header = header.replace("line", "row")
     skipped = f"{lines} {'row' if source.sheets else 'line'}{'s' * (lines > 1)} before it left out" if lines else ""
-    comma = "decimal commas" if any("," in marks.values() for marks in source.reading.marks) else ""
+    comma = "decimal commas" if any("," in layout.marks.values() for layout in source.layouts) else ""
     files = f"{len(source.layouts)} files" if len(source.layouts) > 1 else ""
     return {"read as": ", ".join(filter(None, [files, cells, comma, header, skipped]))}
 

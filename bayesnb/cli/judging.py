@@ -23,7 +23,7 @@ from bayesnb.wording import nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.dependence.audit import Independence
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
@@ -212,8 +212,8 @@ def score(
     would score; and how often each class is taken for another. Rows of a class that was never learned are counted, and
     have no score.
     """
-    from bayesnb.data.levels import said_of, unseen_levels
     from bayesnb.data.tables import Table
+    from bayesnb.data.warned import said_of, unseen_levels
     from bayesnb.evaluation import scorecard
     from bayesnb.report import scores
 

@@ -16,7 +16,7 @@ from bayesnb.cli.sources import opened, opened_for, target_of, watched, with_dep
 from bayesnb.cli.terminal import say, warn
 
 if TYPE_CHECKING:
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.inference.classifier import Classifier
 
 

@@ -2,8 +2,8 @@
 
 An option is a parameter of a function or a class, whose signature and docstring state its type, its default and its
 text (:func:`of_parameter`): of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings`, which says what
-a model is, or of :class:`bayesnb.data.format.Format`, which says how a file is read. Typed here is only what none of
-them knows: which rows are named, and where output goes.
+a model is, or of :class:`bayesnb.data.csv_reader.Format`, which says how a file is read. Typed here is only what none
+of them knows: which rows are named, and where output goes.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": SETTINGS[:-1]}
 OF_ESTIMATOR = "unseen", "absent", "columns", "estimate", "random_state"
 
 STATED = {
-    **dict.fromkeys(FORMAT, "bayesnb.data.format:Format"),
+    **dict.fromkeys(FORMAT, "bayesnb.data.csv_reader:Format"),
     **dict.fromkeys(SETTINGS, "bayesnb.cli.settings:Settings"),
     **dict.fromkeys(OF_ESTIMATOR, "bayesnb.data.specifications:Parameters"),
 }
@@ -323,7 +323,7 @@ def command(
 
 def _format(said: dict[str, Any]) -> Any:
     """How a file is read; the separator may be named, or written as an escape."""
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
 
     named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}
     return Format(**said | {"sep": named.get(said["sep"], said["sep"])})

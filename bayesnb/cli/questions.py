@@ -14,7 +14,7 @@ from bayesnb.cli.sources import load, opened_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.inference.questions import Question
 
 ELSEWHERE = (

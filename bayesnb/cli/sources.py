@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.cli.doctor import Remark
-    from bayesnb.data.format import Format
+    from bayesnb.data.csv_reader import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
     from bayesnb.inference.classifier import Classifier
@@ -83,9 +83,9 @@ class Opened:
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """What is remarkable about its columns, of which a frame holds all or some rows."""
-        how = None if self.file is None else self.file.reading
+        layouts = () if self.file is None else self.file.layouts
         frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
-        remarks = examine(frame, target, rows, how)
+        remarks = examine(frame, target, rows, layouts)
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 

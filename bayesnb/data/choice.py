@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,16 +19,13 @@ from bayesnb.data.inferring import NO_VALUE, inferred, named_columns
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
 from bayesnb.data.tables import Table
-from bayesnb.data.targets import labels_of, with_named
+from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family, left_out_of_all
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
-
-if TYPE_CHECKING:
-    from bayesnb.data.rows import Rows
 
 PASSES = 20
 """How often all columns are gone through at most."""
@@ -103,13 +100,13 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     return replace(schema, features={**schema.features, **put})
 
 
-def chosen(rows: Rows, settings: Any) -> tuple[Any, Reasons]:
+def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[Any, Reasons]:
     """Choose the best family of each column marked "best"; return the features and the reasons.
 
     Parameters
     ----------
-    rows : Rows
-        Those without a label take no part.
+    table, target, weight : Table, Target, array (row,)
+        Rows without a label take no part.
     settings : BayesianNB or Parameters
 
     Returns
@@ -125,13 +122,13 @@ def chosen(rows: Rows, settings: Any) -> tuple[Any, Reasons]:
     features = settings.features
     if not _asked(features):
         return features, {}
-    columns, label = _columns(rows.table, features, rows.weight), label_prior(settings)
+    columns, label = _columns(table, features, weight), label_prior(settings)
     asked = {entry.key for entry in _asked(features)}
     others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}
-    rows = _drawn(rows, max(one.rows for one in columns.values()))
-    table, target, weight = rows.table, rows.target, rows.weight
+    keep = _drawn(target, max(one.rows for one in columns.values()))
+    table, target, weight = table.rows(keep), target.rows(keep), weight[keep]
     schema = Schema.infer(table, others | dict.fromkeys(columns, Gaussian()), "missing", weight)
     # A class exists as in a fit: rows have it, or it is named.
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
@@ -178,14 +175,14 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
     return found
 
 
-def _drawn(rows: Rows, most: int) -> Rows:
-    """The rows with a label, or a sample of them if they are too many; the sample depends only on their number."""
-    places = np.flatnonzero(rows.target.labelled)
+def _drawn(target: Target, most: int) -> Array:
+    """Which rows have a label, or a sample of them if they are too many; the sample depends only on their number."""
+    places = np.flatnonzero(target.labelled)
     if not len(places):
         raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
     if len(places) > most:
         places = np.random.default_rng(0).choice(places, most, replace=False)
-    return rows.kept(np.isin(np.arange(len(rows.weight)), places))
+    return np.isin(np.arange(len(target)), places)
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:

@@ -7,9 +7,9 @@ would be lost. Each column of a file has its decimal mark: a comma where cells s
 1.234 and 1,234, which may be either, the mark of the other columns. A first row of text is a header unless most of its
 cells occur again in their columns.
 
-A file is read twice. :func:`look` goes through all of it once and notes what the cells of each column can be read as;
-:func:`batches` then reads them. So the type of a column never depends on the rows that happen to come first, and a
-table may be larger than memory.
+A file is read twice. :func:`look` goes through all of it once and notes what the cells of each column can be read as,
+:func:`read_alike` says what they are read as, and :func:`batches` reads them. So the type of a column never depends on
+the rows that happen to come first, and a table may be larger than memory.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bayesnb.data.arrow import batch_rows, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
-from bayesnb.data.format import Format, marks_in
 
 QUOTE = '"'
 """What stands around cells. An apostrophe does not, since it is more often a cell, or a letter of one."""
@@ -40,6 +39,40 @@ HOW = f"hive_partitioning=false, quote='{QUOTE}'"
 
 HEAD = 20_480
 """The number of rows in which the cells of a first row of text are looked for again."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the user says of a file; what is ``None`` is found out.
+
+    Parameters
+    ----------
+    sep : str, optional
+        Separator of the cells of a CSV file; by default it is detected.
+    decimal : {".", ","}, optional
+        Decimal mark; by default it is detected.
+    encoding : NAME
+        Encoding, such as cp1252 or utf-16; by default it is detected.
+    header : bool, optional
+        Whether the first line holds the names of columns; by default this is detected.
+    na : tuple of str
+        A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+    sheet : NAME|N
+        Sheet of an Excel file, by its name or its position from 1; the first by default.
+    names : tuple of str
+        Names that some columns are expected to have, such as that of the class. They make a line a header.
+    text : tuple of str
+        Columns that are read as text, whatever their cells look like: a model has learned their levels as text.
+    """
+
+    sep: str | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    na: tuple[str, ...] = ()
+    sheet: str | None = None
+    names: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +97,13 @@ class Layout:
     types : {column: Types}
         What the cells of each column can be read as, for columns with a value.
     gaps : {column: {text: count}}
-        Cells that are missing if the column holds numbers.
+        Cells that are missing if the column holds numbers; once it is known, only those of columns that do.
     rows : int
+    kinds : {column: kind}
+        What each column is read as, in this file and in others that are read with it: "empty", "integer", "real",
+        "percent", "boolean" or "text".
+    marks : {column: mark}
+        The decimal mark of each column, "." or ","; "" where it needs none.
     """
 
     name: str
@@ -81,25 +119,8 @@ class Layout:
     types: Mapping[str, Types] = field(default_factory=dict)
     gaps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     rows: int = 0
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the columns of one or several files are read.
-
-    Parameters
-    ----------
-    kinds : {column: kind}
-        "empty", "integer", "real", "percent", "boolean" or "text".
-    marks : list of {column: mark}
-        For each file, the decimal marks of its columns, "." or ","; "" where a column needs none.
-    gaps : {column: {text: count}}
-        Cells of columns of numbers that are read as missing.
-    """
-
-    kinds: dict[str, str]
-    marks: list[dict[str, str]]
-    gaps: dict[str, Counter[str]]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
@@ -139,29 +160,28 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
     return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
 
 
-def reading(layouts: Sequence[Layout], format: Format) -> Reading:
-    """How the columns of files are read, so that a column has one type in all of them."""
+def read_alike(layouts: Sequence[Layout], format: Format) -> list[Layout]:
+    """The layouts with what each column is read as, so that a column has one type in all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):
         for column, types in layout.types.items():
             held[column].add("text" if column in format.text else _kind(types, own[column]))
     kinds = {column: _joint(found) for column, found in held.items()}
-    gaps: dict[str, Counter[str]] = {}
-    for layout in layouts:
-        for column, texts in layout.gaps.items():
-            if kinds[column] != "text":
-                gaps.setdefault(column, Counter()).update(texts)
-    return Reading(kinds, marks, gaps)
+    found = []
+    for layout, own in zip(layouts, marks, strict=True):
+        gaps = {column: texts for column, texts in layout.gaps.items() if kinds[column] != "text"}
+        found.append(replace(layout, kinds=kinds, marks=own, gaps=gaps))
+    return found
 
 
-def batches(layout: Layout, kinds: Mapping[str, str], marks: Mapping[str, str]) -> Iterator[Any]:
+def batches(layout: Layout) -> Iterator[Any]:
     """The rows of a file as Arrow batches, each cell read as the kind of its column, by its decimal mark."""
     import pyarrow as pa
 
-    kinds = [kinds[column] for column in layout.names]
+    kinds = [layout.kinds[column] for column in layout.names]
     values = ", ".join(
-        f"{_value(cell, kind, marks.get(column, ''))} AS v{k}"
+        f"{_value(cell, kind, layout.marks.get(column, ''))} AS v{k}"
         for k, (column, cell, kind) in enumerate(zip(layout.names, _cells(layout), kinds, strict=True))
     )
     with _connection(layout.name) as connection:
@@ -240,6 +260,17 @@ def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
 
 
 # What cells can be read as
+
+
+def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The further texts that stand for a missing cell of a column, where the columns have these names."""
+    longest = sorted(map(str, names), key=len, reverse=True)
+    found = []
+    for mark in na:
+        named = next((name for name in longest if mark.startswith(f"{name}=")), None)
+        if named in (None, str(column)):
+            found.append(mark if named is None else mark[len(named) + 1 :])
+    return found
 
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",

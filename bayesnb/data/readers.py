@@ -18,9 +18,8 @@ import pandas as pd
 
 from bayesnb.data import csv_reader
 from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, is_text, message_of, until_broken
-from bayesnb.data.csv_reader import Layout, Reading
+from bayesnb.data.csv_reader import Format, Layout
 from bayesnb.data.decoding import Workspace
-from bayesnb.data.format import Format
 from bayesnb.data.tables import Table, tables
 
 KINDS = {
@@ -102,17 +101,13 @@ class Source(os.PathLike):
 
     @cached_property
     def layouts(self) -> list[Layout]:
-        """How each file of CSV or Excel is laid out; nothing for other kinds of files."""
+        """How each file of CSV or Excel is laid out and read; nothing for other kinds of files."""
         if self.kind not in ("csv", "excel"):
             return []
         texts = [sheet.text for sheet in self.sheets] or self.files
         both = zip(texts, self.files.values(), strict=True)
-        return [csv_reader.look(name, file, self.format, self.space) for file, name in both]
-
-    @cached_property
-    def reading(self) -> Reading | None:
-        """How the columns of CSV and Excel files are read."""
-        return csv_reader.reading(self.layouts, self.format) if self.layouts else None
+        each = [csv_reader.look(name, file, self.format, self.space) for file, name in both]
+        return csv_reader.read_alike(each, self.format)
 
     @cached_property
     def names(self) -> list[str]:
@@ -128,11 +123,8 @@ class Source(os.PathLike):
 
     def batches(self) -> tuple[Iterator[Any], int | None]:
         """The rows as Arrow batches, and their number."""
-        if self.reading is not None:
-            rows = sum(layout.rows for layout in self.layouts)
-            files = zip(self.layouts, self.reading.marks, strict=True)
-            parts = (csv_reader.batches(layout, self.reading.kinds, marks) for layout, marks in files)
-            return chain.from_iterable(parts), rows
+        if self.layouts:
+            return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
         batches = coded(_batches(dataset, schemas, self), [schema.metadata for _, schema in schemas.values()])
         return batches, dataset.count_rows()

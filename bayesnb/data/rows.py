@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.data import choice
-from bayesnb.data.choice import with_reasons
+from bayesnb.data.choice import chosen, with_reasons
 from bayesnb.data.columns import without_unused
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
@@ -124,7 +123,7 @@ class Rows:
 
         ``settings`` is a :class:`bayesnb.BayesianNB`, or its ``Parameters``.
         """
-        features, reasons = choice.chosen(self, settings)
+        features, reasons = chosen(self.table, self.target, self.weight, settings)
         return with_reasons(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), reasons)
 
     def statistics(self, settings: Any, schema: Schema | None = None) -> tuple[Schema, Statistics]:

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesnb.data import choice
-from bayesnb.data.choice import Reasons, with_reasons
+from bayesnb.data.choice import Reasons, chosen, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
@@ -263,7 +262,7 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        specified, reasons = choice.chosen(rows, self._specified(rows.table))
+        specified, reasons = chosen(rows.table, rows.target, rows.weight, self._specified(rows.table))
         found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
         named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}

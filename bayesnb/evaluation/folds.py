@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import learning
-from bayesnb.data.levels import UnseenLevelWarning
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
+from bayesnb.data.warned import UnseenLevelWarning
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.learning import Parameters

@@ -17,12 +17,12 @@ import pandas as pd
 
 from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
-from bayesnb.data.levels import warn_of_unseen
 from bayesnb.data.rows import Rows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
+from bayesnb.data.warned import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
 from bayesnb.families.sampled import Draws, LeftOut

@@ -19,10 +19,10 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.data.encoders import Feature
-from bayesnb.data.levels import cells_of, unseen_levels
 from bayesnb.data.rows import table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
+from bayesnb.data.warned import cells_of, unseen_levels
 from bayesnb.dependence.columns import Piece, pieces
 from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -96,28 +96,36 @@ class WordCounts(Statistic):
         return self.rows
 
 
-def counts_of(x: Bag) -> Column:
-    """The counts as floats, CSR or dense; a missing row has no words."""
-    if sparse.issparse(x.counts):
-        stored = x.counts
-        if not (isinstance(stored, sparse.csr_array) and stored.dtype == float):
-            stored = sparse.csr_array(stored, dtype=float)
-        if not stored.has_canonical_format:
-            stored = stored.copy()
-            stored.sum_duplicates()
-        return stored
-    dense = np.nan_to_num(np.asarray(x.counts, float), nan=0.0)
-    # Of many dense rows, too, only the words that occur are summed over, by the loops for sparse rows.
-    return sparse.csr_array(dense) if large_enough(dense.size) else dense
+def counts_of(x: Bag) -> sparse.csr_array:
+    """The counts as floats, without doubles; a missing row has no words. Sums are over the words that occur."""
+    if not sparse.issparse(x.counts):
+        return sparse.csr_array(np.nan_to_num(np.asarray(x.counts, float), nan=0.0))
+    stored = x.counts
+    if not (isinstance(stored, sparse.csr_array) and stored.dtype == float):
+        stored = sparse.csr_array(stored, dtype=float)
+    if not stored.has_canonical_format:
+        stored = stored.copy()
+        stored.sum_duplicates()
+    return stored
 
 
-def fractional(counts: Column) -> Array:
+def fractional(counts: sparse.csr_array) -> Array:
     """Which rows hold a number that is not whole, as (row, 1) numbers."""
-    cells = sparse.csr_array(counts).data
+    cells = counts.data
     # Nearly every bag holds whole numbers only, and a look at its cells is quicker than sums over its rows.
     if not any(each(lambda cut: bool((cells[cut] != np.floor(cells[cut])).any()), slices(len(cells)))):
         return np.zeros((counts.shape[0], 1))
-    return (_row_sums(counts, lambda row, word, n: n != np.floor(n)) > 0).astype(float)[:, None]
+    return (row_sums(counts, cells != np.floor(cells)) > 0).astype(float)[:, None]
+
+
+def row_sums(counts: sparse.csr_array, value: Array) -> Array:
+    """Σ over the stored cells of each row, which have these values."""
+    return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
+
+
+def row_of_cells(counts: sparse.csr_array) -> Array:
+    """The row of each stored cell."""
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
 
 
 def long_rows(lengths: Array) -> Array:
@@ -125,48 +133,42 @@ def long_rows(lengths: Array) -> Array:
     return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
-def dense_counts(x: Bag) -> Array:
-    """The counts as a dense array of floats; a missing row has no words."""
-    dense = counts_of(x)
-    return dense.toarray() if sparse.issparse(dense) else dense
+# Each of these sums has a compiled loop for many cells, and a numpy form that gives it to the last digits but one.
 
 
-def sparse_and_large(counts: Column, classes: int = 1) -> bool:
-    """Whether the counts are sparse, and many enough for a compiled loop over so many classes."""
-    return sparse.issparse(counts) and large_enough(counts.nnz * classes)
-
-
-def log_rising_of_lengths(total: Array, lengths: Array) -> Array:
-    """``log_rising(total_c, length_i)``, (row, class), computed once for each distinct length."""
-    distinct, place = np.unique(lengths, return_inverse=True)
-    return log_rising(total, distinct[:, None])[place]
-
-
-def orders(counts: Column) -> tuple[Array, Array]:
+def orders(counts: sparse.csr_array) -> tuple[Array, Array]:
     """N of each row, and ln N! - Σ ln x!, the logarithm of the number of orders that its words can have."""
-    if sparse_and_large(counts):
+    if large_enough(counts.nnz):
         lengths, factorials = sparse_rows.log_factorials(counts)
     else:
-        lengths = np.asarray(counts.sum(axis=1)).ravel()
-        factorials = _row_sums(counts, lambda row, word, n: gammaln(n + 1))
+        lengths, factorials = row_sums(counts, counts.data), row_sums(counts, gammaln(counts.data + 1))
     return lengths, gammaln(lengths + 1) - factorials
 
 
-def rising(alpha: Array, counts: Column, t: Array, left_out: Array | None = None) -> Array:
-    """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row, α less ``left_out`` times the row's own counts."""
+def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
+    """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row and class; t is a number or (row, class)."""
+    if np.ndim(t) == 0 and t == 1 and large_enough(counts.nnz * len(alpha)):
+        return sparse_rows.rising(counts, alpha)
+    row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))
+    cells = (log_rising(own[counts.indices], t[row, c] * counts.data) for c, own in enumerate(alpha))
+    return np.stack([row_sums(counts, value) for value in cells], axis=1)
 
-    def term(row: Array, word: Array, n: Array) -> Array:
-        base = alpha[word] if left_out is None else np.maximum(alpha[word] - left_out[row] * n, 0.0)
-        return log_rising(base, t[row] * n)
 
-    return _row_sums(counts, term)
+def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
+    """The same at t = 1 and a row's own class, whose α is less the row's own counts, (row,)."""
+    if large_enough(counts.nnz):
+        return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
+    row = row_of_cells(counts)
+    left = alpha[labels.codes[row], counts.indices] - labels.weight[row] * counts.data
+    return row_sums(counts, log_rising(np.maximum(left, 0.0), counts.data))
 
 
-def _row_sums(counts: Column, term: Callable[[Array, Array, Array], Array]) -> Array:
-    """Sum over each row's stored counts of term(row, word, count)."""
-    stored = sparse.csr_array(counts)
-    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
-    return np.bincount(row, term(row, stored.indices, stored.data), minlength=stored.shape[0])
+def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
+    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); once for each distinct length, if t is a number."""
+    if np.ndim(t) > 0:
+        return log_rising(total, t * lengths[:, None])
+    distinct, place = np.unique(lengths, return_inverse=True)
+    return log_rising(total, t * distinct[:, None])[place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +214,8 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def _of_long(self, x: Bag, members: Labels) -> WordCounts:
         """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
-        counts = dense_counts(x)
+        stored = counts_of(x)
+        counts = stored.toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
 
@@ -220,7 +223,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         cost = np.where(of_row > 0, deviance(counts, expected, counts - expected), 0.0)
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
         apart = members.totals(cost).sum(-1, keepdims=True)
-        fractions = members.totals(fractional(counts))
+        fractions = members.totals(fractional(stored))
         return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, fractions, x.words)
 
     def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
@@ -239,7 +242,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return (s.counts,), s.log_peak[:, 0]
 
     def said(self, x: Bag) -> Added:
-        counts = dense_counts(x)[:, None, None]
+        counts = counts_of(x).toarray()[:, None, None]
         return (counts,), log_peak(counts).sum(-1) - log_peak(counts.sum(-1))
 
     def log_likelihood(self, theta: Theta, x: Bag) -> Array:
@@ -248,43 +251,26 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         total = products(counts, np.where(never, 0.0, table)) + orders(counts)[1][:, None]
         return np.where(products(counts, never.astype(float)) > 0, -np.inf, total) if never.any() else total
 
-    def log_predictive(self, posterior: Dirichlet, x: Bag) -> Array:
-        posterior.require_proper("A predictive")
-        counts = counts_of(x)
-        if not sparse_and_large(counts, len(posterior.alpha)):
-            return self.log_moment(posterior, x, 1.0)
-        lengths, factorials = sparse_rows.log_factorials(counts)
-        whole = log_rising_of_lengths(posterior.total, lengths) - (gammaln(lengths + 1) - factorials)[:, None]
-        total = sparse_rows.rising(counts, posterior.alpha) - whole
-        return self._with_long(total, posterior, x, lengths, np.ones(total.shape))
-
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
         # A row has few of all words, so only its own words are summed over.
-        t = np.broadcast_to(np.asarray(t, float), (len(x), len(posterior.alpha)))
         counts = counts_of(x)
         lengths, base = orders(counts)
-        own = np.stack([rising(alpha, counts, t[:, c]) for c, alpha in enumerate(posterior.alpha)], axis=1)
-        whole = log_rising(posterior.total, t * lengths[:, None])
+        t = t if np.ndim(t) == 0 else np.broadcast_to(t, (len(x), len(posterior.alpha)))
+        own, whole = rising(posterior.alpha, counts, t), rising_of_lengths(posterior.total, lengths, t)
         total = np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
-        return self._with_long(total + t * base[:, None], posterior, x, lengths, t)
-
-    def _with_long(self, total: Array, posterior: Dirichlet, x: Bag, lengths: Array, t: Array) -> Array:
-        """The same, with the moments of the long rows replaced by those that follow from ``cells``."""
+        total += t * base[:, None]
+        # The moments of long rows follow from ``cells``.
         if len(long := long_rows(lengths)):
-            total[long] = super().log_moment(posterior, x[long], t[long])
+            total[long] = super().log_moment(posterior, x[long], t if np.ndim(t) == 0 else t[long])
         return total
 
     def of_reals(self, posterior: Dirichlet, x: Bag, labels: Labels | None = None) -> Array:
+        if labels is None:
+            return self.log_moment(posterior, x, 1.0)
         counts = counts_of(x)
-        (lengths, base), own = orders(counts), np.zeros(len(x))
-        if sparse_and_large(counts):
-            own = sparse_rows.rising(counts, posterior.alpha, labels.codes, labels.weight)
-        else:
-            for c in np.unique(labels.codes):
-                rows = np.flatnonzero(labels.codes == c)
-                own[rows] = rising(posterior.alpha[c], counts[rows], np.ones(len(rows)), labels.weight[rows])
+        lengths, base = orders(counts)
         left = posterior.total[labels.codes] - labels.weight * lengths
-        total = own - log_rising(left, lengths) + base
+        total = rising_left_out(posterior.alpha, counts, labels) - log_rising(left, lengths) + base
         # Long rows, and rows without which nothing proper is left, get the derived formula.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
@@ -300,7 +286,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Bag, row: Array, column: Array) -> None:
         import pymc as pm
 
-        counts = dense_counts(x)[row]
+        counts = counts_of(x).toarray()[row]
         if (counts != np.floor(counts)).any():
             raise ValueError('fractions of words have no rows in PyMC; use likelihood="statistics"')
         pm.Multinomial(name, n=counts.sum(axis=1), p=theta["theta"], observed=counts.astype(int))
@@ -308,5 +294,5 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Bag) -> Any:
         from pytensor import tensor as pt
 
-        counts = dense_counts(x)
-        return pt.dot(counts, pt.log(theta["theta"]).T) + orders(counts)[1][:, None]
+        counts = counts_of(x)
+        return pt.dot(counts.toarray(), pt.log(theta["theta"]).T) + orders(counts)[1][:, None]

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from bayesnb import BayesianNB, cli, load
-from bayesnb.cli.advising import fit_command
 from bayesnb.cli.doctor import examine
-from bayesnb.cli.settings import Settings
-from bayesnb.cli.wording import in_options
+from bayesnb.cli.settings import Settings, fit_command
+from bayesnb.cli.terminal import in_options
 from bayesnb.data.csv_reader import Format
 
 

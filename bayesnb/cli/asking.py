@@ -1,26 +1,29 @@
-"""``bayesnb explain``, ``predict`` and ``sample``: what a model says of rows, and rows that it makes."""
+"""``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``: a model asked about rows."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, is_predictions, require_output
-from bayesnb.cli.printing import print_answer
+from bayesnb.cli.printing import flat, print_answer
 from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
 from bayesnb.cli.settings import Settings
-from bayesnb.cli.sources import fitted, opened_for
+from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
     from bayesnb.inference.classifier import Classifier
+    from bayesnb.inference.questions import Question
 
 
 @options.command("DATA|MODEL [NEW]", "bayesnb.inference.explain:explain", options.EMBEDDED)
@@ -44,8 +47,13 @@ def explain(
         raise click.UsageError(f"{data} is not a model file, and only a model explains the rows of another table")
     if of_model and flip:
         raise click.UsageError(f"--flip needs the learned rows, which a model does not hold: give a table, not {data}")
-    asking = _of_model if of_model else _of_data
-    clf, frame, name, target, learned = asking(data, new, target, row, values, format, settings)
+    if of_model:
+        clf, target = load_model(data)
+        name, frame = data, _row_for_model(clf, data, new, row, values, format)
+    else:
+        learned = fitted(data, target, format, settings, repeat=False)
+        name, clf, target = learned.name, learned.clf, str(learned.y.name)
+        frame = _row_of(learned.X, name, row, values)
     asked = frame.iloc[0].dropna().to_dict()
     pair = [class_of(clf, text, option) for text, option in ((label, "--label"), (against, "--against"))]
     if pair[0] is not None and pair[0] == pair[1]:
@@ -53,7 +61,7 @@ def explain(
             f"both are {label!r}: there are no odds of a class against itself", param_hint="--against"
         )
     contributions = clf.explain(frame, *pair, unit=unit, prob=prob).droplevel("row")
-    turns = checks.flip(clf, frame, *learned) if flip else None
+    turns = checks.flip(clf, frame, learned.X, learned.y) if flip else None
     questions, proba = design.ask_next(clf, frame), clf.predict_proba(frame)[0]
     said = {"data": name, "target": str(target), "row": asked}
     said |= {"probabilities": dict(zip(clf.classes_, proba, strict=True))}
@@ -65,7 +73,7 @@ def explain(
         ends = clf.predict_interval(frame, prob)
         lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
-        parts = [*rows.ledger(contributions, unit), *_questions(questions), *([] if turns is None else [str(turns)])]
+        parts = [*rows.ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
 
@@ -73,7 +81,7 @@ def explain(
     return 0
 
 
-def _questions(questions: pd.DataFrame) -> list[str]:
+def _to_ask_next(questions: pd.DataFrame) -> list[str]:
     """How much each missing value of a row would tell about the class, in words."""
     if questions.empty:
         return []
@@ -85,36 +93,27 @@ def _questions(questions: pd.DataFrame) -> list[str]:
     ]
 
 
-def _of_model(
-    path: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
-    settings: Settings,
-) -> tuple[Classifier, pd.DataFrame, str, object, tuple[pd.DataFrame, pd.Series] | None]:  # fmt: skip
-    """Load a model, and make a table of the row to explain."""
-    clf, _ = load_model(path)
-    template = template_of(clf)
+def _row_for_model(
+    clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
+) -> pd.DataFrame:
+    """The row to explain by a model: that of another table at a position, or one whose values are named."""
     if values or (row is not None and not row.isdecimal()):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
-        frame = frame_of(asked_rows([] if row is None else [row], path, template, values), template)
-        return clf, frame, path, clf.target, None
+        template = template_of(clf)
+        return frame_of(asked_rows([] if row is None else [row], path, template, values), template)
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format)
     frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
-    return clf, frame[[name for name in frame.columns if name in clf.schema.names]], path, clf.target, None
+    return frame[[name for name in frame.columns if name in clf.schema.names]]
 
 
-def _of_data(
-    data: str, new: str | None, target: str | None, row: str | None, values: tuple[str, ...], format: Format,
-    settings: Settings,
-) -> tuple[Classifier, pd.DataFrame, str, object, tuple[pd.DataFrame, pd.Series] | None]:  # fmt: skip
-    """Fit a model to a table, and make a table of the row to explain."""
-    learned = fitted(data, target, format, settings, repeat=False)
-    name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
-    if row is None or not row.isdecimal():
-        (asked,) = asked_rows([] if row is None else [row], name, X, values)
-        return clf, frame_of([asked], X), name, y.name, (X, y)
-    return clf, row_at([X], int(row), name), name, y.name, (X, y)
+def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
+    """The row to explain of the learned table of this name, by its position, or one whose values are named."""
+    if row is not None and row.isdecimal():
+        return row_at([X], int(row), name)
+    return frame_of(asked_rows([] if row is None else [row], name, X, values), X)
 
 
 @options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")
@@ -187,3 +186,69 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     else:
         writers.write([frame], output)
     return 0
+
+
+# Questions to a model, each a command that is made of its signature and its docstring
+
+
+ELSEWHERE = (
+    "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
+    "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
+)  # fmt: skip
+"""Questions that a command of another name asks, or whose answer is no table."""
+
+
+class Questions(click.Group):
+    """The questions about the rows of a table. Their modules are imported when a command looks for one of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the questions."""
+        return [name.replace("_", "-") for name in _questions()]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of one question."""
+        question = _questions().get(name.replace("-", "_"))
+        return None if question is None else _command(question)
+
+
+def _questions() -> Mapping[str, Question]:
+    """The questions that take a table and nothing else that has no default, by name."""
+    import bayesnb.inference  # noqa: F401  The questions are registered where they are imported.
+    from bayesnb.inference.questions import QUESTIONS
+
+    found = {}
+    for name, question in QUESTIONS.items():
+        required = {key for key, option in question.options.items() if option.default is option.empty}
+        if "X" in required and required <= {"X", "y"} and name not in ELSEWHERE:
+            found[name] = question
+    return found
+
+
+def _command(question: Question) -> click.Command:
+    """A question as a command, which answers as a section of the report, as CSV or as JSON."""
+
+    def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
+        from bayesnb.report.questions import section_of, table_of
+
+        clf, target = load_model(model, target=target)
+        table = opened_for(clf, new, format, target)
+        X, y = load(table, target) if "y" in question.options else (table.frame(), None)
+        X = X[[name for name in X.columns if name in clf.schema.names]]
+        given |= {} if y is None else {"y": y}
+        found = question.function(clf, X, **given)
+        frame = flat(table_of(question, found))
+        frame = frame if any(frame.index.names) else frame.rename_axis("row")
+        document = {"question": question.name, "model": model, "data": new, "answer": frame}
+        print_answer(layout, document, frame, lambda: [section_of(question, found)])
+        return 0
+
+    ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
+    function = question.function
+    names = [name for name in question.options if name not in ("X", "y") and options.type_of(function, name)]
+    asks = f"{function.__module__}:{function.__name__}"
+    return options.command("MODEL NEW", asks, names=("target", *names, "format", "layout"))(ask)
+
+
+questions = Questions(
+    "ask", help="Ask a model about the rows of a table: each question of the Python methods is a command."
+)

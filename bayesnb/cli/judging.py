@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options
-from bayesnb.cli.advising import fit_command
 from bayesnb.cli.outputs import OWN_PICTURE, is_picture, require_output
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of, load_model
-from bayesnb.cli.settings import Settings
+from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted, load, opened_for
-from bayesnb.cli.terminal import say, stdout, warn
-from bayesnb.cli.wording import in_options
+from bayesnb.cli.terminal import in_options, say, stdout, warn
 from bayesnb.estimates import ESTIMATES
 from bayesnb.wording import nearest
 

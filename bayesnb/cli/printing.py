@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.cli.terminal import console_of, json_text, stdout, visible
-from bayesnb.cli.wording import in_options
+from bayesnb.cli.terminal import console_of, in_options, json_text, stdout, visible
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.doctor import LOOKED_AT, examine
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.cli.wording import in_options
+from bayesnb.cli.terminal import in_options, require_stdin, say, warn
 from bayesnb.wording import meant
 
 if TYPE_CHECKING:

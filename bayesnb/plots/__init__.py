@@ -2,8 +2,7 @@
 
 Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. The functions do not show the figure, and
 pyplot does not keep it: ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``.
-``parameters``, ``rows``, ``regions``, ``pairs``, ``checks``, ``sensitivity`` and ``scores`` hold one kind of
-picture each.
+``parameters``, ``rows``, ``regions``, ``checks`` and ``scores`` hold one kind of picture each.
 """
 
 import lazy_loader

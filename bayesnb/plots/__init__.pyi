@@ -1,5 +1,6 @@
+from .checks import independence as independence
 from .checks import predictive_checks as predictive_checks
-from .pairs import independence as independence
+from .checks import sensitivity as sensitivity
 from .panels import OKABE_ITO as OKABE_ITO
 from .parameters import prior_posterior as prior_posterior
 from .regions import decision_regions as decision_regions
@@ -10,4 +11,3 @@ from .scores import map_against_bayes as map_against_bayes
 from .scores import reliability as reliability
 from .scores import reliability_table as reliability_table
 from .scores import worth_of_rows as worth_of_rows
-from .sensitivity import sensitivity as sensitivity

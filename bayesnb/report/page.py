@@ -27,7 +27,6 @@ from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.report import rows as of_rows
 from bayesnb.report import scores
-from bayesnb.report.evidence import EVIDENCE, evidence
 from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
 from bayesnb.report.questions import Asking
 from bayesnb.report.writer import MARK, page_as
@@ -45,7 +44,7 @@ OPEN = {scores.WORTH, TELLS, of_rows.UNCERTAIN}
 ORDER = (
     scores.WORTH, TELLS, of_rows.UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
     "Dependence between columns", "Does the model fit", "How much the priors matter", "Rows that a prior decides",
-    READ, "Parameters", EVIDENCE,
+    READ, "Parameters", scores.EVIDENCE,
 )  # fmt: skip
 """The sections from the most to the least important; those of further questions come after them."""
 
@@ -147,7 +146,7 @@ def report(
         of_rows.UNCERTAIN: lambda: of_rows.uncertain(clf, table, codes, explain, by, unit, share, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
         scores.ESTIMATES: lambda: scores.estimates(compared(), key),
-        EVIDENCE: lambda: evidence(clf, table),
+        scores.EVIDENCE: lambda: scores.evidence(clf, table),
     }
     named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown}
     steps = {title: partial(asking.section, name) for title, name in named.items()} | steps

@@ -1,4 +1,4 @@
-"""The sections about scores: what a model is worth, each estimate beside the others, and calibration."""
+"""The sections about scores: what a model is worth, each estimate beside the others, calibration, and evidence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from bayesnb import plots
+from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.report.parts import Grid, Part, Picture, Section, one_line, with_error, with_interval, written
-from bayesnb.report.questions import section_of
+from bayesnb.report.questions import section_of, shortened
 
 if TYPE_CHECKING:
+    from bayesnb.data.tables import Table
+    from bayesnb.estimator import BayesianNB
     from bayesnb.evaluation import Comparison
     from bayesnb.inference.scorecard import Scorecard
 
@@ -21,9 +23,13 @@ WORTH = "What the model is worth"
 ESTIMATES = "Each estimate beside the others"
 CALIBRATION = "Calibration"
 MORE = "What more rows are worth"
+EVIDENCE = "Evidence"
 
 MOST_CLASSES = 12
 """With more classes, the pairs that are confused most are shown instead of the whole matrix."""
+
+MOST_COLUMNS = 40
+"""Columns whose evidence is written out."""
 
 LEGEND = (
     "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
@@ -155,3 +161,29 @@ def calibration(compared: Comparison, name: str) -> Section:
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
     picture = Picture(lambda: plots.reliability(proba, codes, prob=share), CALIBRATION, says)
     return Section(CALIBRATION, [text, picture, Grid(frame, "Calibration, bin by bin", folded=True)], folded=True)
+
+
+def evidence(clf: BayesianNB, table: Table) -> Section:
+    """The marginal likelihood of each column, and whether the classes differ in it."""
+    found = clf.classifier_.log_evidence()
+    frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
+    text = (
+        f"log p(column | classes), all parameters integrated out, in nats. With log p(classes) = {found.label:.4g} "
+        f"they make log p(data) = {found.joint:.6g}."
+    )
+    try:
+        asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive", dependence=None)
+        pooled = learning.fitted(asked, table, np.zeros(table.n_rows, int)).log_evidence().features
+    except ValueError:
+        # A prior that is given by class has no counterpart for one class.
+        pooled = None
+    if pooled is not None:
+        frame["Bayes factor"] = frame["log evidence"] - frame.index.map(dict(pooled))
+        text += (
+            " Bayes factor: its logarithm for a distribution in each class against one for all; above 0, the column "
+            "tells classes apart; below 0, it does not on these rows."
+        )
+        frame = frame.sort_values("Bayes factor", ascending=False, kind="stable")
+    return Section(
+        EVIDENCE, [text, *shortened(frame.rename_axis("column"), "Evidence of each column", MOST_COLUMNS)], folded=True
+    )

@@ -53,9 +53,10 @@ from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
-from bayesnb.priors import ImproperError, NormalGamma, Prior, Theta, first, shared
+from bayesnb.priors import Belief, ImproperError, NormalGamma, Prior, Theta, first, shared
 from bayesnb.priors.belief import LocatedError, Point, parts_of
 from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.dirichlet import SimplexPrior
 from bayesnb.priors.elicitation import learned_strengths
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import patterns
@@ -436,6 +437,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
         ``dims`` are the dimensions of each variable.
         """
+        require_sampled(prior)
         longest = max(dims.values(), key=len)
         return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
@@ -484,6 +486,13 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
             yield rows, posterior, x[rows]
         else:
             yield rows, posterior.marginal(columns), x[rows][:, columns]
+
+
+def require_sampled(prior: Belief) -> None:
+    """Raise :class:`ImproperError` unless PyMC can sample from the prior: it is proper and has no structural zero."""
+    prior.require_proper("An improper prior has no sampled road: PyMC")
+    if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
+        raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:

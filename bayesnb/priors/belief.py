@@ -356,13 +356,6 @@ def positive_scale(centre: Array, variance: Array) -> Array:
 # How the numbers of priors and data enter a PyMC model.
 
 
-def require_sampled(prior: Prior, concentrations: Array = ONE) -> None:
-    """Raise :class:`ImproperError` unless the prior is proper and has no structural zero."""
-    prior.require_proper("An improper prior has no sampled road: PyMC")
-    if (zero := concentrations == 0).any():
-        raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
-
-
 def _alone(value: Array) -> Any:
     import pytensor
 

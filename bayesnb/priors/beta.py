@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesnb.numerics import Array, log_rising, rate_deviance
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, require_sampled, shared, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.dirichlet import SimplexPrior
 
@@ -136,7 +136,6 @@ class Beta(SimplexPrior):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self, self.concentrations)
         return pm.Beta(name("theta"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)
 
 

@@ -18,18 +18,7 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.numerics import Array, Size, log
-from bayesnb.priors.belief import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    BoundaryError,
-    Point,
-    Prior,
-    Theta,
-    first,
-    require_sampled,
-    shared,
-    spread,
-)
+from bayesnb.priors.belief import NOT_NEGATIVE, POSITIVE, BoundaryError, Point, Prior, Theta, first, shared, spread
 from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 
@@ -472,7 +461,6 @@ class BetaTree(Stopping, Prior):
         import pymc as pm
         from pytensor import tensor as pt
 
-        require_sampled(self)
         own, close = self.own, self.close
         share = pm.Beta(name("share"), alpha=shared(own.alpha), beta=shared(own.beta), dims=dims)
         near, split = (

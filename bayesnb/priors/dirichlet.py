@@ -35,7 +35,6 @@ from bayesnb.priors.belief import (
     by_label,
     require_in_range,
     require_mode,
-    require_sampled,
     shared,
 )
 from bayesnb.priors.common_draws import CommonDraws
@@ -444,7 +443,6 @@ class Dirichlet(SimplexPrior):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self, self.alpha)
         return pm.Dirichlet(name("theta"), a=shared(self.alpha), dims=dims)
 
 

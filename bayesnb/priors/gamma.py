@@ -22,7 +22,7 @@ from bayesnb.numerics import (
     rate_deviance,
 )
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import NOT_NEGATIVE, ROUNDING, Prior, Theta, require_mode, require_sampled, shared, spread
+from bayesnb.priors.belief import NOT_NEGATIVE, ROUNDING, Prior, Theta, require_mode, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 
 
@@ -194,5 +194,4 @@ class Gamma(Prior):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self)
         return pm.Gamma(name("rate"), alpha=shared(self.alpha), beta=shared(self.beta), dims=dims)

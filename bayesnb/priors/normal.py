@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from bayesnb.kernels.two_floats import two_sum
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import FINITE, Point, Prior, Theta, require_sampled, shared, spread
+from bayesnb.priors.belief import FINITE, Point, Prior, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 
 
@@ -196,5 +196,4 @@ class Normal(Located):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self)
         return pm.Normal(name("mu"), mu=shared(self.m), sigma=shared(np.sqrt(self.v)), dims=dims)

@@ -13,17 +13,7 @@ from scipy.special import digamma, gammaln, stdtrit, zeta
 
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
-from bayesnb.priors.belief import (
-    FINITE,
-    NOT_NEGATIVE,
-    BoundaryError,
-    Theta,
-    first,
-    positive_scale,
-    require_sampled,
-    shared,
-    spread,
-)
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.normal import Located
 
@@ -399,6 +389,5 @@ class NormalGamma(UnknownPrecision):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self)
         tau = pm.Gamma(name("tau"), alpha=shared(self.a), beta=shared(self.b), dims=dims)
         return pm.Normal(name("mu"), mu=shared(self.m), tau=shared(self.kappa) * tau, dims=dims), tau

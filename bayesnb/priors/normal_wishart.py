@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from bayesnb.numerics import Array, Size, highest, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation, matrices
-from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, require_sampled, shared, spread
+from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, positive_scale, shared, spread
 from bayesnb.priors.normal_gamma import UnknownPrecision
 from bayesnb.statistics.moments import Scatter
 
@@ -230,7 +230,6 @@ class NormalWishart(UnknownPrecision):
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
         import pymc as pm
 
-        require_sampled(self)
         precision = matrices.pymc_wishart(
             name("precision"), shared(self.nu), shared(self.precision(np.ones(self.nu.shape))), dims
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from bayesnb.families.columns import columns_of
+from bayesnb.families.conjugate import require_sampled
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
 from bayesnb.priors import Array, ImproperError, constant, shared
@@ -95,6 +96,7 @@ def build(
 def label_variable(posterior: Posterior) -> Any:
     """π in the open model; where class probabilities are known, a constant."""
     with about("class prior", posterior.labels):
+        require_sampled(posterior.label_prior)
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
 

@@ -92,6 +92,15 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     assert said in remark.said
 
 
+def test_a_class_that_is_a_number_is_said_once(done, tmp_path):
+    pd.DataFrame({"x": np.arange(60) % 7, "price": np.arange(60) * 7}).to_csv(tmp_path / "t.csv", index=False)
+    out, err = done("inspect", tmp_path / "t.csv", "--target", "price")
+    assert out.count("60 classes in 60 rows") == 1
+    assert not err
+    _, err = done("fit", tmp_path / "t.csv", "--target", "price", "--dependence", "none", "-o", tmp_path / "m.bayesnb")
+    assert err.count("warning") == err.count("60 classes in 60 rows") == 1
+
+
 def test_codes_with_leading_zeros_and_99_where_few_are_so_old_are_remarked_on_and_left_out_of_the_command(
     done, tmp_path
 ):

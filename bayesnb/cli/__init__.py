@@ -48,8 +48,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
-        # The remarks on the table already name such columns.
-        warnings.filterwarnings("ignore", "column .* looks like an identifier")
+        # The remarks on the table already name such columns, and a class that is a number.
+        warnings.filterwarnings("ignore", "column .* looks like an identifier|The number of unique classes")
         sys.exit(_code(arguments, arrived))
 
 

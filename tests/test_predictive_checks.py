@@ -249,7 +249,7 @@ def test_the_picture_shows_the_worst_checks_and_the_range_of_chance():
     assert axes.get_title().endswith("\nthe 5 that are farthest away")
     points = np.concatenate([line.get_xdata() for line in axes.lines[1:]])
     assert_allclose(sorted(points), sorted(found.table["distance"][:5]))
-    with pytest.raises(ValueError, match="Expected most to be 1 or more; got 0"):
+    with pytest.raises(ValueError, match="Expected most to be a whole number, 1 or more; got 0"):
         plots.predictive_checks(found, most=0)
     with pytest.raises(ValueError, match="Expected at least one check"):
         plots.predictive_checks(

@@ -194,7 +194,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: of(BestFamily(["gaussian"])), "Expected candidates to be families"),
         (lambda: of(BestFamily([MultivariateGaussian()])),
          "cannot be a candidate"),
-        (lambda: of(BestFamily(rows=0)), "positive number of rows; got 0"),
+        (lambda: of(BestFamily(rows=0)), "rows to be a whole number, 1 or more; got 0"),
         (lambda: of(BestFamily([LogNormal()]), {"v": [-1.0, 0.0, 0.5, 1.0]}), "can read column 'v'"),
     ],
     "compiled classifiers": [
@@ -492,7 +492,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.class_probability(np.zeros((5, 3, 2)), ["a", "b"], predictive=np.zeros((2, 2))),
          r"shape \(3, 2\)"),
         (lambda: plots.map_against_bayes(np.zeros((3, 2)), np.zeros((3, 2)), ["a"]), r"2 classes; got \['a'\]"),
-        (lambda: plots.ledger(tennis().explain(TENNIS[:1]), entries=0), "entries to be 1 or more"),
+        (lambda: plots.ledger(tennis().explain(TENNIS[:1]), entries=0), "entries to be a whole number, 1 or more"),
         (lambda: plots.ledger(tennis().explain(TENNIS[:1])[:3]), r"from '\(prior\)' to '\(total\)'"),
         (lambda: plots.uncertainty_scatter(pd.DataFrame({"x": [1]})), "Expected a frame with a column 'prediction'"),
         (lambda: plots.uncertainty_scatter(tennis().uncertainty(TENNIS, draws=50)[:0]), "at least one row; got none"),

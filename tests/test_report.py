@@ -306,8 +306,8 @@ def test_an_estimate_that_gives_a_row_probability_0_loses_only_the_sections_that
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "pdf"}, r"format to be one of \['html', 'md'\]; got 'pdf'"),
-        ({"by": "aleatoric"}, "by to be one of"),
+        ({"format": "pdf"}, "format to be 'html' or 'md'; got 'pdf'"),
+        ({"by": "aleatoric"}, "by to be 'total' or 'epistemic'"),
         ({"unit": "octaves"}, "unit to be one of"),
         ({"explain": -1}, "0 or more; got -1"),
         ({"explain": 1.5}, "0 or more; got 1.5"),

@@ -32,6 +32,7 @@ def fit(
     from bayesnb.data import engines
     from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.learned import named
+    from bayesnb.report.parts import count_of
 
     require_output(output, "model", [data], is_model, force)
     parameters = settings.parameters()
@@ -67,9 +68,8 @@ def fit(
     clf = learning.with_part(asked, None, replace(summary, schema=schema), target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
-    each = [f"{label} {n:,.10g}" for label, n in zip(classes, clf.statistics.rows, strict=True)]
-    rows = ", ".join(each[:8]) + (f", and {len(each) - 8:,} classes more" if len(each) > 8 else "")
-    say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {rows}")
+    rows = dict(zip(classes, clf.statistics.rows, strict=True))
+    say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {count_of(rows, 8)}")
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]
         weight, naive = None if (drawn.weight == 1).all() else drawn.weight, clf

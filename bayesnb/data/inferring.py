@@ -33,7 +33,7 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Beta, Dirichlet
-from bayesnb.wording import meant
+from bayesnb.wording import meant, require_choice
 
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
@@ -42,9 +42,7 @@ ZERO_ONE = " of 0 and 1"
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
     """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
-    if unseen not in ("missing", "new", "error"):
-        wrong = f"Expected unseen to be 'missing', 'new' or 'error'; got {unseen!r}"
-        raise ValueError(wrong + meant(unseen, ("missing", "new", "error")))
+    require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
     said = entries(features)
     specified = _specified(table, said)

@@ -22,7 +22,7 @@ from bayesnb.families.columns import BAG, united
 from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.wording import meant, warn
+from bayesnb.wording import meant, require_choice, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
@@ -51,11 +51,7 @@ class Schema:
     columns: ColumnsPolicy = "fixed"
 
     def __post_init__(self) -> None:
-        if self.columns not in ("fixed", "grow"):
-            raise ValueError(
-                f"Expected columns to be 'fixed' or 'grow'; got {self.columns!r}"
-                + meant(self.columns, ("fixed", "grow"))
-            )
+        require_choice("columns", self.columns, ("fixed", "grow"))
         if self.columns == "grow" and not self.named:
             raise ValueError(
                 'columns="grow" finds columns by their names, and this table has none: give it as a data frame'

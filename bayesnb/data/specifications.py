@@ -27,7 +27,7 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
-from bayesnb.wording import meant_of_all
+from bayesnb.wording import meant_of_all, require_choice, require_whole
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,7 @@ class Binned:
     def __post_init__(self) -> None:
         if self.bins < 2 or self.bins != int(self.bins):
             raise ValueError(f"Expected at least 2 bins; got {self.bins!r}")
-        if self.cut not in ("width", "count"):
-            raise ValueError(f"Expected cut to be 'width' or 'count'; got {self.cut!r}")
+        require_choice("cut", self.cut, ("width", "count"))
         if self.edges is not None and not (np.diff(np.asarray(self.edges, float)) > 0).all():
             raise ValueError(f"Expected edges that increase; got {self.edges!r}")
 
@@ -307,10 +306,8 @@ class BestFamily:
     rows: int = ROWS
 
     def __post_init__(self) -> None:
-        if self.by not in ("class", "evidence"):
-            raise ValueError(f"Expected by to be 'class' or 'evidence'; got {self.by!r}")
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
-            raise ValueError(f"Expected rows to be a positive number of rows; got {self.rows!r}")
+        require_choice("by", self.by, ("class", "evidence"))
+        require_whole(1, rows=self.rows)
         if self.families is None:
             return
         given = tuple(self.families) if isinstance(self.families, Sequence) else (self.families,)

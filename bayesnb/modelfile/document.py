@@ -90,18 +90,9 @@ class Contents:
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
         """The contents of the file of a classifier that was learned with these parameters."""
-        return cls(
-            configuration,
-            learned.schema,
-            learned.statistics,
-            learned.classes,
-            learned.target,
-            learned.reading,
-            learned.expected,
-            learned.declared,
-            learned.dependence,
-            {name: learned.posterior.features[name] for name in learned.posterior.model.sampled},
-        )
+        draws = {name: learned.posterior.features[name] for name in learned.posterior.model.sampled}
+        same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws")}
+        return cls(configuration, draws=draws, **same)
 
     def tree(self) -> dict[str, Any]:
         """The parts of the document, by name."""

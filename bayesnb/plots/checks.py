@@ -11,6 +11,7 @@ from bayesnb.dependence.audit import Independence
 from bayesnb.inference.checks import PredictiveChecks
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain
+from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +60,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     """
     if found.table.empty:
         raise ValueError("Expected at least one check; got none, so there is nothing to draw")
-    if most < 1:
-        raise ValueError(f"Expected most to be 1 or more; got {most!r}")
+    require_whole(1, most=most)
     shown = found.table.head(most)
     names = []
     for first, second, statistic, label in shown[["first", "second", "statistic", "class"]].itertuples(index=False):

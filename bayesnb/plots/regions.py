@@ -16,6 +16,7 @@ from bayesnb.families.columns import REALS
 from bayesnb.inference.scoring import log_proba_of
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import colours_of, legend, marker_of, panels_of, plain
+from bayesnb.wording import require_choice, require_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,10 +66,8 @@ def decision_regions(
     >>> figure.axes[0].get_xlabel()
     'bill_length_mm'
     """
-    if response not in ("entropy", "class"):
-        raise ValueError(f"Expected response to be 'entropy' or 'class'; got {response!r}")
-    if grid_resolution < 2:
-        raise ValueError(f"Expected grid_resolution to be 2 or more; got {grid_resolution!r}")
+    require_choice("response", response, ("entropy", "class"))
+    require_whole(2, grid_resolution=grid_resolution)
     names = _real_columns(clf, features)
     table = Table.of(X)
     table = table if table.named else replace(table, names=clf.classifier_.schema.names)

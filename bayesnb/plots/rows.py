@@ -21,6 +21,7 @@ from bayesnb.plots.panels import (
     panels_of,
     plain,
 )
+from bayesnb.wording import require_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,8 +188,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
 
 def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
     """The prior, the largest contributions in their order, the sum of the others, and the total."""
-    if entries < 1:
-        raise ValueError(f"Expected entries to be 1 or more; got {entries!r}")
+    require_whole(1, entries=entries)
     columns = lines.index[1:-1]
     if len(columns) <= entries:
         return lines

@@ -30,6 +30,7 @@ from bayesnb.report import scores
 from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
 from bayesnb.report.questions import Asking
 from bayesnb.report.writer import MARK, page_as
+from bayesnb.wording import require_choice, require_whole
 
 if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
@@ -115,12 +116,10 @@ def report(
     NotFittedError
         If the classifier is not fitted.
     """
-    choices = {"format": (format, ("html", "md")), "by": (by, ("total", "epistemic")), "unit": (unit, tuple(UNITS))}
+    choices = {"format": (format, ("html", "md")), "by": (by, ("total", "epistemic")), "unit": (unit, UNITS)}
     for name, (value, known) in choices.items():
-        if value not in known:
-            raise ValueError(f"Expected {name} to be one of {list(known)}; got {value!r}")
-    if not isinstance(explain, int | np.integer) or explain < 0:
-        raise ValueError(f"Expected explain to be an integer of 0 or more; got {explain!r}")
+        require_choice(name, value, known)
+    require_whole(0, explain=explain)
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(clf)

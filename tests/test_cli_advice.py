@@ -116,7 +116,7 @@ def test_fit_averages_by_default_and_says_with_which_weights(run):
     code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.bayesnb")
     assert (code, out) == (0, "")
     (line,) = [line for line in err.splitlines() if "weights" in line]
-    assert line.startswith("the weights of the average are shares 0.")
+    assert line.startswith("--dependence auto: the weights of the average are shares 0.")
     assert load("m.bayesnb").dependence == "auto"
     assert "weights" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
     assert load("m.bayesnb").dependence is None

@@ -333,8 +333,7 @@ def report(
     remarks = [remark.sentence for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
-        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows,
-        [learned.said, *remarks] if learned.said else remarks, in_options,
+        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows, remarks, in_options,
     )  # fmt: skip
     if output == "-":
         stdout().write(page)

@@ -80,7 +80,7 @@ def fit(
             say(f"learning exponents from {len(drawn.weight):,} rows")
             return learning.with_exponents(asked, naive, drawn.table, labels, weight)
 
-        asked, clf, _ = with_dependence(asked, settings, learn)
+        asked, clf = with_dependence(asked, settings, learn)
     save_model(asked, clf, output)
     return 0
 

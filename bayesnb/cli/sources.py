@@ -184,8 +184,6 @@ class Learned:
     clf : Classifier
     remarks : tuple of Remark
         What is remarkable about the columns.
-    said : str
-        Why the model has a dependence that the command did not name.
     """
 
     name: str
@@ -194,7 +192,6 @@ class Learned:
     parameters: Parameters
     clf: Classifier
     remarks: tuple[Remark, ...]
-    said: str = ""
 
 
 def fitted(
@@ -228,14 +225,14 @@ def fitted(
         parameters["features"] = settings.smoothed(schema)[1]
     parameters["class_prior"] = by_label(parameters["class_prior"], read_target(y).classes.tolist())
     asked = learning.Parameters(random_state=seed, **parameters)
-    asked, clf, said = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
-    return Learned(table.name, X, y, asked, clf, tuple(remarks), said)
+    asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
+    return Learned(table.name, X, y, asked, clf, tuple(remarks))
 
 
 def with_dependence(
     asked: Parameters, settings: Settings, learn: Callable[[Parameters], Classifier]
-) -> tuple[Parameters, Classifier, str]:
-    """Learn with the dependence of the settings; return the parameters, the model, and a sentence about it.
+) -> tuple[Parameters, Classifier]:
+    """Learn with the dependence of the settings, and say what was averaged; return the parameters and the model.
 
     With the default, "auto", there is no dependence if the estimate plugs in a point, as textbooks do; if columns may
     join later, because these have no exponents; or if exponents cannot be learned, which stderr says.
@@ -255,10 +252,9 @@ def with_dependence(
         say(in_options(f"no dependence was added: {error}"))
         asked = replace(asked, dependence=None)
         clf = learn(asked)
-    said = "" if clf.dependence is None else clf.dependence.exponents.said
-    if said:
-        say(said)
-    return asked, clf, said
+    if clf.dependence is not None and clf.dependence.exponents.said:
+        say(f"--dependence {asked.dependence}: {clf.dependence.exponents.said}")
+    return asked, clf
 
 
 def _times(weight: pd.Series) -> pd.Series:

@@ -213,10 +213,12 @@ def _about(clf: BayesianNB, table: Table, y: Any) -> str:
     target = getattr(y, "name", None)
     named = "" if target is None else f" of {one_line(target)}"
     classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))
+    dependence = clf.classifier_.dependence
+    averaged = "" if dependence is None or not dependence.exponents.said else f"; {dependence.exponents.said}"
     return (
         f"{table.n_rows:,} rows, {len(clf.classifier_.schema.names):,} columns, {len(classes)} classes{named}: "
         f"{count_of(classes)}. Estimate: {clf.estimate}."
-        + ("" if clf.dependence is None else f" Dependence: {clf.dependence}.")
+        + ("" if clf.dependence is None else f" Dependence: {clf.dependence}{averaged}.")
     )
 
 

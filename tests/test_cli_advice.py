@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -118,6 +119,8 @@ def test_fit_averages_by_default_and_says_with_which_weights(run):
     (line,) = [line for line in err.splitlines() if "weights" in line]
     assert line.startswith("--dependence auto: the weights of the average are shares 0.")
     assert load("m.bayesnb").dependence == "auto"
+    assert run("report", "t.csv", "--target", "y", "--explain", "0", "-o", "m.md")[0] == 0
+    assert "Dependence: auto; the weights of the average are shares 0." in Path("m.md").read_text()
     assert "weights" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
     assert load("m.bayesnb").dependence is None
 

@@ -92,6 +92,13 @@ def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     assert said in remark.said
 
 
+@pytest.mark.parametrize("name", ["Kundennr.", "kundennummer", "Order No", "order_no.", "caseID", "user id"])
+def test_whole_numbers_that_never_repeat_are_identifiers_where_their_name_says_so(name):
+    numbers = np.random.default_rng(0).choice(1_000_000, N, replace=False)
+    assert [remark.drop for remark in examine(pd.DataFrame({name: numbers}), None, N)] == [True]
+    assert not examine(pd.DataFrame({"dinner": numbers, "piano": numbers[::-1]}), None, N)
+
+
 def test_a_class_that_is_a_number_is_said_once(done, tmp_path):
     pd.DataFrame({"x": np.arange(60) % 7, "price": np.arange(60) * 7}).to_csv(tmp_path / "t.csv", index=False)
     out, err = done("inspect", tmp_path / "t.csv", "--target", "price")

@@ -25,7 +25,12 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of columns of weights. An amount of money has as many different values, and is no remark."""
 
-KEY = re.compile(r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|nr|no|number)$|(?<=[a-z])(Id|ID)$|^unnamed: \d+$")
+KEY = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|no|number)\.?$|(nr|nummer)\.?$|(?<=[a-z])(Id|ID)$|"
+    r"^unnamed: \d+$"
+)
+"""Names of columns of identifiers."""
+
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 

@@ -31,8 +31,11 @@ from bayesnb.inference.questions import listing_questions
 from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
-from bayesnb.priors import Dirichlet
+from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.wording import warn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NESTED = ("features", "class_prior", "unlabelled")
 """The parameters that have parameters of their own."""
@@ -189,7 +192,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self,
         features: Family | Mapping[Any, Any] | ByType | BestFamily | Missing | str | None = None,
         *,
-        class_prior: Dirichlet | Mapping[Any, float] | str | None = None,
+        class_prior: Dirichlet
+        | FixedProbabilities
+        | Mapping[Any, float]
+        | pd.Series
+        | Array
+        | Literal["frequencies", "uniform"]
+        | None = None,
         estimate: Estimate = "predictive",
         unseen: Literal["missing", "new", "error"] = "missing",
         absent: Literal["error", "missing"] = "error",

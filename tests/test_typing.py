@@ -23,6 +23,9 @@ assert_type(clf.exponents_, pd.DataFrame)
 assert_type(clf.n_features_in_, int)
 assert_type(nb.sets.credible_set(clf, X, mass=0.8), pd.DataFrame)
 assert_type(nb.families.PolyaTree(), nb.families.PolyaTree)
+nb.BayesianNB(class_prior=pd.Series({"no": 0.4, "yes": 0.6}))
+nb.BayesianNB(class_prior={"no": 0.4, "yes": 0.6})
+nb.BayesianNB(class_prior=np.array([0.4, 0.6]))
 labels: np.ndarray = clf.classes_
 proba: np.ndarray = clf.predict_proba(X)
 clf.predict_intervall(X)  # mistake
@@ -35,6 +38,10 @@ clf.fit(X)  # mistake
 nb.BayesianNB(dependence="weigthed")  # mistake
 nb.BayesianNB(estimate="MAP")  # mistake
 nb.BayesianNB(unseen="mising")  # mistake
+nb.BayesianNB(class_prior="unifrom")  # mistake
+clf.to_pymc(X, y, likelihood="row")  # mistake
+clf.sample_posterior(include=["log_likelyhood"])  # mistake
+clf.sample_posterior(sampler="nutz")  # mistake
 """
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.tables import Table
-from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import expected_losses, prices
@@ -129,7 +129,7 @@ def compare_estimates(
     X: Any,
     y: Any,
     cv: int | Literal["loo"] = "loo",
-    dependence: Sequence[str] = ("weighted", "pairwise"),
+    dependence: Sequence[DependenceName] = ("weighted", "pairwise"),
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
 ) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def comparison(
     X: Any,
     y: Any,
     cv: int | Literal["loo"] = "loo",
-    dependence: Sequence[str] = ("weighted", "pairwise"),
+    dependence: Sequence[DependenceName] = ("weighted", "pairwise"),
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
     prob: float | None = None,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from bayesnb.sampling import gibbs, trees
+    from bayesnb.sampling.trees import TreeGroup
 
 
 @question("draws of the parameters for ArviZ", "draws and PyMC")
@@ -35,7 +36,7 @@ def sample_posterior(
     random_seed: Any = None,
     X: Any = None,
     y: Any = None,
-    include: Sequence[str] | None = None,
+    include: Sequence[TreeGroup] | None = None,
     stage: Literal["parameters", "exponents"] = "parameters",
     sample_weight: Any = None,
     **arguments: Any,
@@ -158,7 +159,7 @@ def sampled_parameters(
     chains: int,
     sampler: str,
     seed: Any,
-    include: Sequence[str] | None,
+    include: Sequence[TreeGroup] | None,
     arguments: Mapping[str, Any],
     X: Any,
     y: Any,
@@ -250,7 +251,9 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
     return RowsOfTree(data, labels, np.flatnonzero(keep))
 
 
-def _wanted(classifier: Classifier, include: Sequence[str] | None, has_rows: bool, proper: bool) -> tuple[str, ...]:
+def _wanted(
+    classifier: Classifier, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
+) -> tuple[TreeGroup, ...]:
     """The optional groups of the tree to make."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
@@ -275,7 +278,7 @@ def sampled_exponents(
     chains: int,
     sampler: str,
     seed: Any,
-    include: Sequence[str] | None,
+    include: Sequence[TreeGroup] | None,
     arguments: Mapping[str, Any],
     X: Any,
     y: Any,

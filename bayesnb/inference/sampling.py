@@ -97,7 +97,7 @@ def to_pymc(
     classifier: Classifier,
     X: Any = None,
     y: Any = None,
-    likelihood: str | None = None,
+    likelihood: Literal["joint", "rows", "sufficient"] | None = None,
     stage: Literal["parameters", "exponents"] = "parameters",
     sample_weight: Any = None,
 ) -> pm.Model:

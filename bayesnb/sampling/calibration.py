@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEVEL = 1e-4
 """Level of the test of all quantities: a sound model is called miscalibrated at most once in ten thousand runs."""
 
-SAMPLERS = ("exact", "nuts", "gibbs")
+type Sampler = Literal["exact", "nuts", "gibbs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def calibrate(
     clf: Any,
     rows: int = 20,
     simulations: int = 200,
-    sampler: str = "exact",
+    sampler: Sampler = "exact",
     draws: int = 99,
     random_seed: Any = 0,
     unlabelled: float = 0.5,
@@ -183,7 +183,7 @@ def calibrate(
     (50, 23)
     """
     held = getattr(clf, "classifier_", clf)
-    require_choice("sampler", sampler, SAMPLERS)
+    require_choice("sampler", sampler, get_args(Sampler.__value__))
     if not 0 < unlabelled < 1:
         raise ValueError(f"Expected unlabelled to lie between 0 and 1; got {unlabelled!r}")
     if arguments and sampler == "exact":

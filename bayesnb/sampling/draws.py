@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 """How the names of the variables of conjugate priors begin."""
 
 
-def parameters(tree: DataTree, posterior: Posterior, group: str = "posterior") -> Parameters:
+def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
     """The draws of a tree as ``Parameters``, with the axes (chain, draw) in front.
 
     Predictions work with them as with exact draws.

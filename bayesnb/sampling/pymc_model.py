@@ -19,6 +19,7 @@ from bayesnb.model import Data, Posterior, Statistics, about
 from bayesnb.priors import Array, ImproperError, constant, shared
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
+from bayesnb.wording import require_choice
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -65,8 +66,7 @@ def build(
     import pymc as pm
 
     likelihood = likelihood or ("sufficient" if y is None else "joint")
-    if likelihood not in get_args(Likelihood.__value__):
-        raise ValueError(f"Expected likelihood to be 'joint', 'rows' or 'sufficient'; got {likelihood!r}")
+    require_choice("likelihood", likelihood, get_args(Likelihood.__value__))
     if likelihood != "sufficient" and (data is None or y is None):
         raise ValueError(f"likelihood={likelihood!r} observes every row: pass the rows, or use likelihood='sufficient'")
     statistics = posterior.statistics

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from bayesnb.sampling.layout import Block
 if TYPE_CHECKING:
     from xarray import DataTree
 
-OF_ROWS = ("log_likelihood", "posterior_predictive", "prior_predictive")
+type TreeGroup = Literal["log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"]
+
+OF_ROWS: tuple[TreeGroup, ...] = ("log_likelihood", "posterior_predictive", "prior_predictive")
 """Groups that describe rows."""
 
-OPTIONAL = ("log_prior", *OF_ROWS, "columns")
+OPTIONAL: tuple[TreeGroup, ...] = ("log_prior", *OF_ROWS, "columns")
 """Groups that are made on request, or by default where they can be made; ``columns`` only on request."""
 
 NUMBERS = 2**22
@@ -171,7 +173,7 @@ def _levels(block: Block, statistics: Statistics) -> Array:
 
 def of_rows(
     groups: Mapping[str, Mapping[str, Array]],
-    wanted: Sequence[str],
+    wanted: Sequence[TreeGroup],
     posterior: Posterior,
     rows: RowsOfTree,
     rng: np.random.Generator,
@@ -186,7 +188,7 @@ def of_rows(
     ----------
     groups : {group: {variable: array}}
         The draws: ``posterior`` and, if it is wanted, ``prior``.
-    wanted : sequence of str
+    wanted : sequence
         Of ``OF_ROWS``, and "columns" for the same groups of the columns.
     posterior : Posterior
     rows : RowsOfTree

@@ -8,7 +8,7 @@ a fit that fails has changed nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from bayesnb.families.columns import BAG, united
 from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import meant, require_choice, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
@@ -266,17 +267,6 @@ class Schema:
                 }
             )
         return pd.DataFrame(rows).set_index("feature")
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two specifications are equal, including their arrays."""
-    if is_dataclass(a):
-        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    return bool(np.array_equal(a, b))
 
 
 def _renamed(table: Table, names: Names) -> Table:

@@ -9,7 +9,7 @@ levels and yes-or-no columns stay as they are; a bag of words, and counts with a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from operator import add
@@ -32,7 +32,7 @@ from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, same
 
 type Cut = Dyadic | tuple[Any, ...] | int
 
@@ -158,15 +158,6 @@ class Grid:
     def axes(self, depth: int) -> list[Axis]:
         """How each column is refined, intervals to this depth."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
-
-    def same(self, other: Grid) -> bool:
-        """Whether both cut the same columns at the same places."""
-
-        def parts(cut: Cut) -> list[Any]:
-            return [cut.edges.tolist(), cut.paths.tolist()] if isinstance(cut, Dyadic) else [cut]
-
-        where = self.features == other.features and self.places == other.places
-        return where and all(parts(a) == parts(b) for a, b in zip(self.cuts, other.cuts, strict=True))
 
     def codes(self, data: Data, n_rows: int) -> Array:
         """The cell of each row, (column, row), at the full depth; -1 where missing or never seen."""
@@ -306,13 +297,13 @@ class Cells:
         """Whether nothing is counted."""
         return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions)
 
-    def statistics(self, posterior: Posterior, data: Data, labels: Labels) -> DependenceStatistics:
+    def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
         """The counts in some rows.
 
         Parameters
         ----------
-        posterior : Posterior
-            Its model says which columns are Gaussian.
+        posterior : Posterior or None
+            Its model says which columns are Gaussian; not needed where no Gaussian columns are counted together.
         data : {name: encoded column}
         labels : Labels
         """
@@ -320,7 +311,7 @@ class Cells:
         shapes = counted(self.grid, data, labels, alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
         joint = labels if self.joint else labels[:0]
-        x = gaussian_columns(posterior, data) if self.joint else np.zeros((0, 0))
+        x = np.zeros((0, 0)) if posterior is None or not self.joint else gaussian_columns(posterior, data)
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
         # Where nothing is counted, rows that nobody counted can be added and forgotten.
@@ -340,10 +331,8 @@ class Cells:
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
-        """Whether rows are counted in the same way."""
-        mine, theirs = ((c.shapes, c.pairs, c.joint, c.kernel, c.partitions is None) for c in (self, other))
-        alike = mine == theirs and self.grid.same(other.grid)
-        return alike and (self.partitions is None or self.partitions.same(other.partitions))
+        """Whether rows are counted in the same way, wherever the columns stand among those of the model."""
+        return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,10 +405,7 @@ class DependenceStatistics:
 def nothing(n_classes: int) -> DependenceStatistics:
     """The counts of no cells at all, those of naive Bayes: they add like any others."""
     cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
-    no_rows = Labels(np.zeros(0, np.intp), np.zeros(0), n_classes)
-    none, rows = PairCounts(np.zeros((n_classes, 0)), (), (1,)), PairCounts(np.zeros((n_classes, 1)), ((0, 0),), (1,))
-    near = NearCounts(none.counts, np.zeros((0, 0), np.int32))
-    return DependenceStatistics(cells, none, none, Scatter.of(np.zeros((0, 0)), no_rows), near, none, rows)
+    return cells.statistics(None, {}, Labels(np.zeros(0, np.intp), np.zeros(0), n_classes))
 
 
 def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:

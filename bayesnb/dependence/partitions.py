@@ -88,10 +88,6 @@ class Partitions:
         """How many numbers of nodes there are."""
         return 2 ** (self.steps + 1)
 
-    def same(self, other: Partitions) -> bool:
-        """Whether both ask the same questions."""
-        return np.array_equal(self.columns, other.columns) and np.array_equal(self.cells, other.cells)
-
     def places(self, real: Array, codes: Array) -> Array:
         """The node in which each row stops, (row, partition)."""
         return reading.nodes(codes, real, self.columns, self.cells)

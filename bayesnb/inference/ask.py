@@ -252,7 +252,7 @@ def ask_next(
             continue
         cells = getattr(x, "counts", x)
         missing = x.missing() if hasattr(x, "levels") else np.isnan(cells)
-        for j in np.flatnonzero(missing[0]):
+        for j in np.flatnonzero(missing[0]).tolist():
             column = feature.columns[j]
             flag = flags.get(column)
             known_missing = flag is not None and data[flag[0]][0, flag[1]] == 1
@@ -335,7 +335,7 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
             raise ValueError(
                 f"feature_costs: column {name!r} was not fitted; the columns are {list(classifier.schema.names)}"
             )
-        if not isinstance(price, Real) or isinstance(price, bool) or not np.isfinite(price):
+        if not isinstance(price, Real) or isinstance(price, bool) or not np.isfinite(float(price)):
             raise ValueError(f"feature_costs, column {name!r}: Expected a finite number; got {price!r}")
     if missing := [name for name in asked if name not in prices]:
         raise ValueError(f"feature_costs: Expected the cost of each missing column; got none for {missing[0]!r}")

@@ -114,6 +114,12 @@ class Believed:
         if not self.naive:
             raise ValueError(reason)
 
+    def require_exponents(self) -> Dependence:
+        """The learned exponents; raise ``ValueError`` where there are none."""
+        if self.dependence is None:
+            raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
+        return self.dependence
+
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
         """Raise ``ValueError`` where parameters are plugged in; the reason says why they are to be integrated out."""
         if self.plug_in is not None:
@@ -234,7 +240,7 @@ class Believed:
         data, n_rows
         offset : array that spreads to (row, class)
         """
-        if self.given == "data":
+        if self.given == "data" or isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows) + offset
         common = CommonDraws(len(drawn.log_pi), seed)
         log_joint = self.posterior.log_predictive(data, n_rows) + offset

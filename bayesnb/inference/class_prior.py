@@ -74,6 +74,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     share = np.exp(normalize(log_likelihood))
     # The objective is concave, so any start leads to its maximum, except that a probability of 0 would stay 0.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
+    gap = np.inf
     for n_iter in range(1, max_iter + 1):
         slope = (1 / (share @ prior)) @ share / len(share)
         gap = len(share) * (slope.max() - 1)

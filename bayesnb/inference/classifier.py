@@ -198,10 +198,9 @@ class Classifier(FittedModel):
 
     def require_offset_of(self, table: Table) -> None:
         """Refuse a table with another number of rows than there are class priors, where each row has its own."""
-        if np.ndim(self.offset) and len(self.offset) != table.n_rows:
-            raise ValueError(
-                f"this classifier has a class prior for each of {len(self.offset)} rows; got {table.n_rows} rows"
-            )
+        each = np.shape(self.offset)[:1]
+        if each and each != (table.n_rows,):
+            raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Rows with their labels, those without a label too."""
@@ -263,9 +262,9 @@ class Classifier(FittedModel):
 
     def require_one_class_prior(self, question: str) -> None:
         """Raise ``ValueError`` if there is a class prior for each row, with which the question has no answer."""
-        if np.ndim(self.offset):
+        if each := np.shape(self.offset)[:1]:
             raise ValueError(
-                f"{question} needs one class prior, and this classifier has one for each of {len(self.offset)} rows; "
+                f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
                 "ask the estimator that with_class_prior was asked of"
             )
 
@@ -435,9 +434,10 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
         try:
             return verb(*args, **kwargs)
         except ImpossibleRowError as error:
-            self, X = args[0], args[1] if len(args) > 1 else kwargs["X"]
-            far = error.rows[np.isfinite(self.believed.log_predictive(*self.read(X))[error.rows]).any(axis=1)]
-            if len(far):
+            classifier: Any = args[0]
+            data, n = classifier.read(args[1] if len(args) > 1 else kwargs["X"])
+            log_predictive = classifier.believed.log_predictive(data, n)
+            if len(far := error.rows[np.isfinite(log_predictive[error.rows]).any(axis=1)]):
                 raise FarRowError(far) from error
             raise
 

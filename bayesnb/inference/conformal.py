@@ -97,7 +97,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
         below = total[np.searchsorted(scores, new[:, c] - slack, "left")]
         up_to = total[np.searchsorted(scores, new[:, c] + slack, "right")]
         found[:, :, c] = total[-1] - up_to, up_to - below, np.broadcast_to(total[-1], up_to.shape)
-    return Counts(*found)
+    return Counts(found[0], found[1], found[2])
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:

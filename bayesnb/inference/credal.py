@@ -34,6 +34,7 @@ from scipy.special import expit
 
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, at_levels, dense_cells, known_cells, rows_of
 from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.trials import BinaryCounts
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
@@ -202,7 +203,7 @@ def _lower(bounds: Bounds) -> Array:
             return np.logaddexp.reduce(bounds.h(t)[0][..., others], axis=-1) - bounds.f(t)[0][..., c]
 
         alone = np.tile(np.eye(classes)[c], (n, 1))
-        t = np.stack([alone, *(_exchanged(odds, alone, c, k) for k in np.flatnonzero(others))])
+        t = np.stack([alone, *(_exchanged(odds, alone, c, k) for k in np.flatnonzero(others).tolist())])
         if not complete:
             best = t[odds(t).argmax(axis=0), np.arange(n)]
             t, before = np.stack([best, np.full_like(best, 1 / classes)]), np.full(n, -np.inf)
@@ -367,7 +368,7 @@ def _bounds(
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
     # The lower and the upper bound stand side by side, (bound, row, class).
-    total = np.zeros((2, n, classes))
+    low, high = total = np.zeros((2, n, classes))
     if CLASS in priors:
         given = priors[CLASS]
         if not (isinstance(given, tuple | list) and len(given) == 2 and all(isinstance(p, Dirichlet) for p in given)):
@@ -392,15 +393,16 @@ def _bounds(
     own_low, seen = np.concatenate(own, axis=-1), np.concatenate(seen, axis=-1)
     # A learned cell that is missing may have held this level, or any other.
     gaps = np.maximum(rows[:, None] - seen, 0.0) if missing == "any" else 0.0
-    return Bounds(*total, rows if imprecise_class else None, own_low, own_low + gaps, seen + gaps, s or 1.0)
+    of_classes = rows if imprecise_class else None
+    return Bounds(low, high, of_classes, own_low, own_low + gaps, seen + gaps, s or 1.0)
 
 
 def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
     """The weight of each level, (class, column, level), also of zeros and ones; and how many levels a column has."""
-    statistic = classifier.statistics.features[name]
-    if hasattr(statistic, "counts"):
-        return statistic.counts, [len(levels) for levels in statistic.levels]
-    return np.stack([statistic.n - statistic.ones, statistic.ones], axis=-1), [2] * statistic.n.shape[1]
+    s = classifier.statistics.features[name]
+    if isinstance(s, BinaryCounts):
+        return np.stack([s.n - s.ones, s.ones], axis=-1), [2] * s.n.shape[1]
+    return s.counts, [len(levels) for levels in s.levels]
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -90,7 +91,7 @@ def _of_classes(proba: Any, classes: Array) -> Array:
     return proba
 
 
-def matrix_of(costs: Any, classes: Array) -> Array:
+def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
     """The costs as an array (class, decision), in the order of the classes."""
     if not isinstance(costs, pd.DataFrame):
         raise TypeError(
@@ -120,7 +121,7 @@ def matrix_of(costs: Any, classes: Array) -> Array:
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:
     """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
     number = isinstance(reject_cost, Real) and not isinstance(reject_cost, bool)
-    if not (number and np.isfinite(reject_cost)):
+    if not (number and np.isfinite(float(reject_cost))):
         said = f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}"
         raise ValueError(said) if number else TypeError(said)
     if reject_cost >= cost_matrix.max():

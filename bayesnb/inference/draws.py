@@ -71,7 +71,9 @@ class PosteriorDraws:
         first = next(parts)
         return [first] if len(first.log_pi) == self.draws else []
 
-    def answers(self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array = 0.0) -> dict[str, Array]:
+    def answers(
+        self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
+    ) -> dict[str, Array]:
         """Functions of p(class | row, θ) over all draws, (row, ...) each, in one pass over the rows.
 
         Parameters
@@ -93,17 +95,19 @@ class PosteriorDraws:
             parts.append({name: ask(p, cut) for name, ask in asks.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in asks}
 
-    def intervals(self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0) -> tuple[Array, Array]:
+    def intervals(
+        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array | float = 0.0
+    ) -> tuple[Array, Array]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
         asks = {"ends": quantiles(shares), "errors": quantile_errors(shares)}
         found = self.answers(asks, data, n_rows, offset)
         return found["ends"], found["errors"]
 
-    def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
+    def prob_top(self, data: Data, codes: Array, offset: Array | float = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
         return self.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
 
-    def log_joint(self, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+    def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
         if self.by_sums:
             asked = self.draws, self.seed, data, n_rows, offset

@@ -30,14 +30,13 @@ from bayesnb.families.columns import BAG, dense_cells
 from bayesnb.families.multinomial import Bag
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
-from bayesnb.inference.draws import probability_of_interval
-from bayesnb.inference.intervals import answering
+from bayesnb.inference.draws import PosteriorDraws, probability_of_interval
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
-from bayesnb.priors import Array, Dirichlet, Outcome, Prior, Theta, log_rising
+from bayesnb.priors import Array, Dirichlet, Outcome, Theta, log_rising
 
 type Unit = Literal["nats", "bits", "decibans"]
 
@@ -66,8 +65,9 @@ class Entry:
         The row of each cell.
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
-    factor : (Family or OneWord, Prior, encoded column)
-        The family, the belief and the cells of these rows, from which the interval follows.
+    factor : (Family or OneWord, Prior, encoded column), or ()
+        The family, the belief and the cells of these rows, from which the interval follows; none of a term that is no
+        column.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
@@ -78,7 +78,7 @@ class Entry:
     name: Sequence[Any]
     rows: Array
     log_p: Array
-    factor: tuple[Any, Prior, Any]
+    factor: tuple[Any, ...]
     value: Sequence[Any]
     missing: Array
     term: int
@@ -140,7 +140,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     if posterior.model.exact:
         spread = LogOdds.of(posterior, data, n, a, b, offset)
     else:
-        drawn = answering(classifier, "draws", 4000, "data").log_joint(data, n, offset)
+        seed = 0 if classifier.seed is None else classifier.seed
+        drawn = PosteriorDraws(believed.when_given("data"), 4000, seed).log_joint(data, n, offset)
         spread = DrawnLogOdds(_against(drawn, a, b))
     yield TOTAL, _against(log_joint, a, b), spread
 
@@ -154,10 +155,11 @@ def weighed_terms(
     is added, and so is the column's share of the terms of the kernel and of the partitions. Shapes, pairs and joint
     columns have entries of their own. Distributions are draws of the parameters and the exponents.
     """
-    believed, dependence, n = classifier.believed, classifier.dependence, len(offset)
+    believed, n = classifier.believed, len(offset)
+    dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
     rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
-    drawn = believed.draw(rng, DRAWS)
+    drawn = dependence.draws(believed.posterior, believed.posterior.draw(rng, (DRAWS,)), rng)
     # The exponents at the point that is plugged in, or at the mean, and at the draws: (..., class, term).
     v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
     sums = np.zeros(n)

@@ -303,7 +303,8 @@ def _patterns(
         rows = np.flatnonzero(labels.codes == c)
         kinds, which = np.unique(both[rows], axis=0, return_inverse=True)
         members = [rows[which == kind] for kind in range(len(kinds))]
-        found.append(Patterns(*np.split(kinds, 2, axis=1), members, own[c], total[c], _log_class(classifier, c)))
+        agrees, present = np.split(kinds, 2, axis=1)
+        found.append(Patterns(agrees, present, members, own[c], total[c], _log_class(classifier, c)))
     return found
 
 
@@ -352,7 +353,7 @@ def _greedily(
     """
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))
-    log_class = [_log_class(classifier, c) for c in classes]
+    log_class = [_log_class(classifier, c) for c in range(len(classes))]
     current = np.array([own(0) for own in log_class]) + posterior.log_predictive_features(asked, 1)[0]
     while len(removed) < limit and len(left):
         codes, gone = labels.codes[left], np.bincount(labels.codes[removed], minlength=len(classes))

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.estimates import ESTIMATES
+from bayesnb.estimates import ESTIMATES, Estimate
 from bayesnb.families.family import Family
 from bayesnb.families.rates import Events, Exponential, Poisson
 from bayesnb.families.trials import BinaryCounts, CategoryCounts
@@ -187,7 +187,9 @@ def worth_of_rows(
     full = classifier.with_estimate("predictive").believed
     # Flat priors do not depend on the rows, so their shapes are found once.
     flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
-    plug_ins = [name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)]
+    plug_ins: list[Estimate] = [
+        name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)
+    ]
     known = None if X is None or y is None else classifier.learned(X, y, None)
     excess = np.zeros(0) if known is None else _optimism(full, *known, expected)
     loss, realised = np.zeros((2, draws, len(sizes)))

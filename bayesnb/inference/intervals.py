@@ -36,7 +36,7 @@ class Saddlepoint:
     draws: PosteriorDraws
 
     def intervals(
-        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array = 0.0
+        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array | float = 0.0
     ) -> tuple[Array, Array | None]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and the Monte Carlo errors of those from draws."""
         ends = np.empty((n_rows, 2, len(shares)))
@@ -58,7 +58,7 @@ class Saddlepoint:
             ends[far], errors = self.draws.intervals(some, len(far), shares, its_offset)
         return ends, errors
 
-    def prob_top(self, data: Data, codes: Array, offset: Array = 0.0) -> Array:
+    def prob_top(self, data: Data, codes: Array, offset: Array | float = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
         share = np.empty(len(codes))
 
@@ -73,7 +73,7 @@ class Saddlepoint:
         return share
 
     def _ask(
-        self, data: Data, n_rows: int, offset: Array, fill: Callable[[Array, LogOdds | DrawnLogOdds], None]
+        self, data: Data, n_rows: int, offset: Array | float, fill: Callable[[Array, LogOdds | DrawnLogOdds], None]
     ) -> tuple[Array, Data, Array]:
         """Give ``fill`` the distribution of the log-odds, some rows at a time.
 
@@ -186,7 +186,7 @@ def predict_interval(
     tail = (1 - probability_of_interval(prob)) / 2
     believed = answering(classifier, method, draws, given)
     found, errors = believed.intervals(data, n, [tail, 0.5, 1 - tail], classifier.offset)
-    notes = {"given": classifier.believed.when_given(given).given}
+    notes: dict[str, Any] = {"given": classifier.believed.when_given(given).given}
     if errors is not None:
         notes["mcse"] = float(errors.max(initial=0.0))
     columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "median", "upper"]], names=["class", None])
@@ -196,7 +196,7 @@ def predict_interval(
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
     """The frame with its ``attrs``: these notes, and one on expected labels where rows without a label were learned."""
-    frame.attrs |= notes
+    frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
     return frame

@@ -149,7 +149,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     takes the mean of each, and the variance is that of Δ ln π, plus that of Δ b + Σ_t w_t E[Δ s_t] under the posterior
     of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
     """
-    posterior, dependence = believed.posterior, believed.dependence
+    posterior, dependence = believed.posterior, believed.require_exponents()
     if dependence.spec.by == "class":
         raise ValueError(
             "the moments of the log-odds have no closed form where classes have exponents of their own; use "

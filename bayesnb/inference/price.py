@@ -7,7 +7,7 @@ is a sum over classes, so it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,7 @@ ROWS = 1000
 """Rows that are drawn from the model where none are given."""
 
 
-def expected_losses(costs: Costs, classes: Array = ()) -> Callable[[Array, Array], Array]:
+def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
     """The loss that is expected of acting on stated probabilities, as a function (stated, true) of (row, class) each.
 
     Parameters
@@ -129,7 +129,9 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     full = classifier.with_estimate("predictive")
     data, n, index = rows_to_ask(full, X, ROWS)
     predictive, found, absent = stated_by(full.believed, data, n), {}, {}
-    for estimate in (name for name, rule in ESTIMATES.items() if rule.plugs_in):
+    for estimate, rule in ESTIMATES.items():
+        if not rule.plugs_in:
+            continue
         try:
             believed = full.believed.with_estimate(estimate)
         except (BoundaryError, ImproperError, ValueError) as error:

@@ -74,7 +74,14 @@ class LogOdds:
 
     @classmethod
     def of(
-        cls, posterior: Posterior, data: Data, n_rows: int, a: int = 0, b: int = 1, offset: Array = 0.0, power: int = 0
+        cls,
+        posterior: Posterior,
+        data: Data,
+        n_rows: int,
+        a: int = 0,
+        b: int = 1,
+        offset: Array | float = 0.0,
+        power: int = 0,
     ) -> LogOdds:
         """The log-odds of the classes at two positions; ``offset`` spreads to (row, class)."""
         posterior.model.require_exact("the moments of the log-odds", 'use method="draws"')
@@ -83,7 +90,7 @@ class LogOdds:
         return replace(cls.of_classes(posterior, n_rows, a, b, offset), factors=factors, power=power)
 
     @classmethod
-    def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array = 0.0) -> LogOdds:
+    def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array | float = 0.0) -> LogOdds:
         """The log-odds of two classes by the class prior alone."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
@@ -400,7 +407,9 @@ SCORES = np.linspace(-6.0, 6.0, 24)
 """About the normal scores at which z is computed; between them it is interpolated. None is 0, where u / w is 0 / 0."""
 
 
-def drawn_log_joint(believed: Believed, draws: int, seed: Any, data: Data, n_rows: int, offset: Array = 0.0) -> Array:
+def drawn_log_joint(
+    believed: Believed, draws: int, seed: Any, data: Data, n_rows: int, offset: Array | float = 0.0
+) -> Array:
     """Draws of log p(c, x | θ), (draw, row, class), for a posterior in closed form.
 
     They are NaN for rows so far out that floats do not tell the saddlepoints apart.

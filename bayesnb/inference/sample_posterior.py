@@ -215,7 +215,7 @@ def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> t
 
 
 def _by_gibbs(
-    classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: int
+    classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: Any
 ) -> tuple[LearnedRows, gibbs.Drawn]:
     """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
     from bayesnb.sampling import gibbs
@@ -258,18 +258,18 @@ def _wanted(
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}
-    include = [include] if isinstance(include, str) else list(include or ())
-    if odd := set(include) - set(OPTIONAL):
+    named: list[Any] = [include] if isinstance(include, str) else list(include or ())
+    if odd := set(named) - set(OPTIONAL):
         raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
-    if not has_rows and (of_rows := [name for name in include if name in (*OF_ROWS, "columns")]):
+    if not has_rows and (of_rows := [name for name in named if name in (*OF_ROWS, "columns")]):
         raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
-    if not proper and (improper := sorted(need_proper & set(include))):
+    if not proper and (improper := sorted(need_proper & set(named))):
         raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
     families = classifier.posterior.model.features.values()
     known = all(family.exact or family.has_log_prior for family in families)
     possible = ("log_prior", *OF_ROWS) if has_rows else ("log_prior",)
     usual = [name for name in possible if (proper or name not in need_proper) and (name != "log_prior" or known)]
-    return tuple(dict.fromkeys([*usual, *include]))
+    return tuple(dict.fromkeys([*usual, *named]))
 
 
 def sampled_exponents(
@@ -300,7 +300,8 @@ def sampled_exponents(
     rows = second_stage(classifier, X, y, sample_weight)
     if "columns" in wanted:
         raise ValueError("the second stage describes labels given terms, so its tree has no columns")
-    learned, rng = classifier.dependence.exponents, np.random.default_rng(seed)
+    dependence = classifier.believed.require_exponents()
+    learned, rng = dependence.exponents, np.random.default_rng(seed)
     start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
     if sampler == "nuts":
         settings = {"random_seed": int(rng.integers(2**31)), **arguments}
@@ -327,7 +328,7 @@ def sampled_exponents(
     terms = [str(name) for name in learned.table().index]
     names = {
         "class_label": [str(label) for label in classifier.classes],
-        "cell": classifier.dependence.offset_names(classifier.posterior),
+        "cell": dependence.offset_names(classifier.posterior),
         "row": np.arange(len(rows.codes)) if sample_weight is None else np.flatnonzero(np.asarray(sample_weight) > 0),
         "term": terms,
         "deviation": [terms[t] for t in learned.layout.own if t < learned.layout.terms],

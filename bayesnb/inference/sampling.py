@@ -145,7 +145,8 @@ def to_pymc(
     if stage == "exponents":
         from bayesnb.dependence import program
 
-        return program.pymc_model(second_stage(classifier, X, y, sample_weight), classifier.dependence.exponents)
+        rows = second_stage(classifier, X, y, sample_weight)
+        return program.pymc_model(rows, classifier.believed.require_exponents().exponents)
     if sample_weight is not None:
         raise TypeError('sample_weight is for stage="exponents": the sufficient statistics have the weights in them')
     classifier.require_one_class_prior("to_pymc")
@@ -172,13 +173,12 @@ def to_pymc(
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
     """The rows that the exponents were learned from, each left out of its terms."""
-    if classifier.believed.naive:
-        raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
+    dependence = classifier.believed.require_exponents()
     if X is None or y is None:
         raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
     classifier.require_one_class_prior("the second stage")
     rows = classifier.rows(X, y, sample_weight).labelled().counted()
-    return classifier.dependence.rows(classifier.posterior, *classifier.encoded(rows))
+    return dependence.rows(classifier.posterior, *classifier.encoded(rows))
 
 
 def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:

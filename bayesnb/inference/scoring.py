@@ -250,7 +250,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     """
     proba, codes = np.asarray(proba, float), np.asarray(codes)
     _require_forecasts(proba, codes, bins)
-    terms = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
+    terms: dict[str, float] = dict.fromkeys(("reliability", "resolution", "uncertainty"), 0.0)
     for p, true in zip(proba.T, _one_hot(codes, proba.shape[1]).T, strict=True):
         _, which, n = np.unique(_binned(p, bins), return_inverse=True, return_counts=True)
         forecast, observed = np.bincount(which, p) / n, np.bincount(which, true) / n

@@ -89,7 +89,7 @@ def uncertainty(
         asks |= {"top": shares_of_top(codes)}
     found = drawn.answers(asks, data, n, offset)
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
-    errors = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
+    errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
     if by_draws:
         errors |= dict(zip(("lower", "upper"), found["interval_errors"][row, codes].T, strict=True))
         errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)

@@ -130,11 +130,11 @@ def _verdict(
     """Compare the approximate posterior of the exponents with draws by NUTS."""
     from bayesnb.dependence import program
 
-    rows = second_stage(classifier, *(learned or ()))
+    rows, dependence = second_stage(classifier, *(learned or ())), classifier.believed.require_exponents()
     if sampler != "nuts":
         raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
     seed = 0 if classifier.seed is None else classifier.seed
     seed = seed if random_seed is None else random_seed
-    names = labels_of(classifier.classes), classifier.dependence.offset_names(classifier.posterior)
+    names = labels_of(classifier.classes), dependence.offset_names(classifier.posterior)
     judge = {"draws": draws, "chains": chains, "random_seed": seed, **arguments}
-    return program.verify(rows, classifier.dependence.exponents, *names, **judge)
+    return program.verify(rows, dependence.exponents, *names, **judge)

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
-from bayesnb.data.schema import Schema, same
+from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
@@ -30,7 +30,7 @@ from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, same
 
 UNSEEN_POLICIES = ("missing", "new", "error")
 

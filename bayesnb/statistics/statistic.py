@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -56,6 +56,17 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     if isinstance(one, tuple) and axis == 1:
         return tuple(map(joined, zip(*parts, strict=True))) if all(map(is_dataclass, one)) else tuple(chain(*parts))
     return one
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two data classes, mappings or tuples are equal, including their arrays."""
+    if is_dataclass(a):
+        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(np.array_equal(a, b))
 
 
 @dataclass(frozen=True, eq=False)

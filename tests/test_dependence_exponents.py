@@ -12,7 +12,8 @@ from scipy.stats import norm
 from test_generative import IN_PYTHON
 
 from bayesnb.dependence.exponents import Exponents, Group, Layout
-from bayesnb.dependence.posterior import FEW_CLASSES, Rows, derivatives, laplace, learn_exponents, log_likelihood
+from bayesnb.dependence.likelihood import FEW_CLASSES, Rows, derivatives, log_likelihood
+from bayesnb.dependence.posterior import laplace, learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 
 

@@ -27,7 +27,7 @@ from bayesnb import BayesianNB, Exponents, Poisson, datasets, load
 from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
-from bayesnb.dependence.posterior import log_likelihood
+from bayesnb.dependence.likelihood import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from bayesnb.families import StudentT
 from tests.model_files import array, cell, changed

@@ -4,6 +4,7 @@ Start with ``learned``: its ``learn`` takes what naive Bayes believes, and the r
 more terms, each to a power. ``columns`` cuts columns into cells, and says what is counted on the cells: it adds like
 the statistics of the model. ``pairs`` has the terms that follow from these counts, of the shape of a column and of two
 columns; ``terms`` puts all terms side by side, for new rows, and for learned rows with the row itself left out exactly.
-``exponents`` is what a user specifies of their powers, ``posterior`` finds and holds what is believed of these, and
-``program`` writes them out in PyMC. ``audit`` says which columns depend on each other.
+``exponents`` is what a user specifies of their powers, ``likelihood`` says how probable the labels are at given powers,
+``posterior`` finds and holds the posterior of the powers, and ``program`` writes them out in PyMC. ``audit`` says which
+columns depend on each other.
 """

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from bayesnb.dependence.exponents import Exponents, Group
-from bayesnb.dependence.posterior import LearnedExponents, Rows, Source, learn_exponents
+from bayesnb.dependence.likelihood import Rows, Source
+from bayesnb.dependence.posterior import LearnedExponents, learn_exponents
 from bayesnb.numerics import Array
 
 SHARES, NAIVE, WEIGHTED, ALL = "shares", "naive Bayes", "weighted", "all terms"

@@ -17,14 +17,8 @@ from numpy.random import Generator
 from bayesnb.dependence import average, terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, NoExponentsError, require_few
-from bayesnb.dependence.posterior import (
-    HELD,
-    LearnedExponents,
-    Rows,
-    indicators,
-    learn_exponents,
-    log_posterior_of_classes,
-)
+from bayesnb.dependence.likelihood import HELD, Rows, indicators, log_posterior_of_classes
+from bayesnb.dependence.posterior import LearnedExponents, learn_exponents
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of

@@ -1,22 +1,14 @@
-"""The posterior of the exponents: how probable the labels are when each term counts to a power of its own.
+"""The posterior of the exponents: its mode, a Normal around it, and draws that are corrected where this is far off.
 
-The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
-beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
-or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the cells that the
-row lies in, and the constant 1. They are the same under every class and have only deviations: the offsets b_ck of a
-class in cell k of a column, and the offsets b_c. So everything is linear in the parameters (w, d), and the
-log-likelihood is concave (it is that of multinomial logistic regression with covariates that differ by class:
-McFadden 1974). The prior of the parameters is an independent Normal for each, so the posterior is proper and
-log-concave whatever the table is: separable classes, copies of a column, a constant column, one class or no row.
-
-Start with :func:`learn_exponents`, which reads :class:`Rows` of terms and gives :class:`LearnedExponents`: its mode by
-Newton steps (:func:`laplace`), a Normal around it, and draws that are corrected (:func:`draws`). A *source* is a
-function that gives all blocks of rows again whenever it is called: every sum over rows is a pass over them.
+The likelihood is log-concave (see ``likelihood``) and the prior of the parameters is an independent Normal for each, so
+the posterior is proper and log-concave whatever the table is: separable classes, copies of a column, a constant column,
+one class or no row. Start with :func:`learn_exponents`, which gives :class:`LearnedExponents`; :func:`laplace` finds
+the mode by Newton steps, and :func:`draws` corrects the draws of the Normal around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -28,206 +20,19 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, Layout, NoExponentsError
+from bayesnb.dependence.likelihood import (
+    HELD,
+    NUMBERS,
+    Rows,
+    Source,
+    derivatives,
+    log_joint,
+    log_likelihood,
+    log_posterior_of_classes,
+    log_probabilities,
+)
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A block of rows, with the terms that the exponents multiply.
-
-    Parameters
-    ----------
-    terms : array (row, class, term)
-        In nats.
-    offset : array (row, class)
-        What is added to every weighted sum of terms, in nats.
-    codes, weight : array (row,)
-        The class of each row, and how often it counts.
-    cells : int array (row, column), optional
-        The cells that have offsets, as :func:`indicators` reads them; by default there are none.
-    """
-
-    terms: Array
-    offset: Array
-    codes: Array
-    weight: Array
-    cells: Array | None = None
-
-    def __getitem__(self, which: Array | slice) -> Rows:
-        """Some of the rows."""
-        cells = None if self.cells is None else self.cells[which]
-        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], cells)
-
-
-type Source = Callable[[], Iterable[Rows]]
-
-HELD = 2**25
-"""Terms that are kept between passes; of more, each block is made anew in each pass."""
-
-NUMBERS = 2**18
-"""Numbers of a temporary array, one for each row, class and draw."""
-
-
-def indicators(cells: Array | None, rows: int, n: int) -> Array:
-    """Which of n cells each row lies in, (row, cell), 1 or 0.
-
-    Parameters
-    ----------
-    cells : int array (row, column), or None
-        The number of the row's cell of each column, counted over all columns; -1 where it is missing.
-    rows, n : int
-    """
-    found = np.zeros((rows, n + 1))  # the last column takes what is missing
-    if cells is not None and n:
-        found[np.arange(rows)[:, None], cells] = 1.0
-    return found[:, :n]
-
-
-def log_joint(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
-    """o + Σ_t v_t s_t + Σ_k b_k over the row's cells, as (class, row, draw); v is (draw, class, term + cell + 1)."""
-    n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
-    inside = indicators(cells, len(terms), v.shape[-1] - n - 1)
-    for c, joint in enumerate(found):
-        np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
-        if inside.shape[1]:
-            joint += inside @ v[:, c, n:-1].T
-        joint += offset[:, c, None] + v[:, c, -1]
-    return found
-
-
-def log_posterior_of_classes(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
-    """log p(c | x, w), as (class, row, draw)."""
-    joint = log_joint(terms, offset, v, cells)
-    joint -= joint.max(0)
-    joint -= np.log(np.exp(joint).sum(0))
-    return joint
-
-
-def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
-    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw).
-
-    Parameters
-    ----------
-    source : callable
-    layout : Layout
-    parameters : array (draw, parameter)
-    """
-    v = layout.exponents(parameters)
-    # Blocks are cut again so that the joint of all draws stays small.
-    for block in source():
-        for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
-            rows = block[cut]
-            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)
-            yield rows, rows.weight[:, None] * log_p[rows.codes, np.arange(len(rows.codes))]
-
-
-def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
-    """log p(labels | terms, parameters) of each draw, (draw,); parameters are (draw, parameter)."""
-    total = np.zeros(len(parameters))
-    for _, log_p in log_probabilities(source, layout, parameters):
-        total += log_p.sum(0)
-    return total
-
-
-FEW_CLASSES = 6
-"""Up to so many classes the information is summed over pairs of classes, of which there are then few."""
-
-
-def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
-    """The log-likelihood, its gradient (parameter,) and minus its Hessian (parameter, parameter), in one pass.
-
-    With p_c the probabilities of a row and m = Σ_c p_c s_c, the sum over rows of
-
-    * gradient in v_c: (1[y = c] - p_c) s_c,
-    * information of (w, w): Σ_c p_c (s_c - m)(s_c - m)ᵀ,
-    * information of (w, d_c): p_c (s_c - m) s_cᵀ,
-    * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
-
-    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, written
-    so that the many zeros of the deviations' covariates are never stored.
-    """
-    n_terms, n_classes, own = layout.terms, layout.classes, layout.own
-    v, value = layout.exponents(parameters)[None], 0.0
-    slope = np.zeros((n_classes, n_terms + layout.cells + 1))
-    shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
-    apart = np.zeros((n_classes, len(own), n_classes, len(own)))
-    for rows in source():
-        log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)[..., 0]
-        value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
-        p = np.exp(log_p)
-        alike = np.column_stack([indicators(rows.cells, len(rows.codes), layout.cells), np.ones(len(rows.codes))])
-        for c in range(n_classes):
-            missed = rows.weight * ((rows.codes == c) - p[c])
-            slope[c, :n_terms] += missed @ rows.terms[:, c]
-            slope[c, n_terms:] += missed @ alike
-        gather = _information_by_pairs if n_classes <= FEW_CLASSES else _information_by_classes
-        gather(rows, p, alike, own[own < n_terms], shared, mixed, apart)
-    corner = mixed.reshape(n_terms, n_classes * len(own))
-    information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
-    return value, layout.slopes(slope), information
-
-
-def _information_by_classes(
-    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
-) -> None:
-    """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
-
-    Parameters
-    ----------
-    rows : Rows
-    p : array (class, row)
-    alike : array (row, covariate)
-        The covariates of the deviations that are the same under every class.
-    own : int array
-        The terms with a deviation for each class.
-    shared, mixed, apart : arrays
-        The information of (w, w), of (w, d) and of (d, d), to which is added.
-    """
-    n_classes, (_, width, *_) = len(p), apart.shape
-    mean = np.einsum("cr,rct->rt", p, rows.terms)
-    weighed = np.empty((len(mean), n_classes, width))
-    # A product of a matrix with itself takes half the work of another product, so each has the root of the weight.
-    for c in range(n_classes):
-        root = np.sqrt(rows.weight * p[c])[:, None]
-        away, covariates = (rows.terms[:, c] - mean) * root, np.column_stack([rows.terms[:, c, own], alike]) * root
-        shared += away.T @ away
-        mixed[:, c] += away.T @ covariates
-        apart[c, :, c] += covariates.T @ covariates
-        weighed[:, c] = covariates * np.sqrt(p[c])[:, None]
-    flat = weighed.reshape(len(mean), n_classes * width)
-    apart -= (flat.T @ flat).reshape(apart.shape)
-
-
-def _information_by_pairs(
-    rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
-) -> None:
-    """Add the same information, pair of classes by pair of classes.
-
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is
-    s_c - s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so what is alike under
-    both classes is needed once. One product of a matrix with itself, which takes half the work of another product,
-    gives all that a pair adds: with two classes about a quarter of the multiplications of the sum over classes.
-    """
-    n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
-    terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)
-    at_c, at_k = (np.append(n_terms + start + np.arange(n_own), both) for start in (0, n_own))
-    for c in range(len(p)):
-        for k in range(c + 1, len(p)):
-            s_c, s_k = rows.terms[:, c], rows.terms[:, k]
-            z = np.concatenate([s_c - s_k, s_c[:, own], s_k[:, own], alike], axis=1)
-            z *= np.sqrt(rows.weight * p[c] * p[k])[:, None]
-            found = z.T @ z
-            shared += found[np.ix_(terms, terms)]
-            mixed[:, c] += found[np.ix_(terms, at_c)]
-            mixed[:, k] -= found[np.ix_(terms, at_k)]
-            apart[c, :, c] += found[np.ix_(at_c, at_c)]
-            apart[k, :, k] += found[np.ix_(at_k, at_k)]
-            apart[c, :, k] -= found[np.ix_(at_c, at_k)]
-            apart[k, :, c] -= found[np.ix_(at_k, at_c)]
-
-
-# The mode, and draws
 
 MODE, NEAR = 1e-12, 1e-2
 """When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""

@@ -14,7 +14,8 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bayesnb.chains import Convergence, Sampler
-from bayesnb.dependence.posterior import LearnedExponents, Rows, indicators
+from bayesnb.dependence.likelihood import Rows, indicators
+from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.numerics import Array
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from bayesnb.dependence.columns import pieces
-from bayesnb.dependence.posterior import indicators
+from bayesnb.dependence.likelihood import indicators
 from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given

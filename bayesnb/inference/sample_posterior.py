@@ -10,8 +10,9 @@ import numpy as np
 
 from bayesnb.data.rows import Rows
 from bayesnb.data.specifications import Unlabelled
-from bayesnb.dependence.posterior import LearnedExponents, log_posterior_of_classes
-from bayesnb.dependence.posterior import Rows as TermRows
+from bayesnb.dependence.likelihood import Rows as TermRows
+from bayesnb.dependence.likelihood import log_posterior_of_classes
+from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.sampling import LearnedRows, learned_in_two, second_stage, summed_out

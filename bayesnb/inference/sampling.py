@@ -20,7 +20,7 @@ from bayesnb.priors import Array
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesnb.dependence.posterior import Rows as TermRows
+    from bayesnb.dependence.likelihood import Rows as TermRows
 
 
 @question("new rows", "draws and PyMC", "draws")

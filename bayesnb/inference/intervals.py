@@ -89,7 +89,10 @@ class Saddlepoint:
         if (rows := np.flatnonzero(ruled_out.any(1))).size:
             fill(rows, DrawnLogOdds(np.where(ruled_out[rows, 0], -np.inf, np.inf)[None]))
         possible = np.flatnonzero(~ruled_out.any(1))
-        many = large_enough(EVALUATIONS * len(possible) * len(whole.factors))
+        columns = sum(
+            prior.proper().size // len(believed.posterior.labels) for prior in believed.posterior.features.values()
+        )
+        many = large_enough(EVALUATIONS * len(possible) * columns)
 
         def work(cut: slice) -> Array:
             if not len(rows := possible[cut]):

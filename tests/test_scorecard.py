@@ -24,7 +24,7 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import GaussianNB
 
-from bayesnb import BayesianNB, datasets, scorecard
+from bayesnb import BayesianNB, Categorical, datasets, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
 from bayesnb.inference.scorecard import Scorecard, percent, scorecard_of
@@ -297,6 +297,25 @@ def test_an_infinite_log_loss_is_credibly_worse():
     assert "mle" in found.worse
     # Of single-trial families the posterior mean and full Bayes are equal but for rounding.
     assert not {"mean", "predictive"} & {*found.worse}
+
+
+def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well_it_scores():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    X = pd.DataFrame(
+        {f"x{k}": np.where(y == 1, rng.integers(4, size=400), rng.integers(3, size=400)) for k in range(6)}
+    )
+    found = comparison(BayesianNB(Categorical()), X, y, dependence=())
+    assert found.best == "mle"
+    assert found.table.loc["mle", "price"] == np.inf
+    assert found.worse == ["mean", "predictive"]
+    assert found.take() == "predictive"
+    gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
+    assert found.advice() == (
+        f'Take estimate="predictive": mle costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has '
+        "held so far."
+    )
+    assert found.take("mle") == "mle"
 
 
 def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:

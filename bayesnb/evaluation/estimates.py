@@ -78,17 +78,25 @@ class Comparison:
         A difference of the size of rounding is none.
         """
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
-        return [*gap.index[(gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))]]
+        return [*gap.index[_credible(gap, se)]]
 
     def take(self, name: Any = "predictive") -> Any:
-        """Which line of the table to take: the one that is named, unless the best is credibly better."""
-        return self.best if name in self.worse or name not in self.answers else name
+        """Which line of the table to take: the one that is named, unless the best is credibly better.
+
+        A plug-in that would call impossible what may come, and so has an infinite price, is not taken for another.
+        """
+        sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
+        best = self.table.loc[sound, "difference"].astype(float).idxmin() if sound else self.best
+        return best if name not in self.answers or _credible(*self._behind(name, best)) else name
+
+    def _behind(self, name: Any, other: Any) -> tuple[float, float]:
+        """By how much more a row costs with one than with another, on average, and the standard error of that."""
+        gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
+        return float(gap.mean()), standard_error(gap) / len(gap)
 
     def price(self, name: Any) -> str:
         """What an estimate costs beside full Bayes, if the model is right and by the rows that were left out."""
-        full, its = (own(log_proba_of(self.answers[each]), self.codes) for each in ("predictive", name))
-        gap = minus(full, its)
-        more, error = float(gap.mean()), standard_error(gap) / len(gap)
+        more, error = self._behind(name, "predictive")
         by_rows = f"{more:+.3f} ± {error:.3f} nats" if np.isfinite(more) else "infinitely much"
         price = float(self.table.loc[name, "price"])
         by_model = f"{price:.3f} nats" if np.isfinite(price) else "infinitely much"
@@ -100,10 +108,15 @@ class Comparison:
         take = self.take(name)
         cost, _, _, claimed, shares, _ = self.card(take).table.loc["log_loss"]
         text = f"Take {_written(take)}: "
-        if take == name:
+        if take == name and name in self.worse:
+            gap, se = self._behind(name, self.best)
+            text += (
+                f"{self.best} costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has held so far."
+            )
+        elif take == name:
             text += "no other line of the table is credibly better."
         else:
-            gap, se = (float(self.table.loc[name, column]) for column in ("difference", "se_difference"))
+            gap, se = self._behind(name, take) if name in self.answers else (np.inf, np.inf)
             less = f"{gap:.3f} ± {se:.3f} less than with {_written(name)}" if np.isfinite(gap) else "finitely many"
             text += f"a row costs {nats(cost)} nats (it claims {nats(claimed)}), {less}."
         return text if cost < shares else f"{text} A row costs no less with it than with the class shares."
@@ -116,6 +129,11 @@ class Comparison:
     def sentence_of(self, name: Any) -> str:
         """What the scores of an estimate or a dependence say, and which line of the table to take instead."""
         return f"{self.card(name).sentence} {self.advice(name)}"
+
+
+def _credible(gap: Any, se: Any) -> Any:
+    """Whether a paired difference is credible: by more than two standard errors, or without a bound."""
+    return (gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))
 
 
 def _written(name: Any) -> str:

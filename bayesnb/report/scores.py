@@ -121,7 +121,7 @@ def estimates(compared: Comparison, name: str = "predictive") -> Section:
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
     notes = [f"{compared.price(estimate)}." for estimate in plug_ins]
     notes += [f"{estimate}: {note}." for estimate, note in compared.table["note"].items() if note]
-    finding = compared.advice(name) if name in worse else ""
+    finding = compared.advice(name) if compared.take(name) != name else ""
     return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
 
 

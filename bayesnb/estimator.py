@@ -20,8 +20,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning
-from bayesnb.data.columns import as_objects
 from bayesnb.data.specifications import BestFamily, ByType, Missing
+from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Multinomial
@@ -443,7 +443,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> round(BayesianNB().fit(X, y).score(X, y), 3)
         0.929
         """
-        return ClassifierMixin.score(self, X, as_objects(y), sample_weight)
+        target = read_target(y)
+        target.require_labels("a score needs the true class")
+        return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold; it is taken at once, though another thread may be learning."""

@@ -732,3 +732,64 @@ def test_pandas_categories_with_arrow_storage_are_read() -> None:
     clf = BayesianNB().fit(pd.DataFrame({"t": values}), ["p", "q", "p", "q"])
     assert clf.classifier_.schema.features["t"].levels == (("a", "b"),)
     assert clf.classifier_.statistics.features["t"].counts[:, 0].tolist() == [[1.0, 1.0], [1.0, 0.0]]
+
+
+HIDDEN = np.array([[False, True], [False, False], [True, False], [False, False]])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        np.array([[1.5, 2.0], [3.0, 9.0], [1e6, 4.0], [2.5, 1.0]]),
+        np.array([[1, 2], [3, 9], [10**6, 4], [2, 1]]),
+        np.array([[True, False], [False, False], [True, True], [False, True]]),
+        np.array([["a", "b"], ["c", "b"], ["zzz", "d"], ["a", "b"]]),
+    ],
+    ids=["floats", "integers", "booleans", "text"],
+)
+def test_masked_cells_are_missing(cells: Any) -> None:
+    masked, gaps = np.ma.array(cells, mask=HIDDEN), cells.astype(object)
+    gaps[HIDDEN] = None
+    classes = ["p", "q", "p", "q"]
+    for table, same in ((masked, gaps), ({"u": masked[:, 0]}, {"u": gaps[:, 0]})):
+        clf, other = BayesianNB().fit(table, classes), BayesianNB().fit(same, classes)
+        assert_allclose(clf.predict_proba(table), other.predict_proba(same), rtol=1e-12)
+        assert set(families(clf).values()) == set(families(other).values())
+
+
+def test_masked_labels_are_missing_and_masked_weights_are_refused() -> None:
+    hidden = [True, False, False, False]
+    y = np.ma.array(["zzz", "p", "q", "q"], mask=hidden)
+    clf = BayesianNB().fit({"u": [1.0, 2.0, 3.0, 5.0]}, y)
+    assert_array_equal(clf.classes_, ["p", "q"])
+    assert_allclose(clf.class_count_.sum(), 4)
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
+        BayesianNB().fit(np.eye(4), [0, 1, 0, 1], sample_weight=np.ma.array(np.ones(4), mask=hidden))
+
+
+def test_the_numbers_of_a_nested_list_stay_numbers_beside_text() -> None:
+    rows = [[1.5, "a", True], [2.5, "b", False], [9.0, "a", None]]
+    clf = BayesianNB().fit(rows, [0, 1, 1])
+    assert families(clf) == {"x0": "Gaussian", "x1": "Categorical", "x2": "Bernoulli"}
+    assert_array_equal(clf.predict_proba(rows), clf.predict_proba(np.array(rows, object)))
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (pd.array([True, False, True, False], "boolean"), [False, True]),
+        (pd.array([True, False, None, False], "boolean"), [False, True]),
+        (pd.array([3, 5, 3, 3], "Int8"), [3, 5]),
+        (pd.Index([3, 5, 3, 3], dtype="Int64"), [3, 5]),
+        (np.array([3, 5, 3, 3], object), [3, 5]),
+        (np.array([True, False, None, False], object), [False, True]),
+        (pd.Series([0.5, 0.5, 2.0, 2.0], dtype=object).astype(int), [0, 2]),
+    ],
+)
+def test_labels_keep_their_kind_in_every_array(y: Any, classes: list[Any]) -> None:
+    X = {"u": [1.0, 2.0, 3.0, 5.0]}
+    clf = BayesianNB().fit(X, y)
+    assert clf.classes_.tolist() == classes
+    assert [type(label) for label in clf.classes_.tolist()] == [type(label) for label in classes]
+    if not pd.isna(y).any():
+        assert clf.score(X, y) == np.mean(clf.predict(X) == np.array(y.tolist()))

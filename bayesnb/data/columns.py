@@ -181,7 +181,16 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """An array of numpy's strings of any length as one of Python's strings; anything else as it is."""
+    """An array that numpy's functions misread, as one that they read; anything else as it is.
+
+    An array of strings of any length holds Python's strings then. Masked cells are missing: most of numpy ignores the
+    mask, and takes what lies under it.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
+        cells = np.array(values.data, float if numbers else object)
+        cells[np.ma.getmaskarray(values)] = np.nan if numbers else None
+        return cells if np.ma.is_masked(values) else values.data
     return values.astype(object) if getattr(getattr(values, "dtype", None), "kind", "") == "T" else values
 
 

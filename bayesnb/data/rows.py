@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.choice import chosen, with_reasons
-from bayesnb.data.columns import without_unused
+from bayesnb.data.columns import as_objects, without_unused
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
@@ -69,7 +69,8 @@ class Rows:
         if sample_weight is not None:
             from sklearn.utils.validation import _check_sample_weight
 
-            weight = _check_sample_weight(sample_weight, target.codes, dtype=np.float64, ensure_non_negative=True)
+            weight = as_objects(sample_weight)
+            weight = _check_sample_weight(weight, target.codes, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, so there is nothing to learn from")
         return cls(table, target, weight)

@@ -97,13 +97,10 @@ class Table:
             return cls.of_arrow(frame.with_columns(nw.col(own).cast(nw.String) if own else ()).to_arrow())
         from sklearn.utils import check_array
 
-        dtype = getattr(X, "dtype", None)
-        X = check_array(
-            X,
-            dtype=None if dtype is not None or _has_text(X) else "numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=min_rows,
-        )
+        if isinstance(X, list | tuple) and _has_text(X):
+            X = np.array(X, object)  # As an array of text, the numbers beside it would be text too.
+        dtype = None if getattr(X, "dtype", None) is not None else "numeric"
+        X = check_array(X, dtype=dtype, ensure_all_finite=False, ensure_min_samples=min_rows)
         return cls(_positions(X.shape[1]), X, len(X))
 
     @classmethod
@@ -216,7 +213,7 @@ def _positions(n: int) -> tuple[str, ...]:
 
 
 def _has_text(X: Any) -> bool:
-    """Whether a nested list holds text, which must not be converted to numbers."""
+    """Whether a nested list holds text."""
     try:
         return np.asarray(X).dtype.kind in "US"
     except ValueError:
@@ -242,6 +239,7 @@ def _cells(values: Any) -> Any:
     if isinstance(values, pd.Series):
         # Without its index, by which pandas would reorder the rows.
         return values.array
+    values = as_objects(values)
     if isinstance(values, list | tuple) and pd.api.types.infer_dtype(values) == "integer":
         # With a missing value among them, pandas would convert integers to floats.
         cells = np.array(values, object)

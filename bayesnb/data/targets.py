@@ -61,6 +61,8 @@ class Target:
             codes, distinct = _placed(codes, place), distinct[~np.array(stands)]
         if not len(distinct):
             return cls(codes, distinct, declared)
+        if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
+            distinct = np.array(distinct.tolist())
         if codes.min() < 0:
             distinct = _as_if_none_were_missing(distinct)
         if distinct.dtype.kind == "O":
@@ -169,7 +171,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
     if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)
-    if isinstance(y, pd.Categorical | pd.CategoricalIndex):
+    if isinstance(y, pd.api.extensions.ExtensionArray | pd.Index):
         y = pd.Series(y)
     declares = True
     if not isinstance(y, pd.Series | np.ndarray | list | tuple):
@@ -207,9 +209,21 @@ def labels_of(classes: Array) -> tuple[Any, ...]:
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted, in a dtype that holds them all."""
+    """All classes of several arrays, sorted, in a dtype that holds them all.
+
+    Raises
+    ------
+    ValueError
+        If some are text and others are not: "1" and 1 would be two classes.
+    """
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
+    text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))
+    if text is not None and other is not None:
+        raise ValueError(
+            f"some classes are text, such as {text!r}, and others {type(other).__name__}, such as {other!r}: give all "
+            "labels one type, in every part and in every model"
+        )
     classes = np.empty(
         len(labels), np.result_type(*groups) if all(g.dtype.kind == groups[0].dtype.kind for g in groups) else object
     )
@@ -255,21 +269,26 @@ def _placed(codes: Array, place: Array) -> Array:
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Raise ``ValueError`` for text beside other labels: they cannot be sorted."""
-    text = [isinstance(label, str) for label in distinct]
-    if any(text) and not all(text):
-        odd = text.index(False)
+    """Raise ``ValueError`` for labels that are not all text: numbers and truth values stand in arrays of their own."""
+    first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
+    for kind, k in first.items():
+        if issubclass(kind, str):
+            continue
+        if len(first) > 1:
+            other = next(distinct[j] for j in first.values() if j != k)
+            what = "text" if isinstance(other, str) else type(other).__name__
+            raise ValueError(
+                f"y holds {what}, such as {other!r}, and {kind.__name__}, such as {distinct[k]!r} in row "
+                f"{int(np.flatnonzero(codes == k)[0])}: write all labels in one type, such as y.astype(str)"
+            )
         raise ValueError(
-            f"y holds text, such as {distinct[text.index(True)]!r}, and {type(distinct[odd]).__name__}, such as "
-            f"{distinct[odd]!r} in row {int(np.flatnonzero(codes == odd)[0])}: write all labels in one type, such as "
-            "y.astype(str)"
+            f"y holds {distinct[k]!r} of type {kind.__name__}, and a class is text or a number: turn the labels into "
+            "text, as [str(label) for label in y]"
         )
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
     """Labels in the dtype that they would have if no other label were missing."""
-    if distinct.dtype.kind == "O" and pd.api.types.infer_dtype(distinct) in NUMBERS:
-        distinct = np.array(distinct.tolist())
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
         # They are floats only because others are missing.
         distinct = distinct.astype(np.int64)

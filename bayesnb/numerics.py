@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.random import Generator
@@ -19,6 +20,19 @@ def log(x: Array) -> Array:
     """Natural logarithm; that of 0 is -inf, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(x)
+
+
+def log_sum(terms: Sequence[Array]) -> Array:
+    """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
+    return reduce(_log_sum_of_two, terms)
+
+
+def _log_sum_of_two(a: Array, b: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        top, less = np.maximum(a, b), np.minimum(a, b)
+        less -= top
+        total = top + np.log1p(np.exp(less, out=less), out=less)
+        return total if np.isfinite(total.sum()) else np.logaddexp(a, b)
 
 
 def log_rising(a: Array, t: Array) -> Array:
@@ -124,11 +138,6 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
         # If both sides together have no rate, only their own terms are left.
         apart = sum(np.where(k == 0, 0.0, k * np.log(np.abs(k / e))) for k, e in ((a, at), (b, bt)))
         return np.where(usable, pooled, apart)
-
-
-def log_gamma_slopes(z: Array) -> tuple[Array, Array]:
-    """First and second derivative of ln Γ, digamma and trigamma."""
-    return digamma(z), zeta(2.0, z)
 
 
 def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:

@@ -7,7 +7,7 @@ reads, how the parts join, and how their densities do.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
@@ -23,12 +23,12 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, Size
+from bayesnb.numerics import Array, Size, log_sum
 from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.priors.beta_tree import mixed
 from bayesnb.priors.common_draws import CommonDraws
-from bayesnb.priors.compound import numbered, of_part
+from bayesnb.priors.compound import all_numbered, numbered, of_part
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
@@ -75,11 +75,6 @@ class Parts(Statistic):
 
     def settled(self, before: Self) -> Self:
         return self._of_each(lambda mine, theirs: mine.settled(theirs), before)
-
-
-def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What belongs to each part, under the names that it has in the whole."""
-    return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,19 +205,6 @@ class SeenByEach(Parts):
         return all(np.allclose(part.seen(), first, rtol=1e-6, atol=1e-6) for part in self.parts)
 
 
-def log_sum(terms: Sequence[Array]) -> Array:
-    """ln Σ exp(term) of each cell. (``np.logaddexp`` takes five times as long.)"""
-    return reduce(_log_sum_of_two, terms)
-
-
-def _log_sum_of_two(a: Array, b: Array) -> Array:
-    with np.errstate(invalid="ignore"):
-        top, less = np.maximum(a, b), np.minimum(a, b)
-        less -= top
-        total = top + np.log1p(np.exp(less, out=less), out=less)
-        return total if np.isfinite(total.sum()) else np.logaddexp(a, b)
-
-
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
     """The same of one column, (..., row, class), where values are 0 if the cell is missing, and the average is, too.
 
@@ -237,53 +219,6 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
         whole[..., cut, :] = log_sum([w + value[..., cut, :] for w, value in zip(here, each, strict=True)])
     whole[..., np.isnan(cells), :] = 0.0
     return whole
-
-
-def summed_over_cells(
-    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], parts: Sequence[Statistic]
-) -> Any:
-    """Σ of ln Σ_m w_m p_m(data of the class and column | θ) over classes and columns, as a scalar tensor.
-
-    Parameters
-    ----------
-    columns : sequence of sequence of Family
-        For each column, the alternatives as families of that column alone.
-    log_weight : array (alternative,)
-    theta : {name: tensor (class, column, ...)}
-    parts : sequence of Statistic
-        What each alternative has seen.
-    """
-
-    def of_cell(c: int, k: int) -> Any:
-        each = []
-        for m, family in enumerate(columns[k]):
-            own = {name: value[c : c + 1, k : k + 1] for name, value in of_part(m, theta).items()}
-            each.append(family.pymc_statistic(own, parts[m].take([c]).columns([k])))
-        return _pymc_averaged(log_weight, each)
-
-    n_classes, n_columns = parts[0].seen().shape
-    return sum(of_cell(c, k) for c in range(n_classes) for k in range(n_columns))
-
-
-def summed_over_rows(
-    columns: Sequence[Sequence[Family]], log_weight: Array, theta: Mapping[str, Any], x: Array, y: Array
-) -> Any:
-    """The same of rows (row, column) with the codes of their classes."""
-    from pytensor import tensor as pt
-
-    total = pt.zeros(())
-    for k, families in enumerate(columns):
-        here = {name: value[:, k : k + 1] for name, value in theta.items()}
-        each = [family.pymc_log_likelihood(of_part(m, here), x[:, [k]]) for m, family in enumerate(families)]
-        own = pt.eq(np.asarray(y)[:, None], pt.arange(each[0].shape[1]))
-        total += _pymc_averaged(log_weight, [(value * own).sum(0) for value in each]).sum()
-    return total
-
-
-def _pymc_averaged(log_weight: Array, each: Sequence[Any]) -> Any:
-    from pytensor import tensor as pt
-
-    return reduce(pt.logaddexp, [w + value for w, value in zip(log_weight, each, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -685,13 +620,34 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
         """log p(data | θ) as a scalar tensor."""
-        return summed_over_cells(self.of_columns_alone(s.seen().shape[1]), self.log_weights, theta, s.parts)
+
+        def of_cell(parts: Sequence[Family], c: int, k: int) -> Any:
+            here = {name: value[c : c + 1, k : k + 1] for name, value in theta.items()}
+            seen = [own.take([c]).columns([k]) for own in s.parts]
+            return self._pymc_averaged([part.pymc_statistic(of_part(m, here), seen[m]) for m, part in enumerate(parts)])
+
+        n_classes, n_columns = s.seen().shape
+        columns = enumerate(self.of_columns_alone(n_columns))
+        return sum(of_cell(parts, c, k) for k, parts in columns for c in range(n_classes))
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
         """Add log p(x | θ[y]) to the open model."""
         import pymc as pm
+        from pytensor import tensor as pt
 
-        pm.Potential(name, summed_over_rows(self.of_columns_alone(x.shape[1]), self.log_weights, theta, x, y))
+        total = pt.zeros(())
+        for k, parts in enumerate(self.of_columns_alone(x.shape[1])):
+            here = {key: value[:, k : k + 1] for key, value in theta.items()}
+            each = [part.pymc_log_likelihood(of_part(m, here), x[:, [k]]) for m, part in enumerate(parts)]
+            own = pt.eq(np.asarray(y)[:, None], pt.arange(each[0].shape[1]))
+            total += self._pymc_averaged([(value * own).sum(0) for value in each]).sum()
+        pm.Potential(name, total)
+
+    def _pymc_averaged(self, each: Sequence[Any]) -> Any:
+        """ln Σ_m w_m exp of the terms of all families."""
+        from pytensor import tensor as pt
+
+        return reduce(pt.logaddexp, [w + value for w, value in zip(self.log_weights, each, strict=True)])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
         """Refuse: rows share the choice."""

@@ -5,7 +5,7 @@ The names of what belongs to the k-th part end with _k, counted from 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -22,6 +22,11 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
     """Rename the parameters of the part at this position to their names in the whole."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
+
+
+def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What belongs to each part, under the names that it has in the whole."""
+    return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:

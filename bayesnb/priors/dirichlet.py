@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln, zeta
 
 from bayesnb.numerics import (
     Array,
@@ -18,7 +18,6 @@ from bayesnb.numerics import (
     deviance,
     log,
     log_gamma_draw,
-    log_gamma_slopes,
     log_rising,
     log_root,
     log_root_slopes,
@@ -362,7 +361,7 @@ class Dirichlet(SimplexPrior):
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
         """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
-        return log_rising(self.alpha, t), *log_gamma_slopes(self.alpha + t)
+        return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
         """The t above which ``log_powers`` exists."""

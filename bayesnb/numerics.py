@@ -199,3 +199,11 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
         rises = score(np.array([middle]))[1][0] > 0
         low, high = (middle, high) if rises else (low, middle)
     return (low + high) / 2
+
+
+def drawn_codes(log_p: Array, rng: Generator) -> Array:
+    """The position along the last axis of one of the outcomes with these log probabilities, drawn at random.
+
+    The largest of log p plus Gumbel noise falls on an outcome with its probability.
+    """
+    return (log_p + rng.gumbel(size=log_p.shape)).argmax(-1)

@@ -72,8 +72,8 @@ def test_a_posterior_that_ignores_the_data_is_found_by_the_log_likelihood(monkey
 def test_spread_says_whether_a_posterior_is_too_narrow_or_too_wide(monkeypatch, factor, spread):
     right = Simulator.given
 
-    def scaled(self, rows):
-        believed = right(self, rows)
+    def scaled(self, data, labels):
+        believed = right(self, data, labels)
         wrong = {name: replace(p, kappa=p.kappa / factor**2) for name, p in believed.features.items()}
         return replace(believed, features=wrong)
 

@@ -426,7 +426,12 @@ def small() -> tuple[BayesianNB, pd.DataFrame, list[str]]:
 
 FEWER = r"rows \{u: 2, v: 1\} were given, and rows \{u: 2, v: 2\} were learned"
 REFUSED = {
-    "an unknown likelihood": (4, "uuvv", "row", "Expected likelihood to be 'joint', 'rows' or 'sufficient'; got 'row'"),
+    "an unknown likelihood": (
+        4,
+        "uuvv",
+        "row",
+        "Expected likelihood to be one of 'joint', 'rows' or 'sufficient'; got 'row'; did you mean 'rows'?",
+    ),
     "no rows": (0, None, "rows", "pass the rows"),
     "no labels": (4, None, "rows", "y is None"),
     "fewer rows": (3, "uuv", "rows", FEWER),

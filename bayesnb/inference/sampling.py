@@ -15,6 +15,7 @@ from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Statistics
+from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
 def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
     """New encoded rows, (row, column) for each feature, and the codes of their classes."""
     theta = classifier.posterior.draw(rng, (n,)) if classifier.plug_in is None else classifier.plug_in.repeated(n)
-    noisy = theta.log_pi + rng.gumbel(size=theta.log_pi.shape)
-    codes = noisy.argmax(-1) if chosen is None else np.full(n, chosen)
+    drawn = drawn_codes(theta.log_pi, rng)
+    codes = drawn if chosen is None else np.full(n, chosen)
     own = theta.at((np.arange(n), codes))
     encoded = {
         name: family.sample(own.features[name], rng, classifier.statistics.features[name])

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.model import Data, Parameters, Posterior, part_of
+from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array
 from bayesnb.sampling import gibbs, layout, nuts
 from bayesnb.statistics.membership import Labels
@@ -196,27 +197,13 @@ def calibrate(
         theta = simulator.before.draw(rng)
         some = simulator.rows(theta, rows, rng)
         if sampler == "exact":
-            drawn = simulator.given(some).draw(rng, (draws,))
+            drawn = simulator.given(*some).draw(rng, (draws,))
         elif sampler == "nuts":
-            drawn = simulator.by_nuts(some, draws, rng, **arguments)
+            drawn = simulator.by_nuts(*some, draws, rng, **arguments)
         else:
-            drawn = simulator.by_gibbs(some, hidden, draws, rng, **arguments)
-        found.append(simulator.ranks(theta, drawn, some, hidden, rng))
+            drawn = simulator.by_gibbs(*some, hidden, draws, rng, **arguments)
+        found.append(simulator.ranks(theta, drawn, *some, hidden, rng))
     return Calibration(pd.DataFrame(found), draws, sampler)
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows that were simulated: their encoded columns, and their classes."""
-
-    data: Data
-    codes: Array
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def __getitem__(self, rows: slice) -> Rows:
-        return Rows(part_of(self.data, rows), self.codes[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,38 +239,38 @@ class Simulator:
         """The prior, as a posterior of no rows."""
         return self.posterior.before()
 
-    def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> Rows:
-        """New rows at one point of the parameters."""
-        codes = (theta.log_pi + rng.gumbel(size=(n, len(theta.log_pi)))).argmax(axis=1)
+    def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Labels]:
+        """New rows at one point of the parameters: their encoded columns, and their classes."""
+        codes = drawn_codes(np.broadcast_to(theta.log_pi, (n, len(theta.log_pi))), rng)
         data = {}
         for name, family in self.posterior.model.features.items():
             own = {key: value[codes] for key, value in theta.features[name].items()}
             data[name] = self.read(name, family.sample(own, rng, self.posterior.statistics.features[name]))
-        return Rows(data, codes)
+        return data, Labels.of(codes, len(theta.log_pi))
 
-    def given(self, rows: Rows) -> Posterior:
+    def given(self, data: Data, labels: Labels) -> Posterior:
         """The posterior given these rows."""
-        labels = self.posterior.labels
-        statistics = self.posterior.model.statistics(rows.data, Labels.of(rows.codes, len(labels)), labels)
-        return self.posterior.given(statistics)
+        return self.posterior.given(self.posterior.model.statistics(data, labels, self.posterior.labels))
 
     def by_nuts(
-        self, rows: Rows, draws: int, rng: np.random.Generator, chains: int = 1, **arguments: Any
+        self, data: Data, labels: Labels, draws: int, rng: np.random.Generator, chains: int = 1, **arguments: Any
     ) -> Parameters:
         """Draws by NUTS, every tenth."""
-        believed = self.given(rows)
+        believed = self.given(data, labels)
         each = -(-draws // chains)
         seed = int(rng.integers(2**31))
         drawn, _ = nuts.sample(believed, 10 * each, chains, seed, **arguments)
         return drawn.at((slice(None), slice(9, None, 10))).flattened().at(slice(draws))
 
-    def by_gibbs(self, rows: Rows, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100) -> Parameters:
+    def by_gibbs(
+        self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
+    ) -> Parameters:
         """The last states of as many chains of the Gibbs sampler, the labels of the first rows hidden."""
-        alone = self.given(rows[hidden:])
-        return gibbs.sample(alone, rows[:hidden].data, hidden, 1, draws, rng, tune).parameters.flattened()
+        alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
+        return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 
     def ranks(
-        self, theta: Parameters, drawn: Parameters, rows: Rows, hidden: int, rng: np.random.Generator
+        self, theta: Parameters, drawn: Parameters, data: Data, labels: Labels, hidden: int, rng: np.random.Generator
     ) -> Mapping[str, int]:
         """The rank of each quantity at the true parameters among the draws."""
         blocks = layout.blocks(self.posterior)
@@ -293,15 +280,15 @@ class Simulator:
             # Probabilities that are known do not vary, and have no rank.
             if np.ptp(values[name], axis=0).any() or (values[name][0] != truth[name]).any():
                 found |= dict(zip(cells, _rank(truth[name], values[name], rng).ravel().tolist(), strict=True))
-        likelihoods = self._log_likelihood(theta, rows, hidden), self._log_likelihood(drawn, rows, hidden)
-        return found | {"log likelihood": int(_rank(*likelihoods, rng))}
+        true, others = (_log_likelihood(each, data, labels, hidden) for each in (theta, drawn))
+        return found | {"log likelihood": int(_rank(true, others, rng))}
 
-    @staticmethod
-    def _log_likelihood(theta: Parameters, rows: Rows, hidden: int) -> Array:
-        """log p(rows | θ), (...), summed over the labels of the first rows, which are hidden."""
-        joint = theta.log_joint(rows.data, len(rows))
-        own = joint[..., np.arange(len(rows)), rows.codes][..., hidden:].sum(-1)
-        return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)
+
+def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) -> Array:
+    """log p(rows | θ), (...), summed over the labels of the first rows, which are hidden."""
+    joint = theta.log_joint(data, len(labels))
+    own = joint[..., np.arange(len(labels)), labels.codes][..., hidden:].sum(-1)
+    return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:

@@ -17,6 +17,7 @@ from scipy.special import betainc, betaincinv
 
 from bayesnb.families.family import Family
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, normalize, part_of, stacks
+from bayesnb.numerics import drawn_codes
 from bayesnb.priors import Array, Prior
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import joined
@@ -155,8 +156,7 @@ def sample(
         if seen is not None:
             log_joint += _log_seen(seen, drawn, MOST_WRONG * max(-step, 0) / (tune + 1), rng)
         log_proba = normalize(log_joint)
-        # The largest of log p plus Gumbel noise falls on a class with its probability.
-        drawn = (log_proba + rng.gumbel(size=log_proba.shape)).argmax(-1)
+        drawn = drawn_codes(log_proba, rng)
         if step >= 0 and step % thin == 0:
             kept.append((log_pi, {name: family.variables(theta[name]) for name, family in model.features.items()}))
             proba += np.exp(log_proba) / draws

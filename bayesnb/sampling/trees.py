@@ -20,7 +20,7 @@ from bayesnb.__about__ import __version__
 from bayesnb.families.columns import LEVELS, columns_of, dense_cells
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, Statistics, normalize
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, drawn_codes
 from bayesnb.sampling import layout
 from bayesnb.sampling.layout import Block
 
@@ -221,8 +221,7 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
         # Columns that are impossible under every class, by this draw, say nothing of the class.
         impossible = np.isneginf(joint).all(-1, keepdims=True)
         joint = np.where(impossible, flat.log_pi[cut, None, :], joint)
-        # The largest of log p plus Gumbel noise falls on a class with its probability.
-        y[cut] = (normalize(joint) + rng.gumbel(size=joint.shape)).argmax(-1)
+        y[cut] = drawn_codes(normalize(joint), rng)
     return own.reshape(*lead, n), y.reshape(*lead, n)
 
 

@@ -299,6 +299,14 @@ def test_an_infinite_log_loss_is_credibly_worse():
     assert not {"mean", "predictive"} & {*found.worse}
 
 
+def test_a_model_that_is_right_everywhere_and_says_so_is_as_sure_as_rows_can_tell():
+    x = np.arange(200) % 2
+    card = scorecard(BayesianNB().fit({"x": 100.0 * x}, x), {"x": 100.0 * x}, x, cv=None)
+    assert card.table.loc["log_loss", "value"] < 0.0005
+    assert not card.sure
+    assert "where the model claims 0.000: as sure as these rows can tell." in card.sentence
+
+
 def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well_it_scores():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=400)

@@ -13,11 +13,13 @@ from scipy.integrate import quad
 from scipy.special import betainc, betaln
 
 import bayesnb as nb
-from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, datasets
+from bayesnb import BayesianNB, Bernoulli, Gaussian, NormalGamma, checks, datasets
 from bayesnb.cli import main
 from bayesnb.inference.label_noise import drawn_wrong_labels, wrong_labels
+from bayesnb.inference.questions import QUESTIONS
 from bayesnb.model import Posterior
 from bayesnb.report import report
+from bayesnb.report.questions import section_of
 from bayesnb.sampling import gibbs
 from bayesnb.statistics.membership import Labels
 
@@ -218,3 +220,14 @@ def test_a_row_of_weight_two_is_two_rows_and_the_index_is_kept():
     assert set(found.index) == set(X.index)
     assert found.attrs["expected"] == pytest.approx(found["wrong"].loc[X.index] @ weight)
     assert_array_equal(found["label"].loc[X.index], y)
+
+
+def test_a_label_that_is_hardly_doubtful_stands_in_no_section():
+    question, x = QUESTIONS["suspicious_labels"], np.arange(40) % 2
+    clf = BayesianNB().fit({"x": 100.0 * x}, x)
+    found = checks.suspicious_labels(clf, {"x": 100.0 * x}, x)
+    assert len(found) == 40
+    assert section_of(question, found).parts == []
+    first = found.assign(wrong=np.where(found.index == found.index[0], 0.02, 0.0))
+    (grid, _) = section_of(question, first).parts
+    assert list(grid.frame.index) == [found.index[0]]

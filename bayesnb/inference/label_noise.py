@@ -228,7 +228,10 @@ HELD = (
 """The note on a model whose parameters cannot be drawn."""
 
 
-@question("the labels that are doubtful", "is the model right", "checks", Shown("Labels to doubt", advised=True))
+@question(
+    "the labels that are doubtful", "is the model right", "checks",
+    Shown("Labels to doubt", lambda found: found[found["wrong"] >= 0.01], advised=True),
+)  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).
 

@@ -97,7 +97,7 @@ def compare(
         sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         sections += [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
-        sections += [] if roads is None else [Section("", _said_of_nuts(roads), roads["verdict"])]
+        sections += [] if roads is None else [_nuts_section(roads)]
         return [*sections, Section("", [], compared.advice())]
 
     print_answer(layout, document, compared.table, screen)
@@ -185,9 +185,12 @@ def _by_nuts(
     return said | {"seconds_closed": closed, "seconds_nuts": time.perf_counter() - begin}
 
 
-def _said_of_nuts(roads: Mapping[str, Any]) -> list[Any]:
+def _nuts_section(roads: Mapping[str, Any]) -> Section:
+    """Whether the two roads agree, and how long each of them took."""
+    from bayesnb.report.parts import Section
+
     closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
-    return [f"closed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included"]
+    return Section("", [f"closed form {closed:.0f} ms; NUTS {sampled:.0f} s, compiling included"], roads["verdict"])
 
 
 @options.command(
@@ -195,15 +198,9 @@ def _said_of_nuts(roads: Mapping[str, Any]) -> list[Any]:
     absent="absent_now",
 )  # fmt: skip
 def score(
-    model: str,
-    test: str,
-    target: str | None,
-    absent: str | None,
-    prob: float,
-    random_state: int,
-    layout: str,
+    model: str, test: str, target: str | None, absent: str | None, prob: float, random_state: int, layout: str,
     format: Format,
-) -> int:
+) -> int:  # fmt: skip
     """Score a model on rows that it has not learned.
 
     Printed are one sentence; each score with its interval, beside what the model claims and what the class shares alone

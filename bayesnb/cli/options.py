@@ -19,6 +19,7 @@ import click
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
+from bayesnb.wording import meant
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
 FILES = "a CSV, Excel, Parquet or Arrow file, a folder or a quoted glob of them, or - for stdin"
@@ -65,7 +66,9 @@ class Command(click.Command):
         asks, self.asks = self.asks, ()
         for name in asks:
             stated = map(pkgutil.resolve_name, [STATED[name]] if name in STATED else self.functions)
-            self.params.append(of_parameter(next(each for each in stated if _takes(each, name)), name))
+            self.params.append(
+                of_parameter(next(each for each in stated if name in inspect.signature(each).parameters), name)
+            )
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,10 +83,6 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
-def _takes(function: Callable, name: str) -> bool:
-    return name in inspect.signature(function).parameters
-
-
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
     """An option in one of the groups of the help, as a function of the parameter that takes it."""
 
@@ -94,6 +93,14 @@ def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Op
         return found
 
     return made
+
+
+class Word(click.Choice):
+    """One of some words; the error about another one says which may be meant."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """What the choices are, and which one may be meant."""
+        return super().get_invalid_choice_message(value, ctx).rstrip(".") + meant(value, self.choices)
 
 
 class Numbers(click.ParamType):
@@ -150,7 +157,7 @@ def type_of(function: Callable, name: str) -> Any:
     if name in WRITTEN or said in TYPES:
         return WRITTEN.get(name, {}).get("type", TYPES.get(said))
     words = [word for word in choices(function, name) if word is not None]
-    return click.Choice(words) if words else None
+    return Word(words) if words else None
 
 
 def of_parameter(function: Callable, name: str) -> click.Option:
@@ -183,20 +190,15 @@ def text_of(documents: Any, name: str, several: bool) -> str:
     return text + " May be repeated." * several
 
 
-def _one_of(*choices: str) -> dict[str, Any]:
-    """An option with these choices, of which the first is the default."""
-    return {"type": click.Choice(choices), "default": choices[0]}
-
-
 OPTIONS = {
     "target": option(READING, "--target", help="Column that holds the class (known for embedded data and models)."),
     "absent_now": option(
-        MODEL, "--absent", type=click.Choice(["error", "missing"]),
+        MODEL, "--absent", type=Word(["error", "missing"]),
         help="How to read a fitted column that the table does not have.  [default: as the model says]",
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
-        type=click.Choice(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
+        type=Word(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "values": option(
@@ -225,10 +227,11 @@ OPTIONS = {
     ),
     "title": option(OUTPUT, "--title", help="Of the page.  [default: names the data]"),
     "layout": option(
-        OUTPUT, "--format", **_one_of("table", "json", "csv"), help="json holds everything, csv one table."
+        OUTPUT, "--format", type=Word(["table", "json", "csv"]), default="table",
+        help="json holds everything, csv one table."
     ),
     "page": option(
-        OUTPUT, "--format", type=click.Choice(["html", "md"]),
+        OUTPUT, "--format", type=Word(["html", "md"]),
         help="[default: md for a FILE that ends in .md or .markdown, else html]",
     ),
     "to_model": option(

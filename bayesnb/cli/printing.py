@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from bayesnb.report.parts import Grid, Section
 
 
-def print_document(document: Mapping[str, Any]) -> None:
-    """A document as JSON."""
-    stdout().write(json_text(plain(document)) + "\n")
-
-
 def print_command(command: str) -> None:
     """A command to be copied, on a line of its own."""
     stdout().write(visible(f"\n{command}\n", keep="\n"))
@@ -43,7 +38,7 @@ def print_answer(
 ) -> None:
     """The answer of a command in the layout that is asked for: "json" holds everything, "csv" one table."""
     if layout == "json":
-        print_document(document)
+        stdout().write(json_text(plain(document)) + "\n")
     elif layout == "csv":
         stdout().write(flat(frame).to_csv(index=any(name is not None for name in frame.index.names)))
     else:

@@ -48,11 +48,6 @@ class Opened:
     file: Source | None
     settings: Settings
 
-    @property
-    def drop(self) -> tuple[str, ...]:
-        """Columns that are left out."""
-        return self.settings.drop
-
     @cached_property
     def names(self) -> list[str]:
         """The names of its columns, those that are left out included."""
@@ -71,14 +66,14 @@ class Opened:
         from bayesnb.data import engines
 
         for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
-            yield table.without(self.drop) if self.drop else table
+            yield table.without(self.settings.drop) if self.settings.drop else table
 
     def frame(self) -> pd.DataFrame:
         """All of it in memory, without the columns that are left out."""
         from bayesnb.data import readers
 
         whole = self.embedded if self.file is None else readers.frame(self.file)
-        return whole.drop(columns=list(self.drop))
+        return whole.drop(columns=list(self.settings.drop))
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """What is remarkable about its columns, of which a frame holds all or some rows."""

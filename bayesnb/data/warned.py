@@ -85,7 +85,8 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
     for name, counts in found.items():
         known = levels.get(name)
         family = "" if known is not None else schema.features[name].family.title
-        shown = [_with_nearest(value, known or ()) if known is not None else f"{value:g}" for value in _most(counts)]
+        top = [value for value, _ in counts.most_common(3)]
+        shown = [_with_nearest(value, known or ()) if known is not None else f"{value:g}" for value in top]
         more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         rows = sum(counts.values())
         yield (
@@ -93,11 +94,6 @@ def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> I
             + ("a level never seen" if not family else f"a number that cannot occur under {family}, its best family")
             + f" ({'; '.join(shown)}{more}), counted as missing"
         )
-
-
-def _most(counts: Counter[Any]) -> list[Any]:
-    """The three values that most rows hold."""
-    return [value for value, _ in counts.most_common(3)]
 
 
 def _with_nearest(value: Any, levels: Iterable[Any]) -> str:

@@ -248,6 +248,23 @@ def test_a_constant_column_does_not_change_the_probabilities(estimate: str, valu
     assert_allclose(both.predict_proba(np.c_[ask, np.full(7, value)]), alone.predict_proba(ask), rtol=1e-7)
 
 
+@pytest.mark.parametrize("family", [Gaussian(), LogNormal(), Gaussian(NormalGamma.learned())], ids=str)
+@pytest.mark.parametrize("estimate", SMOOTHED)
+def test_a_constant_column_says_nothing_beside_a_rare_class(estimate: str, family):
+    """Each class would take its own rows for evidence of a small variance, and the larger class would win."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 1)), np.arange(300) < 6
+    table = pd.DataFrame(np.exp(x), columns=["x"]).assign(one=0.1, two=7.0)
+    names = ["x", "one", "two"]
+    alone = BayesianNB({"v": (family, ["x"])}, estimate=estimate).fit(table[["x"]], y)
+    clf = BayesianNB({"v": (family, names)}, estimate=estimate).fit(table, y)
+    assert_allclose(clf.predict_proba(table), alone.predict_proba(table[["x"]]), rtol=1e-9)
+    in_parts = BayesianNB({"v": (family, names)}, estimate=estimate).fit(table[:3], y[:3])
+    for part in (slice(3, 100), slice(100, 300)):
+        in_parts.partial_fit(table[part], y[part])
+    assert_allclose(in_parts.predict_proba(table), clf.predict_proba(table), rtol=1e-9)
+
+
 @pytest.mark.parametrize("estimate", SMOOTHED)
 def test_a_column_that_is_constant_in_one_class_only_still_gives_probabilities(estimate: str):
     X = np.array([[5.0], [5.0], [5.0], [1.0], [9.0], [30.0]])

@@ -166,9 +166,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             return ""
         full = self.resolve_prior(self.prior, s)
         left = [name for name in self.conjugate.learned_from_classes if getattr(self.prior, name) is None]
-        factors = learned_strengths(full, *self.added(s)) if self.learns_prior else {}
+        factors = learned_strengths(full, *self.taught(s)) if self.learns_prior else {}
         said = [f"{name} = {getattr(full, name)[0]:.3g}" for name in left]
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
+
+    def taught(self, s: S) -> Added:
+        """What is added of the columns from which the strengths of the prior are learned: all of them."""
+        return self.added(s)
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))

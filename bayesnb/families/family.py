@@ -282,7 +282,7 @@ class Family[P: Belief, S: Statistic](ABC):
         if not isinstance(self.prior, Mapping):
             full = self.resolve_prior(self.prior, s)
             if self.learns_prior:
-                return strengthened(full, learned_strengths(full, *self.added(s)).values())
+                return strengthened(full, learned_strengths(full, *self.taught(s)).values())
             return full
         for label in labels:
             if label not in self.prior:

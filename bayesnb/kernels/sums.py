@@ -144,7 +144,9 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)
         cells = [slice(first, last) for first, last in pairwise([0, *np.cumsum(sizes)])]
-        return np.concatenate([every[:, cells[i], cells[j]].reshape(labels.n, -1) for i, j in columns], axis=1)
+        return np.concatenate(
+            [every[:, cells[i], cells[j]].reshape(labels.n, sizes[i] * sizes[j]) for i, j in columns], axis=1
+        )
     found = [np.zeros((labels.n, 0))]
     for i, j in columns:
         both = np.where((codes[i] >= 0) & (codes[j] >= 0), codes[i] * sizes[j] + codes[j], -1)

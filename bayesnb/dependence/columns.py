@@ -272,7 +272,7 @@ class Cells:
         grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
         if not (spec.pairs or spec.kernel or spec.partitions):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
-            return cls(grid.only(read), spec.shapes, (), 0)
+            return cls(grid.only(read.tolist()), spec.shapes, (), 0)
         if isinstance(spec.pairs, int):
             # An average takes what is there to be learned.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
@@ -321,12 +321,14 @@ class Cells:
 
     def _leaves(self, data: Data, labels: Labels) -> PairCounts:
         """Counts of the nodes of partitions, each as a pair with a column that has one cell."""
-        n = 0 if self.partitions is None else len(self.partitions)
-        which, sizes = [(k, n) for k in range(n)], [*[self.partitions.nodes] * n, 1] if n else [1]
+        if (found := self.partitions) is None:
+            return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
+        n = len(found)
+        which, sizes = [(k, n) for k in range(n)], [*[found.nodes] * n, 1]
         parts = [PairCounts.of(np.zeros((n + 1, 0), np.int32), sizes, which, labels[:0])]
-        for cut in slices(len(labels)) if n else ():
+        for cut in slices(len(labels)):
             own = labels[cut]
-            places = self.partitions.places(self.grid.real, self.grid.codes(part_of(data, cut), len(own)))
+            places = found.places(self.grid.real, self.grid.codes(part_of(data, cut), len(own)))
             parts.append(PairCounts.of(np.vstack([places.T, np.zeros((1, len(own)), np.int32)]), sizes, which, own))
         return reduce(add, parts)
 

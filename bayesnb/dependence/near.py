@@ -54,19 +54,19 @@ class NearCounts(Statistic):
     def seen(self) -> Array:
         return self.counts.sum(1, keepdims=True)
 
-    def __add__(self, other: Self) -> NearCounts:
+    def __add__(self, other: Self) -> Self:
         """Both data sets together: their places are united."""
         cells, place = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
         counts, place = np.zeros((len(self.counts), len(cells))), place.reshape(-1)
         counts[:, place[: len(self.cells)]] += self.counts
         counts[:, place[len(self.cells) :]] += other.counts
-        return NearCounts(counts, cells)
+        return type(self)(counts, cells)
 
-    def settled(self, before: Self) -> NearCounts:
+    def settled(self, before: Self) -> Self:
         """The same without rounding errors, and without places that no row is left in."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
-        return NearCounts(found.counts[:, some], found.cells[some])
+        return type(self)(found.counts[:, some], found.cells[some])
 
 
 HALVINGS = 10

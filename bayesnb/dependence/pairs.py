@@ -282,7 +282,7 @@ class PairTerm(CellTerm):
         found = dict[int, PairTerm]()
         for places in alike(axes).values():
             several = cls.of(np.stack([counts[k] for k in places]), *axes[places[0]])
-            for k, n, s, base in zip(places, several.counts, several.strength, several.base, strict=True):
+            for k, n, s, base in zip(places, several.counts, np.asarray(several.strength), several.base, strict=True):
                 found[k] = cls(n, several.first, several.second, s, base)
         return [found[k] for k in range(len(counts))]
 
@@ -334,17 +334,19 @@ class PairTerm(CellTerm):
         """The term from the counts of the nodes and the shares of all classes together."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
+            if not context:
+                # The share knows nothing of the other column yet, and is the margin itself.
+                continue
             q = share_a[step] if of_first else share_b[step]
+            each = [(n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
+                    for l in range(context + 1)]  # noqa: E741  # fmt: skip
+            (outer, inner), *finer = each
             with np.errstate(invalid="ignore", divide="ignore"):
-                for l in range(context + 1):  # noqa: E741
-                    outer, inner = (n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
-                    if l == 0:
-                        share = margin = (inner + MARGIN * q) / (outer + MARGIN)
-                    else:
-                        share = (inner + strength * share) / (outer + strength)
-                if context:
-                    # A cell that no row has where the other column is known says nothing of the pair.
-                    total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
+                share = margin = (inner + MARGIN * q) / (outer + MARGIN)
+                for outer, inner in finer:
+                    share = (inner + strength * share) / (outer + strength)
+                # A cell that no row has where the other column is known says nothing of the pair.
+                total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
         return total
 
     @cached_property
@@ -360,15 +362,14 @@ class PairTerm(CellTerm):
 
 def tables(terms: Sequence[CellTerm], less: float = 0.0) -> list[Array]:
     """The table of each term; those of pairs of columns with the same cells are computed side by side."""
-    found = [None if isinstance(term, PairTerm) else term.table(less) for term in terms]
+    found = {k: term.table(less) for k, term in enumerate(terms) if not isinstance(term, PairTerm)}
     pairs = {k: term for k, term in enumerate(terms) if isinstance(term, PairTerm)}
     for places in alike([(term.first, term.second) for term in pairs.values()]).values():
         several = [[*pairs][place] for place in places]
         each = [pairs[k] for k in several]
         arrays = {name: np.stack([getattr(term, name) for term in each]) for name in ("counts", "strength", "base")}
-        for k, table in zip(several, replace(each[0], **arrays).table(less), strict=True):
-            found[k] = table
-    return found
+        found |= dict(zip(several, replace(each[0], **arrays).table(less), strict=True))
+    return [found[k] for k in range(len(terms))]
 
 
 def _mean_of(one: Array, other: Array) -> Array:

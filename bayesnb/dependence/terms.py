@@ -294,8 +294,7 @@ def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, 
     which : Labels or int
         The classes of learned rows, each of which is left out of its own class; or how many new rows there are.
     """
-    left = which if isinstance(which, Labels) else None
-    n = which if left is None else len(left)
+    left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
         total = posterior.log_predictive_features(data, n)
         if left is not None:

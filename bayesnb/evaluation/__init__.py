@@ -147,8 +147,8 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
     learned = getattr(clf, "classes_", None)
     if learned is None or y is None:
         return X, y, {}
-    table = X if hasattr(X, "shape") and not isinstance(X, Mapping) else Table.of(X)
-    target = true_classes(clf, y, table.shape[0] if hasattr(table, "shape") else table.n_rows)
+    table: Any = X if hasattr(X, "shape") and not isinstance(X, Mapping) else Table.of(X)
+    target = true_classes(clf, y, table.n_rows if isinstance(table, Table) else table.shape[0])
     known = {*np.asarray(learned).tolist()}
     counts = np.bincount(target.codes, minlength=len(target.classes))
     labels = target.classes.tolist()

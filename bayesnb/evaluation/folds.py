@@ -82,20 +82,19 @@ def folds_of(
         )
     codes, y = target.codes, target.classes[target.codes]
     if isinstance(cv, str) and cv == "loo":
-        if not ours or clf.dependence is not None:
-            what = type(clf).__name__ if not ours else f"a BayesianNB with dependence={clf.dependence!r}"
-            why = (
-                "is exact, and cheap, for BayesianNB alone"
-                if not ours
-                else "would leave a row out of the columns and not out of the exponents, which have learned its label"
-            )
+        settings = Parameters.of(clf) if ours else None
+        if settings is None or settings.dependence is not None:
+            what, why = type(clf).__name__, "is exact, and cheap, for BayesianNB alone"
+            if settings is not None:
+                what = f"a BayesianNB with dependence={settings.dependence!r}"
+                why = "would leave a row out of the columns and not out of the exponents, which have learned its label"
             raise ValueError(
                 f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
             )
         # Refuse an estimate that has no leave-one-out before a feature is sampled, which takes long.
-        model = Schema.infer(Table.of(X, min_rows=1), clf.features, clf.unseen).model(Dirichlet())
-        model.require_left_out(clf.estimate)
-        fitted = learning.fitted(clf, X, y)
+        model = Schema.infer(Table.of(X, min_rows=1), settings.features, settings.unseen).model(Dirichlet())
+        model.require_left_out(settings.estimate)
+        fitted = learning.fitted(settings, X, y)
         if scored is not None:
             X, y, target = rows_at(Table.of(X), scored), y[scored], at_rows(target, scored)
         return [Fold(fitted, slice(None), lambda fitted: fitted.log_left_out(X, y)[0])], target
@@ -105,7 +104,8 @@ def folds_of(
         from sklearn.base import clone
 
         def learned(X: Any, y: Any) -> Any:
-            return clone(clf).fit(X, y)
+            fresh: Any = clone(clf)
+            return fresh.fit(X, y)
 
     scored = np.arange(len(codes)) if scored is None else scored
     # scikit-learn's cross_val_predict would rename the classes to 0, 1, ..., which breaks classifiers that name them.
@@ -205,15 +205,15 @@ def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Arra
         return
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
-    smallest = int(np.bincount(codes).min())
-    if not 2 <= cv <= smallest:
+    smallest, n = int(np.bincount(codes).min()), int(cv)
+    if not 2 <= n <= smallest:
         raise ValueError(
-            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {cv}. "
+            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. "
             "Leave-one-out has no such limit"
         )
     from sklearn.model_selection import StratifiedKFold
 
-    for train, test in StratifiedKFold(int(cv), shuffle=True, random_state=0).split(codes, codes):
+    for train, test in StratifiedKFold(n, shuffle=True, random_state=0).split(codes, codes):
         if len(test := np.intersect1d(test, scored, assume_unique=True)):
             yield train, test
 

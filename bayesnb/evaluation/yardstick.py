@@ -107,11 +107,11 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
     """A scikit-learn classifier that is fitted anew to rows drawn with replacement (Efron 1979)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
-        (X, asked), found = _as_numbers(X, asked), []
+        (x, new), found = _as_numbers(X, asked), []
         while len(found) < times:
             rows = rng.integers(len(y), size=len(y))
             if len(np.unique(y[rows])) == 2:
-                found.append(_proba(classifier, X[rows], y[rows], asked, rng))
+                found.append(_proba(classifier, x[rows], y[rows], new, rng))
         return np.array(found)
 
     return method
@@ -124,8 +124,8 @@ def members(classifier: Any, times: int = 100) -> Method:
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
-        X, asked = _as_numbers(X, asked)
-        return np.array([_proba(classifier, X, y, asked, rng) for _ in range(times)])
+        x, new = _as_numbers(X, asked)
+        return np.array([_proba(classifier, x, y, new, rng) for _ in range(times)])
 
     return method
 
@@ -138,14 +138,14 @@ def laplace(C: float = 1.0) -> Method:
         from sklearn.linear_model import LogisticRegression
         from sklearn.preprocessing import StandardScaler
 
-        X, asked = _as_numbers(X, asked)
-        scaler = StandardScaler().fit(X)
-        X, asked = scaler.transform(X), scaler.transform(asked)
-        fitted = LogisticRegression(C=C).fit(X, y)
-        rows, new = (np.column_stack([part, np.ones(len(part))]) for part in (X, asked))
-        p = fitted.predict_proba(X)[:, 1]
+        numbers = _as_numbers(X, asked)
+        scaler = StandardScaler().fit(numbers[0])
+        x, x_new = map(scaler.transform, numbers)
+        fitted = LogisticRegression(C=C).fit(x, y)
+        rows, new = (np.column_stack([part, np.ones(len(part))]) for part in (x, x_new))
+        p = fitted.predict_proba(x)[:, 1]
         # The intercept has no prior, so its precision comes from the rows alone.
-        curvature = (rows.T * (p * (1 - p))) @ rows + np.diag([1 / C] * X.shape[1] + [0.0])
+        curvature = (rows.T * (p * (1 - p))) @ rows + np.diag([1 / C] * x.shape[1] + [0.0])
         mode = np.append(fitted.coef_[0], fitted.intercept_)
         return expit(rng.multivariate_normal(mode, np.linalg.inv(curvature), DRAWS) @ new.T)
 
@@ -162,10 +162,10 @@ def venn_abers(classifier: Any) -> Method:
         from sklearn.isotonic import isotonic_regression
         from sklearn.model_selection import train_test_split
 
-        X, asked = _as_numbers(X, asked)
+        x, x_new = _as_numbers(X, asked)
         seed = int(rng.integers(2**31))
         fit, rest = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=seed)
-        scores = _proba(classifier, X[fit], y[fit], np.concatenate([X[rest], asked]), rng)
+        scores = _proba(classifier, x[fit], y[fit], np.concatenate([x[rest], x_new]), rng)
         known, new = np.split(scores, [len(rest)])
         ends = np.empty((len(new), 2))
         for row, score in enumerate(new):
@@ -188,7 +188,7 @@ def _proba(classifier: Any, X: Array, y: Array, asked: Array, rng: Generator) ->
     """p(1 | row) by a clone of a classifier that is fitted with a seed of its own."""
     from sklearn.base import clone
 
-    fresh = clone(classifier)
+    fresh: Any = clone(classifier)
     if "random_state" in fresh.get_params():
         fresh.set_params(random_state=int(rng.integers(2**31)))
     return fresh.fit(X, y).predict_proba(asked)[:, 1]
@@ -292,14 +292,14 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
     levels = {name: family.prior.alpha for name, family in world.features.items() if isinstance(family, Categorical)}
     start = {name: [next(iter(levels[name]))] * 2 if name in levels else [0.0, 1.0] for name in world.features}
     known = world.estimator().fit(pd.DataFrame(start), [0, 1]).classifier_
-    counts = np.zeros(2)
-    while counts.min() < 2:
+    while True:
         theta = known.posterior.before().draw(rng, (1,)).at(0)
         believed = replace(known.believed, estimate="mean", plug_in=theta)
         at_theta = replace(known, believed=believed, seed=int(rng.integers(2**31)))
         drawn = sample(at_theta, rows + asked)
         y = drawn.pop("y").to_numpy()[:rows]
-        counts = np.bincount(y, minlength=2)
+        if np.bincount(y, minlength=2).min() >= 2:
+            break
     learned, new = drawn.iloc[:rows], drawn.iloc[rows:]
     law = world.estimator().set_params(random_state=int(rng.integers(2**31))).fit(learned, y)
     draws = sample_proba(law, new, draws=3 * DRAWS)[:, :, 1]

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.random import Generator, default_rng
 
 from bayesnb import BayesianNB
-from bayesnb.dependence import audit
+from bayesnb.inference import independence as audit
 
 type Array = np.ndarray
 

@@ -16,18 +16,18 @@ from test_dependence_learned import encoded, fitted
 
 import bayesnb as nb
 from bayesnb import BayesianNB, NormalGamma
-from bayesnb.dependence.audit import (
-    Independence,
-    _information,
-    _log_bayes_factor_of_order,
-    counted_pairs,
-    independence,
-)
-from bayesnb.dependence.audit import log_bayes_factors as of_pairs
 from bayesnb.dependence.pairs import Axis, PairCounts, PairTerm, log_bayes_factors
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.sampled import StudentT
 from bayesnb.families.trials import Categorical, Coded
+from bayesnb.inference.independence import (
+    Independence,
+    _information,
+    _log_bayes_factor_of_order,
+    audited,
+    counted_pairs,
+)
+from bayesnb.inference.independence import log_bayes_factors as of_pairs
 from bayesnb.model import NaiveBayes, Posterior
 from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
@@ -39,7 +39,7 @@ def asked(X: dict, y: np.ndarray, **options) -> Independence:
 
 def test_the_audit_ranks_the_pairs_by_the_evidence_of_dependence():
     features, data, labels = encoded(n=600, missing=0.0)
-    found = independence(fitted(features, data, labels), data, labels)
+    found = audited(fitted(features, data, labels), data, labels)
     assert len(found.pairs) == 28
     first = {frozenset(map(str, pair)) for pair in found.pairs[["first", "second"]].to_numpy()[:2]}
     # One level stands twice in the table, and two of the reals share what moves them.
@@ -58,7 +58,7 @@ def test_the_mutual_information_of_copies_is_their_entropy():
     level = rng.integers(4, size=20_000)
     data = {"x": Coded(np.column_stack([level, level]), 2 * (("a", "b", "c", "d"),))}
     labels = Labels.of(rng.integers(2, size=20_000))
-    found = independence(fitted({"x": Categorical()}, data, labels), data, labels).pairs
+    found = audited(fitted({"x": Categorical()}, data, labels), data, labels).pairs
     assert_allclose(found["information"], np.log(4), atol=0.01)
     assert (found["upper"] - found["lower"] < 0.01).all()
 
@@ -103,7 +103,7 @@ def test_the_gain_is_that_of_refits_without_each_row(weight):
         own = labels.codes[i]
         # Under the other class nothing was left out; its counts and its posterior are those of all rows.
         gains.append((more[own] - logsumexp(more)) - (joint[own] - logsumexp(joint)))
-    found = independence(posterior, data, labels).pairs.iloc[0]
+    found = audited(posterior, data, labels).pairs.iloc[0]
     assert_allclose(found["gain"], np.average(gains, weights=weight), rtol=1e-9)
 
 
@@ -237,7 +237,7 @@ def test_a_sampled_family_is_refused_before_any_pair_is_compared():
     model, data, labels = NaiveBayes({"x": StudentT()}), {"x": np.ones((4, 2))}, Labels.of([0, 0, 1, 1])
     posterior = Posterior(model, model.statistics(data, labels, [0, 1]), Dirichlet(), {}, Dirichlet(), {"x": None})
     with pytest.raises(ValueError, match=r"'x'.*leave-one-out"):
-        independence(posterior, data, labels)
+        audited(posterior, data, labels)
 
 
 def test_a_prior_that_is_improper_without_a_row_is_refused_with_its_column():

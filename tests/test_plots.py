@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets, plots
 from bayesnb.data.targets import codes_of
-from bayesnb.dependence.audit import Independence
+from bayesnb.inference.independence import Independence
 from bayesnb.inference.scoring import calibration_error
 from bayesnb.plots import panels
 

@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,14 @@ def test_every_family_of_the_package_is_exported():
         if kind.__module__.startswith("bayesnb.families.") and not inspect.isabstract(kind) and kind.__name__[0] != "_"
     }  # fmt: skip
     assert found == set(nb.families.__all__) == set(nb.families.families())
+
+
+def test_questions_stand_under_their_headings_methods_first_whichever_file_is_imported_first():
+    headings = ["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
+    places = [(headings.index(each.group), each.module or "", each.file) for each in QUESTIONS.values()]
+    assert places == sorted(places)
+    code = "import bayesnb.inference.verify, bayesnb.inference.ask\nfrom bayesnb.inference.questions import QUESTIONS\n"
+    said = subprocess.run(
+        [sys.executable, "-c", code + "print(*QUESTIONS)"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == [*QUESTIONS]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.data.csv_reader import Format
-    from bayesnb.dependence.audit import Independence
     from bayesnb.evaluation import Folds
     from bayesnb.inference.classifier import Classifier
+    from bayesnb.inference.independence import Independence
     from bayesnb.inference.scorecard import Scorecard
     from bayesnb.learning import Parameters
     from bayesnb.report.parts import Section

@@ -5,6 +5,5 @@ more terms, each to a power. ``columns`` cuts columns into cells, and says what 
 the statistics of the model. ``pairs`` has the terms that follow from these counts, of the shape of a column and of two
 columns; ``terms`` puts all terms side by side, for new rows, and for learned rows with the row itself left out exactly.
 ``exponents`` is what a user specifies of their powers, ``likelihood`` says how probable the labels are at given powers,
-``posterior`` finds and holds the posterior of the powers, and ``program`` writes them out in PyMC. ``audit`` says which
-columns depend on each other.
+``posterior`` finds and holds the posterior of the powers, and ``program`` writes them out in PyMC.
 """

@@ -1,7 +1,7 @@
 """An average over models of different freedom, weighed by what each says of rows that it has not seen.
 
 Start with :func:`members`: naive Bayes and its richer relatives as points in one space of exponents. :func:`weights`
-weighs them, and :func:`averaged` makes one belief of them.
+weighs them, and :func:`averaged` makes one posterior of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ The shares of the classes take the place of rows with a wrong label, of which th
 def members(
     spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], *sample_and_cells: Any
 ) -> dict[str, LearnedExponents]:
-    """What is believed of the exponents in each member, as beliefs about the exponents of all terms.
+    """The posterior of the exponents in each member, written as a posterior of the exponents of all terms.
 
     The exponents of the shares of the classes are 0; those of naive Bayes are 1 for the families of columns, and 0 for
     what stands beside them; "weighted" learns those of columns and their shapes; the last learns all.
@@ -90,7 +90,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
 
 
 def averaged(found: Mapping[str, LearnedExponents], weight: Mapping[str, float]) -> LearnedExponents:
-    """One belief about the exponents: each member's, with its weight."""
+    """One posterior of the exponents: the draws of all members, each with the weight of its member."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     return replace(found[ALL], points=points, weights=of_points / of_points.sum(), average=dict(weight))

@@ -202,7 +202,7 @@ class ShapeTerm(CellTerm):
     Parameters
     ----------
     whole, tree : BetaTree
-        What is believed before and after the rows, of one column.
+        The prior and the posterior of the shape of one column.
     counts : array (class, cell)
         The rows themselves.
     """

@@ -55,7 +55,7 @@ def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
     array (row, class, term)
         In nats. The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
     """
-    return _asked(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
+    return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
 
 def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
@@ -109,23 +109,26 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     """
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
-    def ask(piece: Piece, x: Column) -> Array:
+    def own(piece: Piece, x: Column) -> Array:
         if piece.feature in sampled:
             return sampled[piece.feature].log_predictive[:, :, piece.column or 0]
         s = posterior.statistics.features[piece.feature]
         return left_out_of_all(piece.family, piece.believed, s, x, labels)
 
-    return _asked(posterior, data, len(labels), ask)
+    return _of_columns(posterior, data, len(labels), own)
 
 
-def _asked(posterior: Posterior, data: Data, n_rows: int, ask: Callable[[Piece, Column], Array]) -> Array:
-    """Call ``ask`` for each column and its cells, and stack the results (row, class); its errors name the feature."""
+def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
+    """The terms of all columns, (row, class, column): a function gives that of a column from its cells.
+
+    Its errors name the feature.
+    """
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
     for k, piece in enumerate(parts):
         with about(f"feature {piece.feature!r}", posterior.labels, posterior.statistics.features[piece.feature]):
-            found[:, :, k] = ask(piece, piece.of(ready[piece.feature]))
+            found[:, :, k] = term(piece, piece.of(ready[piece.feature]))
     return found
 
 

@@ -6,7 +6,9 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-# The questions of ``predict`` are the first of the table.
-for _name in sorted((_module.name for _module in iter_modules(__path__)), key=lambda name: (name != "predict", name)):
-    if _name != "__main__":
-        import_module(f"{__name__}.{_name}")
+from bayesnb.inference.questions import put_in_order
+
+for _module in iter_modules(__path__):
+    if _module.name != "__main__":
+        import_module(f"{__name__}.{_module.name}")
+put_in_order()

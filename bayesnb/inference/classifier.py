@@ -427,7 +427,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """The verb, which now calls a row far instead of impossible if its predictive probability is above 0."""
+    """The same question, which raises ``FarRowError`` for impossible rows whose predictive probability is above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,16 +1,128 @@
-"""The audit of independence: which columns depend on each other given the class. Formulas: ``dependence.audit``."""
+"""Which columns depend on each other given the class, how strongly, and what to do about it.
+
+Start with :func:`independence`. It gives an :class:`Independence`, whose text is one sentence of advice;
+:func:`audited` computes it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from bayesnb.dependence import audit
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from scipy.special import logsumexp, ndtri, xlogy
+
+from bayesnb.dependence import pairs, terms
+from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
+from bayesnb.dependence.learned import learn, require_exact
+from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
+from bayesnb.dependence.terms import TermSet
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
+from bayesnb.model import Data, Posterior, part_of
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+
+CHANCE = 0.05
+"""How probable it may at most be that a table without any dependence is said to have some."""
+
+SAMPLE = 4096
+"""Rows from which gains are taken: of more rows, so many that are drawn at random. The counts are those of all rows."""
 
 
-def _notes(found: audit.Independence) -> str:
+@dataclass(frozen=True, eq=False)
+class Independence:
+    """What the rows say against independence given the class. As text it is one sentence of advice.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        A row for each pair of columns, the most dependent first: ``first`` and ``second``, the names of the columns;
+        ``log_bayes_factor`` of dependence against independence given the class, in nats; ``information``, their
+        mutual information given the class, in nats, adjusted for what chance gives, with ``lower``, which is 0 where
+        it may be 0, and ``upper``. ``gain`` is by how many nats a row
+        the leave-one-out log loss of the class falls when p(a | c) p(b | c) makes place for p(a, b | c) in naive Bayes
+        (below 0 it rises), and ``se`` its standard error. ``score`` is by how many standard errors the labels speak for
+        the pair's term on top of ``dependence="weighted"``.
+    exponent : Series
+        The exponent of all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
+        1, which is naive Bayes. 0.25 says that log-odds are four times too large.
+    columns : tuple
+        The columns that were compared.
+    """
+
+    pairs: pd.DataFrame
+    exponent: pd.Series
+    columns: tuple[Any, ...]
+
+    @property
+    def threshold(self) -> float:
+        """The log Bayes factor from which a pair counts as dependent.
+
+        Where independence holds, whatever the distributions of the columns are, the Bayes factors have a mean of about
+        1 (see :func:`log_bayes_factors`). By Markov's inequality one of ``m`` pairs then exceeds m / 0.05 with a
+        probability of at most about 0.05: the Bayes factor is an e-value, and this is Bonferroni's bound (Vovk and
+        Wang 2021).
+        """
+        return float(np.log(max(1, len(self.pairs)) / CHANCE))
+
+    @property
+    def dependent(self) -> pd.DataFrame:
+        """The pairs that depend on each other given the class, beyond what chance gives."""
+        return self.pairs[self.pairs["log_bayes_factor"] > self.threshold]
+
+    @property
+    def too_sure(self) -> float:
+        """How many times too large the log-odds of the columns are; 1 where nothing speaks against naive Bayes."""
+        told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
+        # The columns may say nothing together, or the opposite of what they say each.
+        return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
+
+    @property
+    def advice(self) -> str | None:
+        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` where nothing need be done.
+
+        "pairwise" where the labels speak for a dependent pair on top of "weighted", more than chance gives by
+        Bonferroni's bound: its columns say something together that no exponents of theirs can. "weighted" where the
+        log-odds are too large or too small. Else there may be dependence that these labels hardly notice.
+        """
+        found = self.dependent
+        if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
+            return "pairwise"
+        return "weighted" if self.too_sure != 1 else None
+
+    def __str__(self) -> str:
+        found, size = self.dependent, self.too_sure
+        if not len(self.pairs):
+            counted = "there is no pair of columns to compare"
+        elif found.empty:
+            counted = f"none of {len(self.pairs)} pairs of columns shows dependence given the class"
+        else:
+            best, many = found.iloc[0], len(found) > 1
+            counted = (
+                f"{len(found)} of {len(self.pairs)} pairs of columns depend{'' if many else 's'} on each other given "
+                f"the class{', most of all' if many else ':'} {best['first']!r} and {best['second']!r}"
+            )
+        times = 1 / size if size < 1 else size
+        small = f"{times:{'.2g' if times < 10 else ',.0f'}} times too {'small' if size < 1 else 'large'}"
+        odds = f"log-odds are {small}" if size != 1 else "nothing says that log-odds are too large or too small"
+        if self.advice is not None:
+            cure = f'use dependence="{self.advice}"'
+            cure += ", or another family for columns of another shape" if found.empty else ""
+        elif found.empty:
+            cure = "nothing need be done"
+        else:
+            cure = 'compare tells whether dependence="pairwise" predicts better'
+        return f"{counted[0].upper()}{counted[1:]}; {odds}; {cure}."
+
+    def __repr__(self) -> str:
+        return f"<Independence: {self}>"
+
+
+def _notes(found: Independence) -> str:
     """The exponent of all columns together, and what chance gives, for those who read the table of pairs."""
     one = found.exponent
     return (
@@ -28,7 +140,7 @@ def _notes(found: audit.Independence) -> str:
 )  # fmt: skip
 def independence(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, prob: float | None = None
-) -> audit.Independence:
+) -> Independence:
     """Which columns depend on each other given the class, how strongly, and what to do about it.
 
     Naive Bayes takes the columns as independent given the class. Here this is tested for every pair of columns.
@@ -81,4 +193,163 @@ def independence(
     classifier.require_one_class_prior("the audit of independence")
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")
     rows = classifier.rows(X, y, sample_weight).labelled()
-    return audit.independence(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
+    return audited(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
+
+
+def audited(
+    posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
+) -> Independence:
+    """What every pair of columns says against independence given the class.
+
+    For the mutual information, and for dependence of any form, real columns are cut into four intervals with equally
+    many rows, so that few rows can tell; for the gain, and for columns that rise or fall together, into sixteen, as
+    ``dependence="pairwise"`` cuts them.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    data : {name: encoded column}
+        The rows that it was learned from.
+    labels : Labels
+    level : float
+        Probability of the intervals.
+    draws : int
+        From how many draws the interval of the mutual information is taken.
+    random_seed : int
+
+    Raises
+    ------
+    ValueError
+        Where there are more columns than are searched for pairs, or leave-one-out is not exact.
+    """
+    require_exact(posterior.model, "or leave the column out")
+    grid, counts, finer = counted_pairs(posterior, data, labels)
+    called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
+    factors = log_bayes_factors(grid, counts, finer)
+    for (i, j), n, factor in zip(counts.pairs, counts.each(), factors, strict=True):
+        drawn = _information(n, draws, rng)
+        low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+        rows.append((called[i], called[j], factor, drawn.mean(), low, high))
+    found = pd.DataFrame(rows, columns=["first", "second", "log_bayes_factor", "information", "lower", "upper"])
+    found["gain"], found["se"], found["score"] = _gains(posterior, TermSet(finer), data, labels)
+    found = found.sort_values("log_bayes_factor", ascending=False, kind="stable", ignore_index=True)
+    tempered = learn(posterior, data, labels, "tempered")
+    return Independence(found, tempered.exponents.table(level).iloc[0], tuple(called))
+
+
+def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
+    """The cells of the columns, and the counts of all pairs of columns, of coarse cells and of fine ones."""
+    grid = Grid.of(posterior, data, labels.weight)
+    which = searched(grid)
+    fine = Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels)
+    return grid, counted(grid, data, labels, which, SCREEN_DEPTH), fine
+
+
+def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
+    """Log Bayes factor of dependence given the class, (pair,), with a mean of about 1 wherever independence holds.
+
+    Where both columns have an order, as reals and columns of two levels have, two kinds of dependence have a prior
+    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and
+    columns that rise together or against each other, by the fine cells. The first has many free cells, so it needs many
+    rows; the second has one parameter a class.
+    """
+    ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
+    found = pairs.log_bayes_factors(coarse, by_class=True)
+    for k, ((i, j), n) in enumerate(zip(fine.pairs.pairs, fine.pairs.each(), strict=True)):
+        if ordered[i] and ordered[j]:
+            found[k] = np.logaddexp(found[k], _log_bayes_factor_of_order(n)) - np.log(2)
+    return found
+
+
+def _log_bayes_factor_of_order(counts: Array) -> float:
+    """Log Bayes factor of columns that rise together or against each other, in each class by itself.
+
+    Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below it less the
+    share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t
+    with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are independent, the rows
+    of a class could as well have their second cells in any other order. The mean of the product of 1 + θ s t over all
+    orders is nearly (1 - θ² var(s) var(t))^-½, whatever the distributions are, and the product is divided by it. So
+    the Bayes factor has the mean 1 where independence holds, for any parameters, and not only on average over a prior.
+    The integral over θ is a sum over 16 values.
+    """
+    theta, weight = np.polynomial.legendre.leggauss(16)
+    p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
+    s, t = (2 * np.cumsum(share, 1) - share - share.sum(1, keepdims=True) for share in (p, q))
+    variances = (p * s**2).sum(1) * (q * t**2).sum(1)
+    product = np.log1p(theta[:, None, None, None] * (s[:, :, None] * t[:, None, :]))
+    log_ratio = np.einsum("cab,kcab->kc", counts, product) + np.log1p(-(theta[:, None] ** 2) * variances) / 2
+    return float(logsumexp(log_ratio, axis=0, b=weight[:, None] / 2).sum())
+
+
+def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
+    """What the term of each pair does to the leave-one-out log loss of the class: gain, its error, and score.
+
+    Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
+    with the row left out too. Modelling the pair alone makes the log joint s + r: exact, and without a refit.
+
+    In the weighted model the pair would have an exponent v. The slope of a row's log probability in v at 0 is
+    r_y - Σ_c p_c r_c, with p the weighted model's probabilities. The score is the sum of the slopes over rows, divided
+    by its standard error (Rao's score test; that the other exponents were learned makes it smaller, never larger).
+
+    Returns
+    -------
+    gain, se, score : array (pair,)
+        Gain and se in nats a row.
+
+    Notes
+    -----
+    As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
+    """
+    n, many = len(labels), len(terms_of_pairs.statistics.pairs.pairs)
+    weighted = learn(posterior, data, labels, "weighted")
+    left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
+    some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    total, sums = 0.0, np.zeros((4, many))
+    for cut in terms.in_blocks(len(some), labels.n, many):
+        part, rows, weight = part_of(data, some[cut]), left[some[cut]], labels.weight[some[cut]]
+        own, columns = (np.arange(len(rows)), rows.codes), terms.left_out(posterior, part, rows)
+        r = terms_of_pairs.beside(posterior, columns, part, rows)
+        joint = alone.log_left_out({}, rows) + columns.sum(-1)
+        more = joint[:, :, None] + r
+        plain = joint[own] - logsumexp(joint, axis=1)
+        gain = more[own] - logsumexp(more, axis=1) - plain[:, None]
+        p = np.exp(weighted.log_left_out(posterior, part, rows))
+        slope = r[own] - np.einsum("rc,rct->rt", p, r)
+        total += weight.sum()
+        sums += [weight @ v for v in (gain, gain**2, slope, slope**2)]
+    gain, square = sums[:2] / max(total, 1.0)
+    se = np.sqrt(np.maximum(square - gain**2, 0) / max(total, 1.0))
+    return gain, se, sums[2] / np.sqrt(np.where(sums[3] > 0, sums[3], 1.0))
+
+
+def _information(counts: Array, draws: int, rng: Generator) -> Array:
+    """Draws of the mutual information of a pair given the class, (draw,), in nats; 0 is among them where it may be.
+
+    The cells of a class have a Dirichlet prior around the product of its margins. The information of finite counts is
+    never 0, even of independent columns: the one of the shares of cells is too large by about the free cells over
+    twice the rows, and that of the posterior by as much again. So the draws are moved to have the mean of the one of
+    the shares, I, and are then adjusted for chance (Vinh, Epps and Bailey 2010): with E the mean information of tables
+    of the same margins without dependence, and H the most that these margins allow, I becomes (I - E) H / (H - E).
+    What falls below 0 is 0.
+    """
+    n = counts.sum((1, 2))
+    counts, n = counts[n > 0], n[n > 0]
+    if not len(n):
+        return np.zeros(draws)
+    share = n / n.sum()
+    a, b = shares_of(counts.sum(2)), shares_of(counts.sum(1))
+    independent = a[:, :, None] * b[:, None, :]
+
+    def information(p: Array) -> Array:
+        """Of shares of cells, (..., class, cell of the first column, cell of the second)."""
+        first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
+        return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
+
+    p = rng.standard_gamma(np.broadcast_to(ROWS_OF_PRIOR * independent + counts, (draws, *counts.shape)))
+    drawn = information(p / p.sum((2, 3), keepdims=True))
+    rows = np.maximum(np.rint(n), 1).astype(int)
+    chance = rng.multinomial(rows, independent.reshape(len(n), -1), (draws, len(n)))
+    by_chance = float(information(chance.reshape(p.shape) / rows[:, None, None]).mean())
+    most = min(float(-xlogy(margin, margin).sum(1) @ share) for margin in (a, b))
+    centred = drawn - drawn.mean() + information(counts / n[:, None, None])
+    return np.clip((centred - by_chance) * most / max(most - by_chance, 1e-9), 0.0, most)

@@ -169,13 +169,20 @@ class Question:
 _TABLE: dict[str, Question] = {}
 
 QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
-"""Every question by its name, in the order of its file. A further one is one function in one file."""
+"""Every question by its name, in the order of the headings and files. A further one is one function in one file."""
+
+
+def put_in_order() -> None:
+    """Put the table in the order of the headings, methods before functions, and of the files; not of their imports."""
+    headings = get_args(Group.__value__)
+    for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
+        _TABLE[each.name] = _TABLE.pop(each.name)
 
 
 def question[**P, R](
     want: str, group: Group, module: Module | None = None, shown: Shown | None = None
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question, which may be asked of every fitted model.
+    """Register a function ``f(classifier, ...)`` as a question, which every fitted model answers.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning
-from bayesnb.data.specifications import BestFamily, ByType, Missing
+from bayesnb.data.specifications import BestFamily, ByType, Missing, label_prior
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.families.family import Family
@@ -32,6 +32,7 @@ from bayesnb.model import Estimate
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import warn
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. (Where "auto"
+    leaves rows out in folds, these two stay together; two rows that are equal may not.) If classes are equally
     probable, ``predict`` takes the first. Every row is predicted by itself. Large tables use as many threads as
     ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; their number changes no answer.
 
@@ -248,7 +250,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
 
         A table is read once. The result does not depend on how it is cut into parts: priors that are scaled to the
-        data (unit information) are scaled to all rows.
+        data (unit information) are scaled to all rows. Only what cannot wait for the last row is that of the first
+        part: the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families of "best".
 
         Examples
         --------
@@ -478,7 +481,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For what no file can hold: a function as a prior of ``FromPyMC``, a generator as ``random_state``.
+            For what no file can hold: a function as a prior of ``FromPyMC``, a generator as ``random_state``. If
+            ``estimate`` or ``class_prior`` was set after the rows were learned, and does not count yet.
 
         Examples
         --------
@@ -491,7 +495,17 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         True
         """
         read = self.__dict__.get("_content_hash", "") if replacing else None
-        contents = document.Contents.of(self.get_params(deep=False), self.classifier_)
+        learned = self.classifier_
+        for name, counts in (
+            ("estimate", self.estimate == learned.estimate),
+            ("class_prior", same(label_prior(self), learned.posterior.model.label)),
+        ):
+            if not counts:
+                raise ValueError(
+                    f"{name} was set after the rows were learned, and predictions do not use it yet; those of a file "
+                    "would: fit again, or make it count for the rows that were learned, with discount(1.0)"
+                )
+        contents = document.Contents.of(self.get_params(deep=False), learned)
         self._content_hash = document.write(contents, path, read)
         return self._content_hash
 

@@ -548,6 +548,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: of(None, y=[0, 1, 0, 1]).partial_fit(NUMBERS, list("0101")), "some classes are text, such as '0'"),
         (lambda: of(None, y=[0, 1, 0, 1]).merge(of(None, y=list("0101"))), "others int, such as 0: give all"),
         (lambda: tennis().classifier_.with_estimate("MAP"), "Expected estimate to be one of"),
+        (lambda: nb.odds.log_odds(tennis(), TENNIS, "no", "yes"), r"log_odds\(\) takes from 2 to 3 positional"),
     ],
 }  # fmt: skip
 

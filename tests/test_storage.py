@@ -163,6 +163,19 @@ def test_a_model_that_cannot_be_stored_is_refused_and_nothing_is_written(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("name", "value"), [("estimate", "map"), ("class_prior", "uniform")])
+def test_a_file_that_would_predict_otherwise_than_the_estimator_is_not_written(name, value, tmp_path):
+    X, y = nb.datasets.penguins()
+    later = {name: value}
+    clf = nb.BayesianNB().fit(X, y).set_params(**later)
+    with pytest.raises(ValueError, match=rf"^{name} was set after the rows were learned.* discount\(1.0\)$"):
+        clf.save(tmp_path / "model")
+    assert not [*tmp_path.iterdir()]
+    clf.discount(1.0).save(tmp_path / "model")
+    for same in (nb.load(tmp_path / "model"), nb.BayesianNB(**later).fit(X, y)):
+        np.testing.assert_allclose(same.predict_proba(X), clf.predict_proba(X), rtol=1e-12)
+
+
 def test_any_reader_of_safetensors_opens_a_file(tmp_path):
     X, y = nb.datasets.penguins()
     nb.BayesianNB().fit(X, y).save(tmp_path / "model.bayesnb")

@@ -207,7 +207,10 @@ def question[**P, R](
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
             """Call the question with the classifier that the model holds at that moment, if its choices exist."""
-            given = signature.bind(model, *args, **kwargs).arguments if known() else {}
+            try:
+                given = signature.bind(model, *args, **kwargs).arguments if known() else {}
+            except TypeError:  # The call below says it with the name of the function.
+                given = {}
             for name in known().keys() & given.keys():
                 require_choice(name, given[name], known()[name])
             return function(model.classifier_, *args, **kwargs)

@@ -99,9 +99,12 @@ def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
     answers = []
     for compiled in (False, True):
         monkeypatch.setattr(blocks, "worthwhile", lambda *_, compiled=compiled: compiled)
-        clf = BayesianNB(family).fit(X, y, weight)
+        clf = BayesianNB(family, random_state=0).fit(X, y, weight)
         learned = clf.classifier_.statistics.features["x"].arrays()
-        answers.append(learned | {"joint": clf.predict_joint_log_proba(X), "left out": clf.loo(X, y, weight)})
+        drawn = nb.draws.sample_proba(clf, X[:50], 20)
+        answers.append(
+            learned | {"joint": clf.predict_joint_log_proba(X), "loo": clf.loo(X, y, weight), "drawn": drawn}
+        )
     for name, value in answers[0].items():
         assert_array_equal(answers[1][name], value, err_msg=name)
 

@@ -231,11 +231,15 @@ def gather(codes: Array | None, table: Array) -> Array:
     if sparse.issparse(codes):
         return _gather_stored(codes, table)
     *lead, _, n_classes, columns = table.shape
-    if not lead and blocks.worthwhile(codes.size * n_classes):
-        starts, wide = _side_by_side(table)
+    if blocks.worthwhile(codes.size * n_classes * int(np.prod(lead))):
+        starts, wide = _side_by_side(table, 1 if lead else 4)
+        if lead:
+            found = np.empty((len(wide), len(codes), n_classes))
+            _gather_of_each(blocks.contiguous(codes), starts, wide, found)
+            return found.reshape(*lead, *found.shape[1:])
         return blocks.written(
-            np.empty((len(codes), wide.shape[1])),
-            lambda cut, found: _gather(blocks.contiguous(codes[cut]), starts, wide, found),
+            np.empty((len(codes), wide.shape[-1])),
+            lambda cut, found: _gather(blocks.contiguous(codes[cut]), starts, wide[0], found),
             blocks.cuts(len(codes), columns * n_classes),
         )[:, :n_classes]
     total = np.zeros((*lead, len(codes), n_classes))
@@ -255,10 +259,10 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
             total[rows] = _gather_stored(codes[rows], table[:, [c]])[:, 0]
         return total
     if blocks.worthwhile(codes.size):
-        starts, wide = _side_by_side(table)
+        starts, wide = _side_by_side(table, 1)
         return blocks.written(
             total,
-            lambda cut, found: _gather_own(blocks.contiguous(codes[cut]), labels[cut], starts, wide, found),
+            lambda cut, found: _gather_own(blocks.contiguous(codes[cut]), labels[cut], starts, wide[0], found),
             blocks.cuts(len(codes), table[0].size),
         )
     for column in range(table.shape[2]):
@@ -267,15 +271,17 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
     return total
 
 
-def _side_by_side(table: Array) -> tuple[Array, Array]:
+def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
     """The tables of all columns below each other, each with a line for a missing value first; and their first lines.
 
-    The classes are filled up to a multiple of four, which are added side by side in the processor's vector.
+    The classes are filled up to a multiple: four are added side by side in the processor's vector. What leads
+    in the table, such as draws, is one axis of the result, of length 1 if nothing leads.
     """
-    n_values, n, columns = table.shape
-    wide = np.zeros((columns, n_values + 1, -(-n // 4) * 4))
-    wide[:, 1:, :n] = np.moveaxis(table, -1, 0)
-    return np.arange(columns) * (n_values + 1), wide.reshape(-1, wide.shape[-1])
+    n_values, n, columns = table.shape[-3:]
+    each = table.reshape(-1, n_values, n, columns)
+    wide = np.zeros((len(each), columns, n_values + 1, -(-n // multiple) * multiple))
+    wide[:, :, 1:, :n] = np.moveaxis(each, -1, 1)
+    return np.arange(columns) * (n_values + 1), wide.reshape(len(each), -1, wide.shape[-1])
 
 
 @loop
@@ -290,6 +296,18 @@ def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
                 s2 += cell[c + 2]
                 s3 += cell[c + 3]
             found[i, c], found[i, c + 1], found[i, c + 2], found[i, c + 3] = s0, s1, s2, s3
+
+
+@loop
+def _gather_of_each(codes: Array, starts: Array, tables: Array, found: Array) -> None:
+    """Add up each of many tables, such as those of draws; each is so small that it stays in the cache."""
+    for k in range(len(tables)):
+        for i in range(len(codes)):
+            for c in range(found.shape[2]):
+                summed = 0.0
+                for j in range(codes.shape[1]):
+                    summed += tables[k, starts[j] + codes[i, j] + 1, c]
+                found[k, i, c] = summed
 
 
 @loop

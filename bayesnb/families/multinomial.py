@@ -26,6 +26,9 @@ from bayesnb.statistics.statistic import Statistic
 LONG = 2**13
 """Rows with more words than this are long: the difference of their factorials would lose digits."""
 
+DEAR = 4
+"""Additions that take as long as the logarithm of a factorial."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bag:
@@ -138,7 +141,7 @@ def long_rows(lengths: Array) -> Array:
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array]:
     """N of each row, and ln N! - Σ ln x!, the logarithm of the number of orders that its words can have."""
-    if large_enough(counts.nnz):
+    if large_enough(DEAR * counts.nnz):
         lengths, factorials = sparse_rows.log_factorials(counts)
     else:
         lengths, factorials = row_sums(counts, counts.data), row_sums(counts, gammaln(counts.data + 1))
@@ -156,7 +159,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
     """The same at t = 1 and a row's own class, whose α is less the row's own counts, (row,)."""
-    if large_enough(counts.nnz):
+    if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
     left = alpha[labels.codes[row], counts.indices] - labels.weight[row] * counts.data

@@ -189,6 +189,11 @@ def test_an_error_names_the_option_that_cures_it(run):
         ("column 'a' holds -1 in row 3, where Poisson needs a count; use Gaussian() for it", "--feature a=gaussian"),
         ("name its family, as features={'my id': Categorical()}", "as --feature 'my id'=categorical"),
         ("give the column a family that has one, such as Gaussian() or PolyaTree()", "gaussian or polya-tree"),
+        ('fit it, or choose unseen="missing" or "new"', "choose --unseen missing or --unseen new"),
+        ('use unseen="missing" or unseen="error"', "use --unseen missing or --unseen error"),
+        ('count it as missing with absent="missing"', "with --absent missing"),
+        ("ask a model with dependence=None", "ask a model with --dependence none"),
+        ("give them, as Binned(edges=[...])", "give them, as binned:EDGE,EDGE…"),
         ("there is no family 'gausian' in 3 rows (7)", "there is no family 'gausian' in 3 rows (7)"),
     ],
 )

@@ -125,7 +125,8 @@ def _print(
     lines = []
     for name, value in about.items():
         if isinstance(value, Mapping):
-            value = count_of(value) if name != "settings" else ", ".join(f"{k}={v}" for k, v in value.items())
+            each = [f"{k}={v}" for k, v in value.items() if v is not None]
+            value = count_of(value) if name != "settings" else ", ".join(each)
         lines.append(f"{name}: {value}")
     section = Section("", [Grid(features, ""), *(said or [])], "\n".join(lines))
     print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

@@ -187,21 +187,35 @@ def console_of() -> Any:
 _NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _FIRST = re.compile(rf"column {_NAME} holds (\S+) in row (.*?), where (\w+) needs ([^;]*); use (.+?) for it")
 _FEATURES = re.compile(rf"features=\{{{_NAME}: (?:(\w+)\(\)|\.\.\.)\}}")
-_PARAMETER = re.compile(r"""\b(dependence|estimate)=["'](\w+)["']""")
+_PARAMETER = re.compile(
+    r"""\b(dependence|estimate|absent|unseen|columns)=["'](\w+)["'](?: or (?:\1=)?["'](\w+)["'])?"""
+)
 _FAMILY = re.compile(r"(?<![\w.])([A-Z][A-Za-z]+)\(\)")
+_WORDS = {
+    "dependence=None": "--dependence none",
+    "Binned(edges=[...])": "binned:EDGE,EDGE…",
+    "as the order of its Ordinal, or give it an ordered categorical type": "as ordinal:LOWEST,…,HIGHEST",
+}
 
 
 def in_options(text: str) -> str:
     """Say ``--dependence pairwise`` for ``dependence="pairwise"``, ``--feature x=gaussian`` for ``Gaussian()``."""
     text = _FIRST.sub(_family_for, text)
     text = _FEATURES.sub(lambda found: feature(_unquoted(found[1]), found[2] or "FAMILY"), text)
-    text = _PARAMETER.sub(r"--\1 \2", text).replace("dependence=None", "no --dependence")
+    text = _PARAMETER.sub(_option, text)
+    for python, option in _WORDS.items():
+        text = text.replace(python, option)
     return _FAMILY.sub(lambda found: _small(found[1]), text)
 
 
 def feature(column: object, family: str) -> str:
     """The option that chooses the family of a column."""
     return f"--feature {shlex.quote(str(column))}={_small(family) if family != 'FAMILY' else family}"
+
+
+def _option(found: re.Match[str]) -> str:
+    name, value, other = found.groups()
+    return f"--{name} {value}" + (f" or --{name} {other}" if other else "")
 
 
 def _family_for(found: re.Match[str]) -> str:

@@ -116,12 +116,15 @@ def test_fit_averages_by_default_and_says_with_which_weights(run):
     pd.DataFrame({f"x{k}": x + 0.1 * rng.normal(size=60) for k in range(3)} | {"y": y}).to_csv("t.csv", index=False)
     code, out, err = run("fit", "t.csv", "--target", "y", "-o", "m.bayesnb")
     assert (code, out) == (0, "")
-    (line,) = [line for line in err.splitlines() if "weights" in line]
-    assert line.startswith("--dependence auto: the weights of the average are shares 0.")
+    (line,) = [line for line in err.splitlines() if "average" in line]
+    assert line.startswith("--dependence auto: an average, weighed by rows that were left out, of class shares (0.")
     assert load("m.bayesnb").dependence == "auto"
     assert run("report", "t.csv", "--target", "y", "--explain", "0", "-o", "m.md")[0] == 0
-    assert "Dependence: auto; the weights of the average are shares 0." in Path("m.md").read_text()
-    assert "weights" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
+    assert (
+        "Dependence: auto; an average, weighed by rows that were left out, of class shares (0."
+        in Path("m.md").read_text()
+    )
+    assert "average" not in run("fit", "t.csv", "--target", "y", "--dependence", "none", "-o", "m.bayesnb")[2]
     assert load("m.bayesnb").dependence is None
 
 

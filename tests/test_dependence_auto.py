@@ -44,7 +44,7 @@ def test_the_order_of_columns_and_the_names_of_classes_and_levels_change_no_pred
 def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     learned = auto.classifier_.dependence.exponents
     assert_allclose(sum(learned.average.values()), 1.0)
-    assert set(learned.average) == {"shares", "naive Bayes", "weighted", "all terms"}
+    assert set(learned.average) == {"class shares", "naive Bayes", "weighted", "all terms"}
     naive = BayesianNB().fit(X, Y).predict_proba(X[:20])
     lowest = learned.average[NAIVE] * naive + learned.average[SHARES] * auto.classifier_.posterior.label.mean()
     assert (auto.predict_proba(X[:20]) >= lowest - 1e-9).all()

@@ -17,7 +17,7 @@ from bayesnb.dependence.likelihood import Rows, Source
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents
 from bayesnb.numerics import Array
 
-SHARES, NAIVE, WEIGHTED, ALL = "shares", "naive Bayes", "weighted", "all terms"
+SHARES, NAIVE, WEIGHTED, ALL = "class shares", "naive Bayes", "weighted", "all terms"
 
 PRIOR = {SHARES: 0.02, NAIVE: 1.0, WEIGHTED: 1.0, ALL: 1.0}
 """How many left-out rows each member has spoken for before any has: the Dirichlet prior of the weights.

@@ -411,8 +411,10 @@ class LearnedExponents:
     @property
     def said(self) -> str:
         """What is averaged, as a sentence; "" where nothing is."""
-        each = [f"{name} {weight:.2f}" for name, weight in self.average.items()]
-        return f"the weights of the average are {', '.join(each)}" if each else ""
+        if not self.average:
+            return ""
+        *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
+        return f"an average, weighed by rows that were left out, of {', '.join(first)} and {last}"
 
     @property
     def largest(self) -> LearnedExponents:

@@ -408,7 +408,8 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         chosen.append(int(found.argmax()))
         told.append(found[chosen[-1]])
     best = log_proba[chosen].argmax(1)
-    index = pd.RangeIndex(n_rows) if index_of(X) is None else index_of(X)
+    index = index_of(X)
+    index = pd.RangeIndex(n_rows) if index is None else index
     columns = {"information": told, "prediction": classifier.classes[best]}
     columns["probability"] = np.exp(log_proba[chosen, best])
     return pd.DataFrame(columns, index=index[chosen])

@@ -139,7 +139,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
             _asked_twice(posterior, name, alone.features[name].take([i] * n_classes), learned[name], codes, x[name])
             for name in posterior.features
         ]
-        left, joined, own = (sum(parts) for parts in zip(*each, strict=True))
+        left, joined, own = (sum(parts, np.zeros(())) for parts in zip(*each, strict=True))
         known = np.empty_like(left)
         for c in range(n_classes):
             log_joint = left + class_priors[c]

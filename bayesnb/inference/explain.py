@@ -406,7 +406,7 @@ def explain(
     found.attrs["unit"] = unit
     if (index := index_of(X)) is not None:
         # The index of the table in place of the positions of its rows.
-        rows = index[found.index.get_level_values("row")]
+        rows = index.take(found.index.get_level_values("row"))
         names = [*(index.names if rows.nlevels > 1 else ["row"]), "entry"]
         outer = [rows.get_level_values(k) for k in range(rows.nlevels)]
         found.index = pd.MultiIndex.from_arrays([*outer, found.index.get_level_values("entry")], names=names)

@@ -87,7 +87,8 @@ def fill_in(
     classifier.posterior.warn_of_chains()
     _, data = classifier.schema.read(table, absent="missing")
     joint, index = classifier.log_joint(data, table.n_rows), index_of(X)
-    found, places, not_filled = [], [], []
+    found: list[tuple[Family, pd.Series]] = []
+    places, not_filled = [], []
     for name, feature in classifier.schema.features.items():
         if feature.indicates:
             continue

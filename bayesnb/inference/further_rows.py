@@ -219,7 +219,9 @@ def worth_of_rows(
             for found, classes in ((loss, true), (realised, np.eye(true.shape[1])[codes])):
                 found[k, step] = expected(left, classes).mean() + more_loss * (1 + learned / (learned + size))
             for m, name in enumerate(plug_ins):
-                posterior = flat.given(statistics) if ESTIMATES[name].flat else believed.posterior
+                posterior = believed.posterior
+                if flat is not None and ESTIMATES[name].flat:
+                    posterior = flat.given(statistics)
                 with suppress(BoundaryError, ImproperError):
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))

@@ -208,7 +208,8 @@ def changes(
         The change of the log evidence in nats, with a column ``flat``: whether no power changes the prior.
     """
     parts = factors(posterior, data, rule, scaling)
-    log_joint = sum(np.broadcast_to(f.log_term(1.0, 1.0), (n_rows, len(posterior.labels))) for f in parts.values())
+    shape = n_rows, len(posterior.labels)
+    log_joint = sum((np.broadcast_to(f.log_term(1.0, 1.0), shape) for f in parts.values()), np.zeros(shape))
     p = np.exp(normalize(log_joint))
     change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
     for k, factor in enumerate(parts.values()):

@@ -112,6 +112,12 @@ class Block:
         feature, column = self.members[where[1]]
         return feature, (where[0], column, *where[2:])
 
+    def cells(self, by_feature: Mapping[Any, Array]) -> Array:
+        """Its columns side by side, from arrays of the features whose last axis is the column."""
+        if self.whole:
+            return by_feature[self.members[0][0]]
+        return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
+
     def joined(self, of_columns: Sequence[Array], axis: int) -> Array:
         """One array of those of its columns; if the block is one column, without an axis of columns."""
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)

@@ -10,7 +10,7 @@ in the same way.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -156,10 +156,8 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
 
 
 def _seen(block: Block, statistics: Statistics) -> Array:
-    if block.whole:
-        seen = statistics.features[block.members[0][0]].seen()
-        return seen[:, 0] if block.family.whole_rows else seen
-    return block.joined([statistics.features[feature].seen()[:, k] for feature, k in block.members], 1)
+    seen = block.cells({feature: statistics.features[feature].seen() for feature, _ in block.members})
+    return seen[:, 0] if block.family.whole_rows else seen
 
 
 def _levels(block: Block, statistics: Statistics) -> Array:
@@ -204,7 +202,7 @@ def of_rows(
         found |= {"log_likelihood": {"y": own}} if likely else {}
         found |= {f"{source}_predictive": {"y": y}} if predicted else {}
         if "columns" in wanted and likely:
-            found["columns/log_likelihood"] = _densities(layout.with_columns(groups[source], blocks, 2), rows, blocks)
+            found["columns/log_likelihood"] = _densities(drawn, rows, blocks)
         if "columns" in wanted and predicted:
             found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows, rng, blocks)
     return found
@@ -227,14 +225,8 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
     """The rows as one array for each block, ``x_…`` (row[, feature]): codes of levels, NaN if missing."""
-    arrays = {}
-    for block in blocks:
-        if block.whole:
-            arrays[block.variable("x")] = dense_cells(data[block.members[0][0]])
-            continue
-        cells = [dense_cells(data[feature])[:, k] for feature, k in block.members]
-        arrays[block.variable("x")] = block.joined(cells, 1)
-    return arrays
+    dense = {feature: dense_cells(x) for feature, x in data.items()}
+    return {block.variable("x"): block.cells(dense) for block in blocks}
 
 
 def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
@@ -245,32 +237,20 @@ def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
     return found
 
 
-def _one_column(block: Block, variables: Mapping[str, Array], data: Data) -> Iterator[tuple[Any, Any, Any]]:
-    """The family, θ (chain, draw, class, 1[, level]) and cells of each column of a block; a bag of words is one."""
-    named = {key: variables[block.variable(key)] for key in block.keys}
-    if block.whole:
-        theta, x = block.family.theta(named), data[block.members[0][0]]
-        if block.family.whole_rows:
-            yield block.family, theta, x
-        else:
-            for k in range(len(block.columns)):
-                yield block.family, {key: value.take([k], 3) for key, value in theta.items()}, columns_of(x, [k])
-        return
-    place = {key: 2 + block.axes[key].index("column") for key in block.keys}
-    for i, (feature, k) in enumerate(block.members):
-        family = block.family.gathered([(block.family, i)])
-        own = {key: value.take([i], place[key]) for key, value in named.items()}
-        yield family, family.theta(own), columns_of(data[feature], [k])
-
-
-def _densities(variables: Mapping[str, Array], rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:
+def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:
     """log p(x_ij | y_i, θ) of the cells of each block, ``x_…`` (chain, draw, row[, feature])."""
     arrays, each = {}, np.arange(len(rows.codes))
-    with np.errstate(divide="ignore"):
-        for block in blocks:
-            columns = _one_column(block, variables, rows.data)
-            own = [family.log_likelihood(theta, x)[..., each, rows.codes] for family, theta, x in columns]
-            arrays[block.variable("x")] = own[0] if block.family.whole_rows else block.joined(own, -1)
+    for block in blocks:
+        places, own = block.members, []
+        if block.whole and not block.family.whole_rows:
+            places = [(places[0][0], k) for k in range(len(block.columns))]
+        for feature, k in places:
+            family, theta, x = drawn.model.features[feature], drawn.features[feature], rows.data[feature]
+            if not family.whole_rows:
+                theta, x = {key: value.take([k], 3) for key, value in theta.items()}, columns_of(x, [k])
+                family = family if block.whole else family.gathered([(family, k)])
+            own.append(family.log_likelihood(theta, x)[..., each, rows.codes])
+        arrays[block.variable("x")] = own[0] if block.family.whole_rows else block.joined(own, -1)
     return arrays
 
 
@@ -293,13 +273,6 @@ def _replicates(
             name: np.asarray(family.sample(own.features[name], rng, statistics.features[name]), float)
             for name, family in drawn.model.features.items()
         }
-        parts.append(
-            {
-                block.variable("x"): cells[block.members[0][0]]
-                if block.whole
-                else block.joined([cells[feature][:, k] for feature, k in block.members], 1)
-                for block in blocks
-            }
-        )
+        parts.append({block.variable("x"): block.cells(cells) for block in blocks})
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
     return {name: v.reshape(*lead, n, *v.shape[1:]) for name, v in joined.items()}

@@ -206,24 +206,25 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        x, within = self.read(x)
-        width, value = columns_in(x), next(iter(theta.values()))
-        size = value.size // max(1, width)
-        parts = []
-        for codes, values in self._cut(x, size):
+        (x, within), parts = self.read(x), []
+        for _, codes, values in self._cut(x, next(iter(theta.values())).size):
+            values = dense(values)
             with np.errstate(all="ignore"):
                 density = np.where(known_cells(values), self.log_density(theta, values), 0.0)
             parts.append(gather(codes, density))
         return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
 
-    def _cut(self, x: Column, size: int) -> Iterator[tuple[Array | None, Column]]:
-        """Yield codes and their table of values, or blocks of rows of which each cell takes ``size`` numbers."""
-        table = self.table(x)
+    def _cut(self, x: Column, size: int, tables: bool = True) -> Iterator[tuple[slice, Array | None, Column]]:
+        """Yield all rows, their codes and the table of values; or else blocks of rows, ``None`` and their cells.
+
+        A block has so few rows that a temporary array with this many numbers for each row stays in the cache.
+        """
+        table = self.table(x) if tables else None
         if table is not None:
-            yield table.codes, table.values
+            yield slice(None), table.codes, table.values
             return
-        for rows in slices(rows_of(x), max(1, CELLS // max(1, size * columns_in(x)))):
-            yield None, dense(x[rows])
+        for rows in slices(rows_of(x), max(1, CELLS // max(1, size))):
+            yield rows, None, x[rows]
 
     def log_predictive(self, posterior: P, x: Column) -> Array:
         posterior.require_proper("A predictive")
@@ -411,19 +412,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             yield from self._whole_rows(posterior, x, draws)
             return
         classes, width = posterior.proper().shape
-        table = self.table(x) if tables else None
-        lines = rows_of(x if table is None else table.values)
         with np.errstate(all="ignore"):
-            for rows in slices(lines, max(1, CELLS // (classes * draws))) if table is None else [slice(None)]:
-                part = x[rows] if table is None else table.values
-                for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(part))))):
-                    index = range(*cut.indices(width))
-                    whole = len(index) == width
-                    here = dense(part if whole else columns_of(part, index))
-                    believed = posterior if whole else posterior.columns(list(index))
-                    family = self if whole else self.gathered([(self, k) for k in index])
-                    codes = None if table is None else table.codes if whole else table.codes[:, list(index)]
-                    yield rows, cut.start, codes, family.cells(believed, here), known_cells(here)
+            for rows, codes, values in self._cut(x, classes * draws, tables):
+                for cut in slices(width, max(1, CELLS // (classes * draws * max(1, rows_of(values))))):
+                    index, believed, family, here, own = [*range(width)[cut]], posterior, self, values, codes
+                    if len(index) < width:
+                        believed, here = posterior.columns(index), columns_of(values, index)
+                        family = self.gathered([(self, k) for k in index])
+                        own = None if codes is None else codes[:, index]
+                    here = dense(here)
+                    yield rows, cut.start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""

@@ -152,9 +152,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
             {name: (*axes[:2], *(f"{axis}_{k + 1}" for axis in axes[2:])) for name, axes in own} for k, own in each
         )
 
-    def lengths(self) -> dict[str, int]:
-        return all_numbered(part.lengths() for part in self.parts)
-
     def log_likelihood(self, theta: Theta, x: Array) -> Array:
         return self.joined_rows(lambda part, own, seen: part.log_likelihood(own, seen), theta, x)
 

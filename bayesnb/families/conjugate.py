@@ -37,6 +37,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from bayesnb.families.columns import (
+    BAG,
     COUNTS,
     LEVELS,
     ZEROS_AND_ONES,
@@ -141,12 +142,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Where all columns of a row share one θ, the cells are whole rows, and ``column`` is empty.
         """
 
-    def lengths(self) -> dict[str, int]:
-        """The length of each axis of its variables that is neither class nor column nor level."""
-        return {"node": len(self.node_names)} if self.node_names else {}
-
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(self.conjugate.parameters, ("class", "column", *self.lengths()))
+        column = () if self.support is BAG else ("column",)
+        further = ("node",) if self.node_names else ("level",) if self.support in (BAG, LEVELS) else ()
+        return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
         """Columns, as ``read`` gives them, as a table of their values; ``None`` if each row is a case of its own."""

@@ -147,6 +147,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         offset = 0.5 * (matrices.root(precision)[2] - (weights * mu).sum(-1))
         return -0.5 * precision, weights, offset[:, None]
 
+    def variable_axes(self) -> dict[str, tuple[str, ...]]:
+        return {"mu": ("class", "column"), "precision": ("class", "column", "column_2")}
+
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 

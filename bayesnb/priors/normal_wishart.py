@@ -70,7 +70,6 @@ class NormalWishart(UnknownPrecision):
         "share": FINITE,
     }
     parameters = ("mu", "precision")
-    axes: ClassVar[Mapping[str, int]] = {"mu": 2, "precision": 3}
 
     m: float | Array | None = None
     kappa: float | Array = 1.0

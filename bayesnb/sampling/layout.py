@@ -20,6 +20,7 @@ from bayesnb.families.columns import BAG, LEVELS
 from bayesnb.families.family import Family
 from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
+from bayesnb.priors.beta_tree import NODES
 from bayesnb.priors.compound import completed
 from bayesnb.statistics.statistic import joined
 
@@ -181,20 +182,18 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
 
 def _axes(family: Family) -> Mapping[str, tuple[str, ...]]:
     """The axes of the variables of a family: "class", "column", "level", or names of their own."""
-    if family.parts or not family.exact:
-        return family.variable_axes()
-    if family.whole_rows and family.support != BAG:
-        return {key: ("class", "column", "column_2")[:n] for key, n in family.conjugate.axes.items()}
-    column = () if family.whole_rows else ("column",)
-    levels = ("level",) if family.support in (BAG, LEVELS) or family.node_names else ()
-    return dict.fromkeys(family.conjugate.parameters, ("class", *column, *levels))
+    axes = family.variable_axes()
+    if family.parts:
+        return axes
+    # The nodes of a tree are its categories.
+    return {key: tuple("level" if axis == "node" else axis for axis in own) for key, own in axes.items()}
 
 
 def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
     """The lengths of the axes that variables of a feature have of their own."""
     family = posterior.model.features[feature]
     if family.exact:
-        return family.lengths() if family.parts else {}
+        return {axis: NODES for own in _axes(family).values() for axis in own if axis.startswith("node")}
     point = family.variables(family.draw(posterior.features[feature], np.random.default_rng(0)))
     axes = family.variable_axes().items()
     each = {axis: n for key, own in axes for axis, n in zip(own, point[key].shape, strict=True)}

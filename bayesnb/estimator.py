@@ -290,7 +290,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows that were learned, exactly: as if they had never been seen.
 
-        A class whose last row is unlearned is gone, unless it is named (see :meth:`fit`).
+        A class whose last row is unlearned is gone, unless it is named (see :meth:`fit`); so is a word, and a level,
+        unless a prior or a categorical type names it. (Levels stay where the cells of shapes and pairs are counted.)
 
         Raises
         ------

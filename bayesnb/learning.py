@@ -91,7 +91,9 @@ class Learned:
 
     def without(self, other: Learned) -> Learned:
         """The rest, where ``other`` is a part of what was learned."""
-        schema, rest = self.schema.without_unused_words(self.statistics.without(other.statistics))
+        rest = self.statistics.without(other.statistics)
+        # The cells of shapes and pairs are counted by the places of levels.
+        schema, rest = self.schema.without_unused(rest, words=not self.counts.cells.empty)
         counts = self.counts.without(other.over(self.classes).counts)
         return replace(self, schema=schema, statistics=rest, counts=counts)
 

@@ -793,3 +793,35 @@ def test_labels_keep_their_kind_in_every_array(y: Any, classes: list[Any]) -> No
     assert [type(label) for label in clf.classes_.tolist()] == [type(label) for label in classes]
     if not pd.isna(y).any():
         assert clf.score(X, y) == np.mean(clf.predict(X) == np.array(y.tolist()))
+
+
+TOWNS = ["Bern", "Chur", "Bern", "Chur", "Bern", "Basel"]
+SOLD = ["yes", "no", "no", "yes", "yes", "no"]
+
+
+@pytest.mark.parametrize("unseen", ["missing", "new"])
+@pytest.mark.parametrize(
+    "prior", [Dirichlet(), Dirichlet.bdeu(5), Dirichlet.m_estimate(3), Dirichlet({"Bern": 1, "Chur": 2, "Basel": 3})]
+)
+def test_a_level_that_only_forgotten_rows_had_is_gone_as_if_it_had_never_been_seen(prior: Any, unseen: Any) -> None:
+    clf = BayesianNB({"town": Categorical(prior)}, unseen=unseen).fit({"town": TOWNS}, SOLD)
+    clf.forget({"town": TOWNS[5:]}, SOLD[5:])
+    never = BayesianNB({"town": Categorical(prior)}, unseen=unseen).fit({"town": TOWNS[:5]}, SOLD[:5])
+    assert {*clf.describe().levels["town"].split(", ")} == {*never.describe().levels["town"].split(", ")}
+    asked = {"town": ["Bern", "Chur"]}
+    assert_allclose(clf.predict_proba(asked), never.predict_proba(asked), rtol=1e-12)
+    in_parts = BayesianNB({"town": Categorical(prior)}, unseen=unseen).fit({"town": TOWNS[4:]}, SOLD[4:])
+    in_parts.partial_fit({"town": TOWNS[:4]}, SOLD[:4]).forget({"town": TOWNS[5:]}, SOLD[5:])
+    assert_allclose(in_parts.predict_proba(asked), never.predict_proba(asked), rtol=1e-12)
+
+
+def test_a_declared_level_stays_when_its_last_row_is_forgotten(tmp_path: Any) -> None:
+    declared = pd.Series(TOWNS, dtype=pd.CategoricalDtype(["Chur", "Basel", "Bern", "Genf"]), name="town").to_frame()
+    never = BayesianNB().fit(declared[:5], SOLD[:5])
+    BayesianNB().fit(declared, SOLD).save(tmp_path / "model")
+    in_parts = BayesianNB().fit(iter([declared.assign(sold=SOLD)[k : k + 3] for k in (0, 3)]), "sold")
+    merged = BayesianNB().fit(declared[:3], SOLD[:3]).merge(BayesianNB().fit(declared[3:], SOLD[3:]))
+    for clf in (nb.load(tmp_path / "model"), in_parts, merged):
+        clf.forget({"town": TOWNS[5:]}, SOLD[5:])
+        assert_array_equal(clf.describe()["levels"], ["Chur, Basel, Bern, Genf"])
+        assert_allclose(clf.predict_proba(declared), never.predict_proba(declared), rtol=1e-12)

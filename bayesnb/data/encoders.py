@@ -56,6 +56,8 @@ class Feature:
         Why it got this family.
     levels : tuple of tuples, optional
         Names of the levels of each column, for a family that reads levels.
+    declared : tuple of tuples
+        Those of them that exist whether a row has them or not, because the type of the column declares them.
     kinds : tuple of str
         What each column held when it was first seen.
     cuts : tuple of Binned, optional
@@ -78,6 +80,7 @@ class Feature:
     tried: tuple[tuple[str, float, float], ...] = ()
     source: Names = ()
     text: Text | None = None
+    declared: tuple[Names, ...] = ()
 
     @property
     def reads(self) -> Names:
@@ -270,7 +273,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
     """Codes into the levels of each column; in the smallest integers that hold them if the table is large."""
-    levels, kinds, columns = list(feature.levels), list(feature.kinds), []
+    levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
             columns.append(None)
@@ -286,6 +289,8 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         if unseen is None and order is None:
             seen = values if column.declared is not None else in_order(values)
             levels[k] = united(levels[k], tuple(seen))
+            if column.declared is not None:
+                declared[k] = united(declared[k], tuple(seen))
         place = {level: i for i, level in enumerate(levels[k])}
         if unseen == "error" or (unseen is None and order is not None):
             _require_known(column, place, order is not None)
@@ -294,7 +299,8 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
     large = large_enough(table.n_rows * len(feature.columns))
     kind = np.min_scalar_type(-max([1, *map(len, levels)])) if large else np.intp
     codes = _coded(table, feature, columns, [len(names) for names in levels], kind)
-    return replace(feature, levels=tuple(levels), kinds=tuple(kinds)), Coded(codes, tuple(levels))
+    feature = replace(feature, levels=tuple(levels), kinds=tuple(kinds), declared=tuple(declared))
+    return feature, Coded(codes, feature.levels)
 
 
 def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:

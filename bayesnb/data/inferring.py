@@ -236,7 +236,9 @@ def _feature(
         return Feature(columns, spec, how)
     table.require_dense(spec)
     levels: list[Names] = []
+    types: list[Names] = []
     for k, name in enumerate(columns):
+        types.append(table.column(name).declared or ())
         if (order := spec.order_of(k)) is not None:
             if unseen == "new":
                 raise ValueError(
@@ -245,12 +247,13 @@ def _feature(
                 )
             levels.append(order)
             continue
-        declared = table.column(name).declared
-        known = declared if declared is not None else tuple(in_order(table.distinct(name)))
+        known = table.column(name).declared
+        if known is None:
+            known = tuple(in_order(table.distinct(name)))
         known = united(known, named_levels(spec))
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind for name in columns)
-    return Feature(columns, spec, how, tuple(levels), kinds)
+    return Feature(columns, spec, how, tuple(levels), kinds, declared=tuple(types))
 
 
 def _require_concentrations(family: Family) -> None:
@@ -277,6 +280,12 @@ def named_levels(family: Family) -> Names:
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
+
+
+def has_place_for_each(family: Family) -> bool:
+    """Whether it has a number for each level by its place, so that none may go: an order, or an array as prior."""
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
 
 # Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a

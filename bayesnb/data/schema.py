@@ -16,12 +16,19 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
-from bayesnb.data.inferring import completed, inferred, present, with_words_of_both
+from bayesnb.data.inferring import (
+    completed,
+    has_place_for_each,
+    inferred,
+    named_levels,
+    present,
+    with_words_of_both,
+)
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import BAG, united
 from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import meant, require_choice, warn
 
@@ -199,7 +206,8 @@ class Schema:
             with about(f"feature {name!r}"):
                 kinds = tuple(require_one_kind(*both) for both in kinds)
             levels = tuple(united(*pair) for pair in zip(mine.levels, theirs.levels, strict=True))
-            features[name] = replace(mine, levels=levels, kinds=kinds)
+            declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
+            features[name] = replace(mine, levels=levels, kinds=kinds, declared=declared)
         if names != self.names:
             place = {name: k for k, name in enumerate(names)}
             features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
@@ -211,14 +219,24 @@ class Schema:
             if feature.text is not None and not feature.columns:
                 raise ValueError(f"column {feature.source[0]!r} holds no word in any row: leave it out")
 
-    def without_unused_words(self, statistics: Statistics) -> tuple[Schema, Statistics]:
-        """The same without the words of texts that no learned row has any longer, and the statistics without them."""
+    def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
+        """The same without the levels and words that no learned row has any longer, and the statistics without them.
+
+        A level stays that a type, an order or a prior names, or if its column had no other; if only ``words`` go, all.
+        """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
             if feature.text is not None and feature.text.grows:
                 used = kept[name].counts.any(0)
-                words = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
-                features[name], kept[name] = replace(feature, columns=words), kept[name].with_words(words)
+                left = tuple(word for word, here in zip(feature.columns, used, strict=True) if here)
+                features[name], kept[name] = replace(feature, columns=left), kept[name].with_words(left)
+            elif feature.values and not words and not has_place_for_each(feature.family):
+                used, named = kept[name].counts.any(0), {*named_levels(feature.family), UNSEEN}
+                levels = tuple(
+                    tuple(level for k, level in enumerate(own) if here[k] or level in named.union(of_type)) or own
+                    for own, here, of_type in zip(feature.levels, used, feature.declared, strict=True)
+                )
+                features[name], kept[name] = replace(feature, levels=levels), kept[name].with_levels(levels)
         return replace(self, features=features), replace(statistics, features=kept)
 
     @property

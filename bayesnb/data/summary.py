@@ -105,7 +105,8 @@ class Summary:
                 )
                 for k, names in enumerate(feature.levels)
             )
-            features[name] = replace(feature, levels=levels)
+            declared = tuple(self.declared[column] or () for column in feature.columns)
+            features[name] = replace(feature, levels=levels, declared=declared if known is None else feature.declared)
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)
 

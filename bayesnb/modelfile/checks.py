@@ -55,7 +55,7 @@ def require_schema(schema: Schema) -> None:
 def _fits(feature: Feature) -> bool:
     """Whether the parts of a feature fit together."""
     columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
-    if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried)):
+    if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried, feature.declared)):
         return False
     n, support = len(columns), feature.family.support
     if feature.text is not None:
@@ -64,6 +64,7 @@ def _fits(feature: Feature) -> bool:
         return sound and of_words and levels is None and feature.cuts is None
     fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support == ZEROS_AND_ONES)
     of_levels = levels is not None and feature.cuts is None
+    fits = fits and len(feature.declared) == (n if of_levels else 0) and _tuples(feature.declared)
     fits = fits and isinstance(feature.how, str) and all(kind in KINDS for kind in kinds)
     fits = fits and (len(kinds) == n or (not kinds and not of_levels))
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)

@@ -311,10 +311,6 @@ class Prior(Belief):
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         """Independent draws, in the form that likelihoods read."""
 
-    def fourth_moments(self) -> tuple[Any, ...]:
-        """Whether the fourth moment of each part of θ exists, in each cell; only heavy tails have none."""
-        return (True,) * len(self.parameters)
-
 
 def _field_at(value: Any, cell: Any) -> Any:
     """A field of a prior at some of its cells; what is not an array is the same for all of them."""

@@ -72,10 +72,6 @@ class AllOf(Compound):
         """The variance of each variable of all parts."""
         return self._of_each("variance")
 
-    def fourth_moments(self) -> tuple[Any, ...]:
-        """Whether the fourth moment of each variable of all parts exists."""
-        return self._of_each("fourth_moments")
-
     def _of_each(self, what: str) -> tuple[Any, ...]:
         return tuple(value for part in self.parts for value in parts_of(getattr(part, what)()))
 
@@ -146,11 +142,6 @@ class OneOf(Compound):
                 with np.errstate(invalid="ignore"):
                     spread = w * variance + (1 - w) * other_variance + w * (1 - w) * (mean - other_mean) ** 2
                 yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)
-
-    def fourth_moments(self) -> tuple[Any, ...]:
-        """Whether the fourth moment of each variable exists."""
-        both = zip(AllOf(self.parts).fourth_moments(), AllOf(self.before).fourth_moments(), strict=True)
-        return tuple(here & there for here, there in both)
 
     def drawn_choice(self, rng: Generator, size: Size = ()) -> Array:
         """Draws of the choice as zeros and a one, (..., class, column, part)."""

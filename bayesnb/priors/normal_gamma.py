@@ -316,10 +316,6 @@ class NormalGamma(UnknownPrecision):
         of_mu = np.where(finite, self.b / self.kappa / np.where(finite, self.a - 1, 1.0), np.inf)
         return of_mu, self.a / self.b**2
 
-    def fourth_moments(self) -> tuple[Any, ...]:
-        # That of μ, a Student-t, exists above 4 degrees of freedom, 2a.
-        return self.a > 2.5, np.ones(self.a.shape, bool)
-
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
         self.require_proper("A draw")
         tau = np.exp(log_gamma_draw(self.a, rng, size) - np.log(self.b))

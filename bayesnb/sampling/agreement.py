@@ -18,7 +18,7 @@ from scipy import stats
 from bayesnb.chains import Convergence
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import ESTIMATES, Data, Parameters, Posterior, normalize, part_of
-from bayesnb.priors import Array, BoundaryError, ImproperError, log
+from bayesnb.priors import Array, Belief, BoundaryError, Compound, ImproperError, NormalGamma, OneOf, log
 from bayesnb.priors.belief import parts_of
 from bayesnb.sampling import draws, layout
 from bayesnb.sampling.calibration import Calibration as Calibration
@@ -211,12 +211,23 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
         records += _two_moments(names["pi"], values["pi"], posterior.label.mean(), posterior.label.variance())
     for block in blocks:
         prior = block.gather(posterior.features)
-        moments = parts_of(prior.mean()), parts_of(prior.variance()), prior.fourth_moments()
+        moments = parts_of(prior.mean()), parts_of(prior.variance()), _fourth_moments(prior)
         for key, m, v, fourth in zip(block.keys, *moments, strict=True):
             x = values[block.variable(key)]
             # The error of a sampled variance needs the fourth moment.
             records += _two_moments(names[block.variable(key)], x, m, np.where(fourth, v, np.inf))
     return records
+
+
+def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
+    """Whether the fourth moment of each part of θ exists in each cell; only the heavy tails of a mean have none."""
+    if isinstance(belief, Compound):
+        each = [found for part in belief.parts for found in _fourth_moments(part)]
+        before = belief.before if isinstance(belief, OneOf) else belief.parts
+        others = [found for part in before for found in _fourth_moments(part)]
+        return tuple(here & there for here, there in zip(each, others, strict=True))
+    # That of μ, a Student-t, exists above 4 degrees of freedom, 2a.
+    return (belief.a > 2.5, True) if isinstance(belief, NormalGamma) else (True,) * len(belief.parameters)
 
 
 def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> list[tuple[Any, ...]]:

@@ -258,14 +258,15 @@ class DrawnDependence:
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
         beside = dependence.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
-        of_terms = np.moveaxis(v[..., k + 1 : layout.terms], -1, 0)
-        for of_term, term in zip(of_terms, np.moveaxis(beside, -1, 0), strict=True):
-            joint += of_term * term
-        return joint
+        # For each class, the exponents (draw, term) times the terms (term, row).
+        of_terms = v[:, 0, :, k + 1 : layout.terms].swapaxes(0, 1) @ np.moveaxis(beside, 0, -1)
+        return joint + np.moveaxis(of_terms, 0, -1)
 
 
 def weighed(exponent: Array, term: Array) -> Array:
     """A term times its exponent; a class that rules a value out does so to any power."""
+    if term.min(initial=0.0) > -np.inf:
+        return exponent * term
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))
 
 

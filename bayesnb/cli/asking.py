@@ -38,8 +38,8 @@ def explain(
     are, it is said how much each would tell about the class.
     """
     from bayesnb import checks, design
-    from bayesnb.report import rows
     from bayesnb.report.parts import Section
+    from bayesnb.report.questions import answer, ledger
 
     if row is not None and values:
         raise click.UsageError("a row is named by --row or by --set: give one of them")
@@ -71,9 +71,9 @@ def explain(
 
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
-        lead = rows.answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
+        lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
         named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
-        parts = [*rows.ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
+        parts = [*ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
 

@@ -1,7 +1,7 @@
 """A fitted model as one page: what was learned, how good it is, and which rows are uncertain.
 
-Start with :func:`report`. ``page`` chooses the sections and their order; ``scores``, ``rows`` and ``questions`` make
-them of ``parts``, also for the command line; ``writer``, with ``templates``, writes the page.
+Start with :func:`report`. ``page`` chooses the sections and their order; ``scores`` and ``questions`` make them of
+``parts``, also for the command line; ``writer``, with ``templates``, writes the page.
 """
 
 import lazy_loader

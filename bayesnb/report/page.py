@@ -25,10 +25,9 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
-from bayesnb.report import rows as of_rows
 from bayesnb.report import scores
 from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
-from bayesnb.report.questions import Asking
+from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import require_choice, require_whole
 
@@ -39,11 +38,11 @@ LOOK = "What to look at"
 MADE = "How this page was made"
 TELLS, READ = "What each column tells", "What each column was taken for"
 
-OPEN = {scores.WORTH, TELLS, of_rows.UNCERTAIN}
+OPEN = {scores.WORTH, TELLS, UNCERTAIN}
 """The sections that are not folded."""
 
 ORDER = (
-    scores.WORTH, TELLS, of_rows.UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
+    scores.WORTH, TELLS, UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
     "Dependence between columns", "Does the model fit", "How much the priors matter", "Rows that a prior decides",
     READ, "Parameters", scores.EVIDENCE,
 )  # fmt: skip
@@ -142,7 +141,7 @@ def report(
     asking = Asking(clf.classifier_, table, y, share)
     steps: dict[str, Callable[[], Section]] = {
         scores.WORTH: lambda: scores.worth(compared().card(key), compared().sentence_of(key)),
-        of_rows.UNCERTAIN: lambda: of_rows.uncertain(clf, table, codes, explain, by, unit, share, draws),
+        UNCERTAIN: lambda: uncertain(clf, table, codes, explain, by, unit, share, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
         scores.ESTIMATES: lambda: scores.estimates(compared(), key),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),

@@ -326,7 +326,7 @@ class PredictiveChecks:
                 f"None of {len(self.table)} checks speaks against the model; the smallest adjusted p-value is "
                 f"{worst['p_adjusted'].iloc[0]:.2f}."
             )
-        worst = worst.iloc[0]
+        _, worst = next(iter(worst.iterrows()))
         columns = f"{worst['first']!r}" + ("" if worst["second"] is None else f" and {worst['second']!r}")
         return (
             f"{n} of {len(self.table)} checks speak{'s' if n == 1 else ''} against the model"

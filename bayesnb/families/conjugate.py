@@ -21,7 +21,7 @@ To add a pair, write in a file of this room:
    * ``pymc_cells``: the distribution of cells in PyMC;
    * ``linear``, only where the log-odds are linear in the columns;
 
-3. its line in ``bayesnb/__init__.pyi``;
+3. its line in ``bayesnb/families/__init__.pyi``;
 4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
 """
 

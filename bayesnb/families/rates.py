@@ -133,7 +133,23 @@ class Exposed:
 
 
 @dataclass(frozen=True, eq=False)
-class Poisson(Conjugate[Gamma, Events]):
+class OfRate(Conjugate[Gamma, Events]):
+    """A likelihood of a rate λ ~ Gamma(α, rate β), to which a cell adds events and exposure."""
+
+    prior: Any = field(default_factory=Gamma)
+
+    conjugate = Gamma
+
+    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
+        with np.errstate(over="ignore"):
+            return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
+
+    def added(self, s: Events) -> Added:
+        return (s.events, s.exposure), s.log_peak
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(OfRate):
     """x | λ ~ Poisson(exposure × λ) with λ ~ Gamma(α, rate β) (BDA3 2.6).
 
     The predictive is negative binomial.
@@ -156,10 +172,8 @@ class Poisson(Conjugate[Gamma, Events]):
     night  0.50
     """
 
-    prior: Any = field(default_factory=Gamma)
     exposure: Any = None
 
-    conjugate = Gamma
     support = COUNTS
 
     def statistic(self, x: Array | Exposed, members: Labels) -> Events:
@@ -173,12 +187,6 @@ class Poisson(Conjugate[Gamma, Events]):
         cells = counts * log_e - np.where(seen, gammaln(np.arange(top + 2.0) + 1)[codes], 0.0)
         events, whole = members.totals(counts), members.totals(exposure)
         return Events(whole, events, members.totals(seen), members.totals(cells) + Gamma.peak(events, whole))
-
-    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
-        return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.events))
-
-    def added(self, s: Events) -> Added:
-        return (s.events, s.exposure), s.log_peak
 
     def said(self, x: Array | Exposed) -> Added:
         counts, exposure = (v[:, None] for v in counts_and_exposure(x))
@@ -243,15 +251,12 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class OfWaits(Conjugate[Gamma, Events]):
+class OfWaits(OfRate):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β), the shape given (BDA3 2.6 and its exercises).
 
     A cell x is ``shape`` events in x units of exposure, so its statistic is that of a Poisson count.
     """
 
-    prior: Any = field(default_factory=Gamma)
-
-    conjugate = Gamma
     support = POSITIVE
 
     @abstractmethod
@@ -269,13 +274,6 @@ class OfWaits(Conjugate[Gamma, Events]):
         if (shape != 1).any():
             best += (shape - 1) * t.totals(np.where(seen, np.log(t.x), 0.0))
         return Events(total, shape * n, n, best)
-
-    def resolve_prior(self, prior: Gamma, s: Events) -> Gamma:
-        with np.errstate(over="ignore"):
-            return prior.over(pooled_rates(s.events.sum(0), s.exposure.sum(0)), len(s.rows))
-
-    def added(self, s: Events) -> Added:
-        return (s.events, s.exposure), s.log_peak
 
     def said(self, x: Array) -> Added:
         shape, x = self.shapes(x.shape[1]), x[:, None]

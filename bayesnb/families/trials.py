@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 
 from bayesnb.families.columns import (
     COUNTS,
@@ -76,9 +75,6 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     support = ZEROS_AND_ONES
 
     def statistic(self, x: Column, members: Labels) -> BinaryCounts:
-        if sparse.issparse(x):
-            ones = members.totals(x)
-            return BinaryCounts(np.repeat(members.weights()[:, None], ones.shape[1], axis=1), ones)
         parts = (BinaryCounts(t.totals(t.seen()), t.totals(t.x == 1)) for t in tallies(self, x, members))
         return reduce(add, parts)
 

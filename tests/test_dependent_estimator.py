@@ -204,6 +204,12 @@ def assert_same_counts(a: BayesianNB, b: BayesianNB) -> None:
         assert_allclose(mine, theirs, atol=1e-9)
 
 
+def test_weights_that_leave_no_digits_are_refused_with_the_cure():
+    X, y = datasets.play_tennis()
+    with pytest.raises(RuntimeError, match="rescale the weights of the rows if they are very large"):
+        BayesianNB(dependence="tempered").fit(X, y, np.full(14, 1e14))
+
+
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_rows_that_are_learned_and_forgotten_leave_the_probabilities_as_they_were(how):
     X, _ = table()

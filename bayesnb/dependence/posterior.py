@@ -92,6 +92,9 @@ class Laplace:
         return order, cholesky(own @ own.T, lower=True)
 
 
+CURE = "rescale the weights of the rows if they are very large, or use dependence=None"
+
+
 class NoModeError(RuntimeError):
     """Newton's method did not come to an end: the terms are not numbers that it can work with."""
 
@@ -143,10 +146,10 @@ def laplace(
             if heights[best] >= least + 1e-4 * sizes[best] * gain:
                 break
         else:
-            raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
+            raise NoModeError(f"no step along Newton's direction raises the posterior of the exponents; {CURE}")
         place = points[best]
         here = derivatives(source, layout, place)
-    raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
+    raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps; {CURE}")
 
 
 def _log_prior(points: Array, mean: Array, sd: Array) -> Array:

@@ -207,9 +207,11 @@ def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Arra
         raise ValueError(f'Expected cv to be "loo", a number of folds, or None for a held-out table; got {cv!r}')
     smallest, n = int(np.bincount(codes).min()), int(cv)
     if not 2 <= n <= smallest:
+        lone = target.classes.tolist()[int(np.bincount(codes).argmin())]
+        cure = f"Leave out class {lone!r}, or score" if smallest == 1 else "Or score"
         raise ValueError(
-            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. "
-            "Leave-one-out has no such limit"
+            f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} by "
+            "leave-one-out, which has no such limit (and takes no dependence)"
         )
     from sklearn.model_selection import StratifiedKFold
 

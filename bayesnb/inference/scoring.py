@@ -52,7 +52,7 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
         "accuracy": float((guess == codes).mean()),
         "balanced_accuracy": float(np.mean([(guess[codes == c] == c).mean() for c in np.unique(codes)])),
         # scikit-learn's log_loss clips probabilities; its brier_score_loss refuses impossible rows and a single class.
-        "log_loss": float(-own(log_proba, codes).mean()),
+        "log_loss": float((0.0 - own(log_proba, codes)).mean()),
         "brier": float(brier_terms(proba, codes).mean()),
         "ece": calibration_error(proba.max(axis=1), guess == codes, bins),
         "auc": auc_and_influence(proba, codes)[0],

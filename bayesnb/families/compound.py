@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import COUNTS, NEAR, NONNEGATIVE, POSITIVE, REALS, Support
-from bayesnb.families.family import Family, titles
+from bayesnb.families.family import Dims, Family, Name, titles
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
@@ -172,8 +172,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         seen = [None] * len(self.parts) if s is None else s.parts
         return [part.sample(own, rng, part_seen) for (part, own), part_seen in zip(self.each(theta), seen, strict=True)]
 
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-        """Add the variables of θ to the open model, as ``Conjugate.pymc_prior`` does."""
+    def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
         return all_numbered(
             part.pymc_prior(own, lambda key, k=k: name(f"{key}_{k + 1}"), own_dims)
             for k, (part, own, own_dims) in enumerate(self.each(prior, dims))
@@ -355,16 +354,13 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return np.where(zero == 1, 0.0, others + (self.support is COUNTS))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: ZerosAndOthers) -> Any:
-        """log p(data | θ) as a scalar tensor."""
         return sum(part.pymc_statistic(own, seen) for part, own, seen in self.each(theta, s))
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation."""
         for title, (part, own), seen in zip((f"{name} is 0", name), self.each(theta), self.seen_by(x), strict=True):
             part.pymc_rows(title, own, seen, y)
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
         return self.joined_rows(lambda part, own, seen: part.pymc_log_likelihood(own, seen), theta, x)
 
 
@@ -616,8 +612,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     # In PyMC the choice is summed out: only the parameters of all families are variables.
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
-        """log p(data | θ) as a scalar tensor."""
-
         def of_cell(parts: Sequence[Family], c: int, k: int) -> Any:
             here = {name: value[c : c + 1, k : k + 1] for name, value in theta.items()}
             seen = [own.take([c]).columns([k]) for own in s.parts]
@@ -628,7 +622,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return sum(of_cell(parts, c, k) for k, parts in columns for c in range(n_classes))
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Array, y: Any) -> None:
-        """Add log p(x | θ[y]) to the open model."""
         import pymc as pm
         from pytensor import tensor as pt
 

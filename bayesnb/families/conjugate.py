@@ -50,7 +50,7 @@ from bayesnb.families.columns import (
     rows_of,
     tabulated,
 )
-from bayesnb.families.family import Family
+from bayesnb.families.family import Dims, Family, Name
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.kernels.densities import gather, gather_own
 from bayesnb.numerics import Array, Size
@@ -433,22 +433,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     # The same family in PyMC. The names of the variables are those of `variables` and of their block.
 
-    def pymc_prior(self, prior: P, name: Callable[[str], str], dims: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one.
-
-        ``dims`` are the dimensions of each variable.
-        """
+    def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
         require_sampled(prior)
         longest = max(dims.values(), key=len)
         return dict(zip(prior.parameters, parts_of(prior.pymc(name, longest)), strict=True))
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the sufficient statistic."""
         d, _ = self.added(s)
         return self.conjugate.pymc_likelihood(theta, *map(shared, d)).sum() + shared(self.log_base(s).sum())
 
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
         x, within = self.read(x)
         if self.whole_rows:
             known = ~(x.missing() if hasattr(x, "missing") else np.isnan(x).all(1))
@@ -467,7 +461,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
             pm.Potential(f"{name} base measure", pt.as_tensor(within.sum()))
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
         x, within = self.read(x)
         (d, log_h), known = self.said(dense(x)), known_cells(dense(x))
         d, log_h = of_known(d, known), np.where(known, log_h - self.conjugate.peak(*of_known(d, known)), 0.0)

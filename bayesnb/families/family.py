@@ -8,7 +8,7 @@ themselves (see ``sampled``).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, get_args
 
@@ -24,6 +24,9 @@ from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic, joined
+
+type Name = Callable[[str], str]
+type Dims = Mapping[str, tuple[str, ...]]
 
 READABLE = {
     "log_theta": ("probability", np.exp),
@@ -162,8 +165,7 @@ class Family[P: Belief, S: Statistic](ABC):
         """
 
     # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
-    # ``cumulants``, ``log_left_out``, and its form in PyMC: ``Conjugate`` derives them; compound families ask their
-    # parts.
+    # ``cumulants``, and ``log_left_out``: ``Conjugate`` derives them; compound families ask their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
         """:func:`left_out_of_all` where the prior of all classes holds the row too, else None."""
@@ -268,9 +270,34 @@ class Family[P: Belief, S: Statistic](ABC):
         own = type(self).__name__
         return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
 
+    # The same family in PyMC, as a part of the whole model.
+
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, without those of draws: "class", "column", "level", or a name of its own."""
+        """The axes of each PyMC variable, without those of draws.
+
+        They are "class", "column", "level", or a name of its own for an axis of a vector parameter. A variable without
+        an axis of classes or of columns is one that these share.
+        """
+
+    @abstractmethod
+    def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
+        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one.
+
+        ``dims`` are the dimensions of each variable.
+        """
+
+    @abstractmethod
+    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
+        """log p(data | θ) as a scalar tensor, from the statistic."""
+
+    @abstractmethod
+    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
+        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+
+    @abstractmethod
+    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
+        """log p(x | θ) as a (row, class) tensor."""
 
     @property
     def kind(self) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.random import Generator
 
 from bayesnb.families.columns import COUNTS, POSITIVE, REALS, CategoryCounts, Support
-from bayesnb.families.sampled import CELL, Declared, Dims, Name, Pointwise
+from bayesnb.families.family import Dims, Name
+from bayesnb.families.sampled import CELL, Declared, Pointwise
 from bayesnb.priors import Array, Theta
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")

@@ -16,8 +16,9 @@ from scipy.special import logsumexp
 
 from bayesnb.families.columns import LEVELS, CategoryCounts, Coded
 from bayesnb.families.conjugate import Conjugate
+from bayesnb.families.family import Dims, Name
 from bayesnb.families.gaussian import Gaussian, log_normals
-from bayesnb.families.sampled import Declared, Dims, Draws, Name, Sampled, Strata
+from bayesnb.families.sampled import Declared, Draws, Sampled, Strata
 from bayesnb.families.trials import Categorical
 from bayesnb.priors import Array, Dirichlet, Theta, log, positive_scale, spread
 from bayesnb.priors.belief import FINITE, POSITIVE, Point

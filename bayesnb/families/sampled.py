@@ -9,7 +9,7 @@ feature, and the posterior is then a :class:`Draws`. An average over the paramet
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp, softmax
 
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
 from bayesnb.families.columns import CategoryCounts, columns_of, dense_cells, over_columns, widest
-from bayesnb.families.family import Family
+from bayesnb.families.family import Dims, Family, Name
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
 from bayesnb.priors import Belief, Theta, positive_scale, spread
@@ -31,9 +31,6 @@ from bayesnb.statistics.statistic import Statistic
 
 CHUNK = 2**20
 """Numbers of a temporary array."""
-
-type Name = Callable[[str], str]
-type Dims = Mapping[str, tuple[str, ...]]
 
 CELL = ("class", "column")
 """The first axes of θ."""
@@ -231,14 +228,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
 
-    @abstractmethod
-    def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, without those of draws.
-
-        They are "class", "column", "level", or a name of its own for an axis of a vector parameter. A variable without
-        an axis of classes or of columns is one that these share.
-        """
-
     def strata(self, posterior: Draws) -> Strata:
         """Sets of draws in each of which the columns are independent."""
         return Strata.of(None, len(posterior))
@@ -249,24 +238,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
-
-    # The same family in PyMC, as a part of the whole model. Its variables are those that `variable_axes` names.
-
-    @abstractmethod
-    def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one."""
-
-    @abstractmethod
-    def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
-        """log p(data | θ) as a scalar tensor, from the statistic."""
-
-    @abstractmethod
-    def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
-
-    @abstractmethod
-    def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
-        """log p(x | θ) as a (row, class) tensor."""
 
     def update(self, prior: P, s: S) -> Draws:
         """Bayes' rule by NUTS. The result says whether the chains converged (``convergence``)."""

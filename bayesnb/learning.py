@@ -21,7 +21,7 @@ from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.warned import warn_of_encoders, warn_of_identifiers
-from bayesnb.dependence import learned as dependent
+from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from bayesnb import BayesianNB, Categorical, Gaussian
-from bayesnb.dependence.learned import learn
+from bayesnb.dependence.learning import learn
 from bayesnb.errors import UnseenLevelWarning
 from bayesnb.families import Mixture, MultivariateGaussian, PolyaTree
 from bayesnb.families.family import Family

@@ -24,7 +24,7 @@ from bayesnb import (
     datasets,
     load,
 )
-from bayesnb.dependence import learned
+from bayesnb.dependence import exponents
 
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"
@@ -242,7 +242,7 @@ def test_exponents_of_a_large_table_are_learned_from_some_of_its_rows(capsys, tm
     rows = X.assign(species=y, n=1.5)
     rows[:200].to_parquet(tmp_path / "a.parquet")
     rows[200:].to_parquet(tmp_path / "b.parquet")
-    monkeypatch.setitem(learned.NAMED, "tempered", replace(learned.NAMED["tempered"], rows=150))
+    monkeypatch.setitem(exponents.NAMED, "tempered", replace(exponents.NAMED["tempered"], rows=150))
     asked = ("fit", tmp_path / "*.parquet", "--target", "species", "--weight", "n", "--dependence", "tempered")
     code, _, err = run(capsys, *asked, "-o", tmp_path / "m.bayesnb")
     assert code == 0

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
-from bayesnb.dependence.average import ALL, NAIVE, SHARES, weights
 from bayesnb.dependence.columns import Cells
-from bayesnb.dependence.learned import named
+from bayesnb.dependence.exponents import named
+from bayesnb.dependence.learning import ALL, NAIVE, SHARES, weights
 from bayesnb.dependence.near import NearCounts, NearTerm
 from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm

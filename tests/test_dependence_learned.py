@@ -13,7 +13,8 @@ from scipy.special import logsumexp
 
 from bayesnb.dependence import columns
 from bayesnb.dependence.exponents import Exponents
-from bayesnb.dependence.learned import Dependence, learn
+from bayesnb.dependence.learned import Dependence
+from bayesnb.dependence.learning import learn
 from bayesnb.dependence.pairs import CellTerm, PairTerm
 from bayesnb.dependence.terms import JOINT, TermSet, terms_of
 from bayesnb.families.gaussian import Gaussian

@@ -320,7 +320,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: evaluate(BayesianNB(unlabelled="no"), TENNIS, PLAY, cv=3), "y is missing in 5 of 14 rows"),
         (lambda: evaluate(BayesianNB(), TENNIS, np.linspace(0, 1, 14), cv=3), "continuous"),
         (lambda: evaluate(BayesianNB(), TENNIS, PLAY, cv=6), r"as many as the smallest class has rows \(5\); got 6"),
-        (lambda: evaluate(BayesianNB(), NUMBERS, list("aaab"), cv=2), r"\(1\); got 2. Leave out class 'b', or score by"),
+        (lambda: evaluate(BayesianNB(), NUMBERS, list("aaab"), cv=2), r"\(1\); got 2. Leave out class 'b', or score"),
         (lambda: compare_estimates(BayesianNB(), TENNIS, PLAY, rows=0), "rows to be 1 or more, or None for all"),
         (lambda: evaluate(GaussianNB(), HEIGHTS, SEX, cv=1), "between 2 folds and .*; got 1"),
         *((lambda cv=cv: evaluate(GaussianNB(), HEIGHTS, SEX, cv=cv), 'cv to be "loo", a number of folds, or None')

@@ -31,7 +31,7 @@ def fit(
     from bayesnb import learning
     from bayesnb.data import engines
     from bayesnb.data.specifications import Unlabelled
-    from bayesnb.dependence.learned import named
+    from bayesnb.dependence.exponents import named
     from bayesnb.report.parts import count_of
 
     require_output(output, "model", [data], is_model, force)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.numerics import Array
+from bayesnb.wording import meant
 
 
 class NoExponentsError(ValueError):
@@ -239,6 +240,31 @@ class Exponents:
         by_class[:, len(layout.own) - layout.cells - 1 :] = scales[CELLS]
         by_class[:, -1] = self.offset_sd
         return mean, sd
+
+
+NAMED = {
+    "tempered": Exponents(by="model", shapes=False, offsets="class"),
+    "weighted": Exponents(),
+    "pairwise": Exponents(pairs=150),
+    "auto": Exponents(pairs=150, kernel=True, partitions=100, average=True),
+}
+"""The specifications that have a name."""
+
+
+def named(dependence: Any) -> Exponents:
+    """The specification of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if isinstance(dependence, Exponents):
+        return dependence
+    if not isinstance(dependence, str) or dependence not in NAMED:
+        said = f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
+        raise ValueError(said + meant(dependence, NAMED))
+    return NAMED[dependence]
 
 
 OWN, CELLS = "classes", "cells"

@@ -1,7 +1,6 @@
 """A model whose features may depend on each other: naive Bayes with more terms, each to a power.
 
-Start with :func:`learn`, which takes what naive Bayes believes, and the rows it was learned from, to a
-:class:`Dependence`: that answers p(c | x).
+Start with :class:`Dependence`, which answers p(c | x); ``learning`` learns it from rows.
 """
 
 from __future__ import annotations
@@ -14,34 +13,16 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
-from bayesnb.dependence import average, terms
-from bayesnb.dependence.columns import Cells, DependenceStatistics, names, pieces
-from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, NoExponentsError, require_few
+from bayesnb.dependence import terms
+from bayesnb.dependence.columns import DependenceStatistics, names
+from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Rows, indicators, log_posterior_of_classes
-from bayesnb.dependence.posterior import LearnedExponents, learn_exponents
+from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, part_of
+from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import meant
-
-NAMED = {
-    "tempered": Exponents(by="model", shapes=False, offsets="class"),
-    "weighted": Exponents(),
-    "pairwise": Exponents(pairs=150),
-    "auto": Exponents(pairs=150, kernel=True, partitions=100, average=True),
-}
-"""The specifications that have a name."""
-
-COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "offsets")
-"""The settings that say what is counted."""
-
-FOLDS, FEW, STACKED = 5, 600, 2_048
-"""Folds that weigh the members of an average where there are few rows, else 2; and of how many rows at most."""
-
-SAMPLE = 4096
-"""Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +90,7 @@ class Dependence:
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
                 f"weight {self.weight:g}: pass exactly those rows"
             )
-        return _rows(self.terms, self.spec, posterior, data, labels, self.exponents.layout.cells)(slice(None))
+        return rows_left_out(self.terms, self.spec, posterior, data, labels, self.exponents.layout.cells)(slice(None))
 
     # Answering
 
@@ -282,132 +263,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
-def learn(
-    posterior: Posterior,
-    data: Data,
-    labels: Labels,
-    dependence: str | Exponents = "pairwise",
-    before: Dependence | None = None,
-) -> Dependence:
-    """Learn how the features depend on each other from the rows that ``posterior`` was learned from.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    labels : Labels
-        The classes and weights of the rows; there is no unlabelled row among them.
-    dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents
-    before : Dependence, optional
-        What was counted before of all learned rows, of which these may be a sample. The rows are counted only where the
-        specification asks for other terms.
-
-    Raises
-    ------
-    NoExponentsError
-        Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
-    """
-    spec = named(dependence)
-    if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
-        return _learned(before.terms, posterior, data, labels, spec)
-    _require_learnable(posterior, spec)
-    found = TermSet(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
-    return _learned(found, posterior, data, labels, spec)
-
-
-def named(dependence: Any) -> Exponents:
-    """The specification of that name.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if isinstance(dependence, Exponents):
-        return dependence
-    if not isinstance(dependence, str) or dependence not in NAMED:
-        said = f"Expected dependence to be one of {list(NAMED)}, or Exponents(...); got {dependence!r}"
-        raise ValueError(said + meant(dependence, NAMED))
-    return NAMED[dependence]
-
-
-def require_exact(model: NaiveBayes, other: str = "or use dependence=None") -> None:
-    """Raise ``NoExponentsError`` where a row cannot be left out of a feature exactly; ``other`` is another cure."""
-    cure = f"give the column a family that has one, such as Gaussian() or Binned(), {other}"
-    try:
-        model.require_exact("leave-one-out, from which exponents are learned", cure)
-    except ValueError as error:
-        raise NoExponentsError(str(error)) from None
-
-
-def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
-    """Refuse what no exponents can be learned for before any row is read."""
-    require_exact(posterior.model)
-    columns = 1 if spec.by == "model" else len(pieces(posterior))
-    require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
-
-
-def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
-    """The exponents of terms, learned from the labels of rows."""
-    some = spec.drawn(len(labels), spec.rows)
-    data, labels = part_of(data, some), labels[some]
-    each = _members(found, posterior, data, labels, spec)
-    exponents = each[average.ALL]
-    if spec.average:
-        weights = average.weights(*_left_out_of_all(posterior, data, labels, spec))
-        exponents = average.averaged(each, weights)
-    return Dependence(found, exponents, float(labels.weight.sum()))
-
-
-def _members(
-    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
-) -> dict[str, LearnedExponents]:
-    """What rows say of the exponents of terms, in each member of an average or, without one, in all terms alone."""
-    columns = names(posterior)
-    called = found.names(spec, columns)
-    n, n_classes, cells = len(labels), len(posterior.labels), _offset_cells(found, spec, labels)
-    rows = _rows(found, spec, posterior, data, labels, cells)
-    blocks = terms.in_blocks(n, n_classes, len(called))
-    held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
-    sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
-    groups = found.groups(spec, len(columns))
-    asked = spec, lambda: held or map(rows, blocks), groups, called, sample, cells
-    return average.members(*asked) if spec.average else {average.ALL: learn_exponents(*asked)}
-
-
-def _left_out_of_all(
-    posterior: Posterior, data: Data, labels: Labels, spec: Exponents
-) -> tuple[dict[str, Array], Array]:
-    """What each member of an average says of the labels of rows that it has not seen, and the weights of these rows.
-
-    Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class. Weights need fewer draws than the answers, as they are means over all rows.
-    """
-    spec = replace(spec, draws=max(1, spec.draws // 4))
-    some = spec.drawn(len(labels), STACKED)
-    data, labels = part_of(data, some), labels[some]
-    folds = FOLDS if len(labels) <= FEW else 2
-    order = np.random.default_rng(spec.random_seed).permutation(len(labels))
-    order = order[np.argsort(labels.codes[order], kind="stable")]
-    within = np.arange(len(order)) - np.searchsorted(labels.codes[order], labels.codes[order])
-    fold = np.empty(len(order), int)
-    fold[order] = within % folds
-    parts: list[dict[str, Array]] = []
-    for k in range(folds):
-        rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        model, seen = posterior.model, (part_of(data, rest), labels[rest])
-        believed = model.posterior(model.statistics(*seen, posterior.labels))
-        found = TermSet(Cells.chosen(spec, believed, *seen).statistics(believed, *seen))
-        parts.append({})
-        asked, own = part_of(data, out), labels.codes[out]
-        for name, member in _members(found, believed, *seen, spec).items():
-            log_p = Dependence(found, member, 0.0).log_proba(believed, asked, len(out))
-            parts[-1][name] = log_p[np.arange(len(out)), own]
-    weight = np.concatenate([labels.weight[fold == k] for k in range(folds)])
-    return {name: np.concatenate([part[name] for part in parts]) for name in average.PRIOR}, weight
-
-
-def _rows(
+def rows_left_out(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int
 ) -> Callable[[Any], Rows]:
     """A function that gives some of the rows as the exponents see them: each left out of its terms.
@@ -429,12 +285,6 @@ def _rows(
         return Rows(asked, prior[which], own.codes, labels.weight[which], within)
 
     return rows
-
-
-def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """How many cells have offsets: all of them or, where these are more than the rows or too many, none."""
-    cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
-    return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
 
 def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:

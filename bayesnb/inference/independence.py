@@ -16,7 +16,7 @@ from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import pairs, terms
 from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
-from bayesnb.dependence.learned import learn, require_exact
+from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
 from bayesnb.inference.classifier import Classifier

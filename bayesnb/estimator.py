@@ -20,6 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesnb import learning
+from bayesnb.data.rows import named_columns
 from bayesnb.data.specifications import BestFamily, ByType, Missing, label_prior
 from bayesnb.data.targets import read_target
 from bayesnb.dependence.exponents import DependenceName, Exponents
@@ -447,6 +448,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> round(BayesianNB().fit(X, y).score(X, y), 3)
         0.929
         """
+        y, X = named_columns(X, {"y": y})
         target = read_target(y)
         target.require_labels("a score needs the true class")
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)

@@ -825,3 +825,25 @@ def test_a_declared_level_stays_when_its_last_row_is_forgotten(tmp_path: Any) ->
         clf.forget({"town": TOWNS[5:]}, SOLD[5:])
         assert_array_equal(clf.describe()["levels"], ["Chur, Basel, Bern, Genf"])
         assert_allclose(clf.predict_proba(declared), never.predict_proba(declared), rtol=1e-12)
+
+
+def test_labels_and_weights_in_another_order_of_the_index_are_taken_by_position_with_a_warning() -> None:
+    X, turned = pd.DataFrame({"x": [1.0, 2.0, 5.0, 6.0]}), pd.Series([0, 0, 1, 1])[::-1]
+    with pytest.warns(UserWarning, match=r"^y has the index of X in another order.*write y.loc\[X.index\]"):
+        clf = BayesianNB().fit(X, turned)
+    assert_array_equal(clf.predict(X), [1, 1, 0, 0])
+    with pytest.warns(UserWarning, match="^sample_weight has the index of X"):
+        BayesianNB().fit(X, [0, 0, 1, 1], sample_weight=turned + 1)
+    for y in (turned.loc[X.index], turned.set_axis([7, 8, 9, 10]), turned.set_axis([0, 0, 1, 1]), turned.to_numpy()):
+        BayesianNB().fit(X, y)
+
+
+def test_the_target_may_be_named_wherever_learned_rows_are_asked_for() -> None:
+    X, y = datasets.play_tennis()
+    table = X.assign(play=y)
+    clf = BayesianNB().fit(table, "play")
+    assert_allclose(clf.loo(table, "play"), clf.loo(X, y))
+    assert clf.score(table, "play") == clf.score(X, y)
+    assert_allclose(nb.sets.conformal(clf, table, "play").p_values(X[:2]), nb.sets.conformal(clf, X, y).p_values(X[:2]))
+    with pytest.raises(ValueError, match="Expected y, the true class of each row; got 'play'"):
+        nb.evaluate(clf, table, "play")

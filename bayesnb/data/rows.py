@@ -48,7 +48,7 @@ class Rows:
         Parameters
         ----------
         X, y, sample_weight
-            As :meth:`bayesnb.BayesianNB.fit` takes them, in memory.
+            As :meth:`bayesnb.BayesianNB.fit` takes them, in memory; labels and weights may be columns of the table.
         unlabelled : label, optional
             The value that means "no label", beside missing values.
         schema : Schema, optional
@@ -61,6 +61,8 @@ class Rows:
         """
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
+        warn_of_order(X, {"y": y, "sample_weight": sample_weight})
+        y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         table = Table.of(X, min_rows=1) if schema is None else table_of(X, schema)
         target = read_target(y, unlabelled)
         if len(target) != table.n_rows:
@@ -158,6 +160,20 @@ class Rows:
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
         statistics = model.statistics(part_of(data, known), members, labels_of(classes))
         return statistics, part_of(data, free), self.weight[free]
+
+
+def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
+    """Warn if labels or weights of pandas have the index of the table in another order: rows are taken by position."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    for name, values in beside.items():
+        if not isinstance(values, pd.Series | pd.DataFrame) or len(values) != len(X) or values.index.equals(X.index):
+            continue
+        if X.index.is_unique and values.index.is_unique and values.index.isin(X.index).all():
+            warn(
+                f"{name} has the index of X in another order, and rows are taken by their position: write "
+                f"{name}.loc[X.index] if they belong together by their index, or reset the index"
+            )
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:

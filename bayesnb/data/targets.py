@@ -168,6 +168,8 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
 def read_target(y: Any, unlabelled: Any = None) -> Target:
     """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
     y = as_objects(y)
+    if isinstance(y, str):
+        raise ValueError(f"Expected y, the class of each row; got {y!r}")
     if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
         # As an array of strings, a NaN would be a class called "nan".
         y = np.array(y, object)

@@ -134,8 +134,8 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
     """The labels of ``n`` rows; a missing one is an error."""
-    if y is None:
-        raise ValueError("Expected y, the true class of each row; got None")
+    if y is None or isinstance(y, str):
+        raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     if (found := _length(y)) != n:
         raise ValueError(f"X has {n} rows and y has {found}")
     if n == 0:

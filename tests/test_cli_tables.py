@@ -285,6 +285,42 @@ def test_digits_are_read_as_text_where_a_model_has_learned_text(capsys, tmp_path
         assert float(out.splitlines()[1].split(",")[1]) == pytest.approx(clf.predict_proba(first)[0, 0], rel=1e-9)
 
 
+KINDS = {
+    "t.csv": lambda frame, path: frame.to_csv(path, index=False),
+    "decimal commas.csv": lambda frame, path: frame.to_csv(path, index=False, sep=";", decimal=","),
+    "t.parquet": lambda frame, path: frame.to_parquet(path),
+    "categories.parquet": lambda frame, path: frame.astype({"b": "category", "c": "category"}).to_parquet(path),
+    "t.feather": lambda frame, path: frame.to_feather(path),
+    "t.xlsx": lambda frame, path: frame.to_excel(path, index=False),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_the_user_calls_missing_is_missing_in_every_kind_of_file(done, tmp_path, name):
+    rng = np.random.default_rng(0)
+    a = np.where(np.arange(60) % 6 == 0, -999.0, rng.normal(size=60).round(2))
+    b = np.where(np.arange(60) % 4 == 0, "refused", np.resize(["u", "v", "w"], 60))
+    frame = pd.DataFrame({"a": a, "b": b, "c": np.arange(60) % 3, "y": np.resize(["p", "q"], 60)})
+    KINDS[name](frame, path := tmp_path / name)
+    marks = ("--na", "a=-999", "--na", "b=refused", "--na", "c=2")
+    out, _ = done("inspect", path, "--target", "y", *marks, "--format", "json")
+    said = json.loads(out)
+    missing = {line["feature"]: round(line["missing"], 6) for line in said["features"]}
+    assert missing == {"a": round(1 / 6, 6), "b": 0.25, "c": round(1 / 3, 6)}
+    assert said["fit"].count("--na") == 3
+    done(*shlex.split(said["fit"])[1:-1], tmp_path / "m.bayesnb", "--dependence", "none")
+    scored, err = done("score", tmp_path / "m.bayesnb", path, "--format", "csv")
+    assert scored.startswith("score")
+    assert "never seen" not in err
+
+
+def test_a_mark_is_missing_in_embedded_data_too(done):
+    said = json.loads(done("inspect", "play-tennis", "--na", "outlook=overcast", "--format", "json")[0])
+    assert {line["feature"]: line["missing"] > 0 for line in said["features"]} == {
+        "outlook": True, "temperature": False, "humidity": False, "wind": False,
+    }  # fmt: skip
+
+
 def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({

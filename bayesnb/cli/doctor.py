@@ -137,7 +137,7 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     import pandas as pd
     from pandas.api import types
 
-    from bayesnb.data.csv_reader import marks_in
+    from bayesnb.data.arrow import marks_in
 
     if not marks:
         return frame

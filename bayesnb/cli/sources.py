@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.doctor import LOOKED_AT, examine
+from bayesnb.cli.doctor import LOOKED_AT, examine, without
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import in_options, require_stdin, say, warn
 from bayesnb.wording import meant
@@ -126,7 +126,7 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
         data != "-" and "." not in data and "/" not in data and not Path(data).exists()
     ):
         X, y = datasets.load(data)
-        found = Opened(data.replace("_", "-"), X.assign(**{y.name: y}), None, settings)
+        found = Opened(data.replace("_", "-"), without(X.assign(**{y.name: y}), format.na), None, settings)
     else:
         expected = tuple(str(name) for name in (*names, *settings.drop, settings.weight) if name is not None)
         found = Opened(data, None, Source(data, replace(format, names=expected)), settings)

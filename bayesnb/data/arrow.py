@@ -8,7 +8,7 @@ to hold.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,48 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
             if f.name in names and not pa.types.is_dictionary(f.type):
                 batch = batch.set_column(k, f.name, batch.column(k).dictionary_encode())
         yield batch
+
+
+def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
+    """The batches with the cells of text and of numbers that the user calls missing as null; see :func:`marks_in`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kinds = pa.types
+    for batch in batches:
+        names = batch.schema.names
+        for k, name in enumerate(names):
+            column, marks = batch.column(k), marks_in(name, na, names)
+            if marks and kinds.is_dictionary(column.type):
+                column = column.dictionary_decode()
+            kind = column.type
+            if marks and is_text(kind):
+                gone = pc.is_in(pc.utf8_trim_whitespace(column), pa.array(marks, kind))
+            elif marks and (kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_decimal(kind)):
+                numbers = [number for number in map(_number, marks) if number is not None]
+                gone = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(numbers, pa.float64()))
+            else:
+                continue
+            batch = batch.set_column(k, name, pc.if_else(gone, pa.scalar(None, kind), column))
+        yield batch
+
+
+def _number(mark: str) -> float | None:
+    try:
+        return float(mark)
+    except ValueError:
+        return None
+
+
+def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
+    """The further texts that stand for a missing cell of a column, where the columns have these names."""
+    longest = sorted(map(str, names), key=len, reverse=True)
+    found = []
+    for mark in na:
+        named = next((name for name in longest if mark.startswith(f"{name}=")), None)
+        if named in (None, str(column)):
+            found.append(mark if named is None else mark[len(named) + 1 :])
+    return found
 
 
 @contextmanager

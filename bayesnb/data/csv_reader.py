@@ -19,7 +19,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
@@ -28,7 +28,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from bayesnb.data.arrow import batch_rows, message_of
+from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
 
 QUOTE = '"'
@@ -262,17 +262,6 @@ def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
 # What cells can be read as
 
 
-def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The further texts that stand for a missing cell of a column, where the columns have these names."""
-    longest = sorted(map(str, names), key=len, reverse=True)
-    found = []
-    for mark in na:
-        named = next((name for name in longest if mark.startswith(f"{name}=")), None)
-        if named in (None, str(column)):
-            found.append(mark if named is None else mark[len(named) + 1 :])
-    return found
-
-
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
 """The texts of a missing cell, the same as in pandas."""
@@ -438,7 +427,10 @@ def _cells(layout: Layout) -> list[str]:
     """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
     found = []
     for k, column in enumerate(layout.names):
-        missing = ", ".join(map(_text, marks_in(column, layout.na, layout.names)))
+        marks = marks_in(column, layout.na, layout.names)
+        # A column of numbers may write 99 as 99.0.
+        zeros = (mark + zero for mark in marks if mark.lstrip("-").isdecimal() for zero in (".0", ".00", ",0", ",00"))
+        missing = ", ".join(map(_text, [*marks, *zeros]))
         found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
     return found
 

@@ -17,7 +17,16 @@ from typing import Any
 import pandas as pd
 
 from bayesnb.data import csv_reader
-from bayesnb.data.arrow import about_source, batch_rows, coded, frame_of, is_text, message_of, until_broken
+from bayesnb.data.arrow import (
+    about_source,
+    batch_rows,
+    coded,
+    frame_of,
+    is_text,
+    message_of,
+    until_broken,
+    without_marks,
+)
 from bayesnb.data.csv_reader import Format, Layout
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table, tables
@@ -126,8 +135,8 @@ class Source(os.PathLike):
         if self.layouts:
             return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
-        batches = coded(_batches(dataset, schemas, self), [schema.metadata for _, schema in schemas.values()])
-        return batches, dataset.count_rows()
+        batches = without_marks(_batches(dataset, schemas, self), self.format.na)
+        return coded(batches, [schema.metadata for _, schema in schemas.values()]), dataset.count_rows()
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:

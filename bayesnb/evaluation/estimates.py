@@ -34,6 +34,9 @@ MOST_SCORED = 20_000
 TWO_FOLDS = 2 * Exponents().rows
 """From so many rows on, two folds score a dependence: half of the rows is as many as exponents learn from anyway."""
 
+LEAST = 0.0005
+"""The nats a row that one line of the table is ahead of another at least, if it is to be taken instead."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -87,7 +90,10 @@ class Comparison:
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         best = self.table.loc[sound, "difference"].astype(float).idxmin() if sound else self.best
-        return best if name not in self.answers or _credible(*self._behind(name, best)) else name
+        if name not in self.answers:
+            return best
+        gap, se = self._behind(name, best)
+        return best if _credible(gap, se) and gap >= LEAST else name
 
     def _behind(self, name: Any, other: Any) -> tuple[float, float]:
         """By how much more a row costs with one than with another, on average, and the standard error of that."""
@@ -108,17 +114,15 @@ class Comparison:
         take = self.take(name)
         cost, _, _, claimed, shares, _ = self.card(take).table.loc["log_loss"]
         text = f"Take {_written(take)}: "
-        if take == name and name in self.worse:
-            gap, se = self._behind(name, self.best)
-            text += (
-                f"{self.best} costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has held so far."
-            )
-        elif take == name:
-            text += "no other line of the table is credibly better."
-        else:
-            gap, se = self._behind(name, take) if name in self.answers else (np.inf, np.inf)
+        other = self.best if take == name else take
+        gap, se = self._behind(name, other) if name in self.answers else (np.inf, np.inf)
+        if take != name:
             less = f"{gap:.3f} ± {se:.3f} less than with {_written(name)}" if np.isfinite(gap) else "finitely many"
             text += f"a row costs {nats(cost)} nats (it claims {nats(claimed)}), {less}."
+        elif _credible(gap, se) and gap >= LEAST:
+            text += f"{other} costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has held so far."
+        else:
+            text += "no other line of the table is credibly better."
         return text if cost < shares else f"{text} A row costs no less with it than with the class shares."
 
     @property

@@ -93,11 +93,11 @@ class Scorecard:
     def sure(self) -> str:
         """``"over-sure"`` or ``"under-sure"`` where the claimed log loss is outside its interval, else ``""``.
 
-        Where the log loss is as claimed, the accuracy is asked in the same way. Less than half a thousandth of a nat
-        is no difference.
+        Where the log loss is as claimed, the accuracy is asked in the same way. Less than a thousandth of a nat is no
+        difference.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
-        if max(lower - claimed, claimed - upper) >= 0.0005:
+        if max(lower - claimed, claimed - upper) >= 0.001:
             return "over-sure" if claimed < lower else "under-sure"
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
         return "over-sure" if claimed > upper else "under-sure" if claimed < lower else ""

@@ -136,7 +136,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
         return "−∞" if value < 0 else "∞"
     if digits is None:
         return f"{value:.4g}"
-    return f"{value:.1g}" if 1e-9 < abs(value) < 0.5 * 10.0**-digits else f"{value:.{digits}f}"
+    return f"{value:.1g}" if 1e-9 < abs(value) < 0.5 * 10.0**-digits else f"{value:z.{digits}f}"
 
 
 def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
@@ -152,7 +152,7 @@ def with_interval(value: float | None, lower: float, upper: float, digits: int |
 
 def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "") -> str:
     """A number with its standard error, as text."""
-    return "∞" if np.isinf(value) else "—" if np.isnan(value) else f"{value:{sign}.{digits}f} ±{error:.{digits}f}"
+    return "∞" if np.isinf(value) else "—" if np.isnan(value) else f"{value:{sign}z.{digits}f} ±{error:.{digits}f}"
 
 
 def _digits(column: pd.Series) -> int | None:

@@ -263,7 +263,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         learned = learning.fitted(self, X, y, sample_weight)
         self.__dict__.pop("_content_hash", None)
-        self._classifier = learned
+        self._features, self._classifier = self.features, learned
         if learned.em is not None and not learned.em.converged:
             warn(f"{learned.em}: its responsibilities may still change", ConvergenceWarning)
         return self
@@ -273,6 +273,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Learn from more rows, in any form that :meth:`fit` takes. They may have new classes and new levels.
 
         ``classes`` may name classes that have no row yet. It is optional, even in the first call.
+
+        Warns
+        -----
+        UserWarning
+            If ``features`` was set after the first rows were learned: their families and priors are kept.
 
         Examples
         --------
@@ -284,7 +289,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> clf.class_count_
         array([5., 9.])
         """
-        self._classifier = learning.with_rows(self, self.__dict__.get("_classifier"), X, y, classes, sample_weight)
+        before = self.__dict__.get("_classifier")
+        after = learning.with_rows(self, before, X, y, classes, sample_weight)
+        if before is None:
+            self._features = self.features
+        self._classifier = after
+        if self.columns != "grow" and repr(self.features) != repr(self._features):
+            warn(
+                "features was set after the first rows were learned, whose families and priors are kept; to change "
+                "them, fit all rows again"
+            )
         return self
 
     @one_at_a_time
@@ -542,5 +556,5 @@ def load(path: str | os.PathLike) -> BayesianNB:
 def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
     """An estimator with this classifier and these parameters."""
     clf = BayesianNB(**parameters.by_name())
-    clf._classifier = learned
+    clf._features, clf._classifier = clf.features, learned
     return clf

@@ -100,6 +100,21 @@ def test_parameters_that_only_questions_need_count_from_when_they_are_set():
     pd.testing.assert_frame_equal(drawn, nb.draws.sample(BayesianNB(random_state=3).fit(X, Y), 5))
 
 
+def test_families_that_are_set_between_two_parts_do_not_count_and_a_warning_says_so(tmp_path):
+    X, y = nb.datasets.play_tennis()
+    clf = BayesianNB({"outlook": "categorical"}).fit(X[:7], y[:7])
+    clf.save(tmp_path / "model")
+    for each in (clf, nb.load(tmp_path / "model")):
+        each.partial_fit(X[7:9], y[7:9]).set_params(features__outlook__prior__alpha=5.0)
+        with pytest.warns(
+            UserWarning, match="^features was set after the first rows were learned.* fit all rows again$"
+        ):
+            each.partial_fit(X[9:], y[9:])
+        np.testing.assert_allclose(each.predict_proba(X), BayesianNB().fit(X, y).predict_proba(X), rtol=1e-12)
+    clf.fit(X[:9], y[:9]).partial_fit(X[9:], y[9:])
+    np.testing.assert_allclose(clf.predict_proba(X), clf.fit(X, y).predict_proba(X), rtol=1e-12)
+
+
 @pytest.mark.parametrize("estimate", ["predictive", "mean", "map", "mle"])
 def test_another_estimate_of_the_same_posterior_is_what_a_fit_would_have_given(estimate):
     X, y = datasets.play_tennis()

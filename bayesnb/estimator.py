@@ -39,6 +39,10 @@ from bayesnb.wording import warn
 if TYPE_CHECKING:
     import pandas as pd
 
+type ClassPrior = (
+    Dirichlet | FixedProbabilities | Mapping[Any, float] | pd.Series | Array | Literal["frequencies", "uniform"]
+)
+
 NESTED = ("features", "class_prior", "unlabelled")
 """The parameters that have parameters of their own."""
 
@@ -195,13 +199,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self,
         features: Family | Mapping[Any, Any] | ByType | BestFamily | Missing | str | None = None,
         *,
-        class_prior: Dirichlet
-        | FixedProbabilities
-        | Mapping[Any, float]
-        | pd.Series
-        | Array
-        | Literal["frequencies", "uniform"]
-        | None = None,
+        class_prior: ClassPrior | None = None,
         estimate: Estimate = "predictive",
         unseen: Literal["missing", "new", "error"] = "missing",
         absent: Literal["error", "missing"] = "error",

@@ -274,11 +274,3 @@ def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
         raise ValueError(f"Expected probabilities between 0 and 1; got {proba[row, c]} in row {row}, class {c}")
     if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= proba.shape[1]:
         raise ValueError(f"Expected codes from 0 to {proba.shape[1] - 1}; got {np.unique(codes).tolist()}")
-
-
-__all__ = ["auc_and_influence", "brier_decomposition", "calibration_error", "reliability_table", "scores"]
-
-
-def __dir__() -> list[str]:
-    """The names that a notebook completes."""
-    return __all__

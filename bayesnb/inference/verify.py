@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,8 +84,16 @@ def verify(
     """
     from bayesnb.sampling import agreement
 
+    seed = classifier.seed if random_seed is None else random_seed
     if stage == "exponents":
-        return _verdict(classifier, learned, sampler, draws, chains, random_seed, arguments)
+        from bayesnb.dependence import program
+
+        rows, dependence = second_stage(classifier, *(learned or ())), classifier.believed.require_exponents()
+        if sampler != "nuts":
+            raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
+        names = labels_of(classifier.classes), dependence.offset_names(classifier.posterior)
+        judge = {"draws": draws, "chains": chains, "random_seed": 0 if seed is None else seed, **arguments}
+        return program.verify(rows, dependence.exponents, *names, **judge)
     classifier.require_one_class_prior("verify")
     if not (conjugate := classifier.posterior.conjugate_part()).model.features:
         classifier.posterior.model.require_exact(
@@ -100,7 +107,6 @@ def verify(
             'with sampler="gibbs" they are drawn, in seconds; or pass draws of sample_posterior(sampler="gibbs", X=X, '
             "y=y) as tree"
         )
-    seed = classifier.seed if random_seed is None else random_seed
     judged = replace(classifier, believed=replace(classifier.believed, posterior=conjugate))
     if X is None:
         n = 20
@@ -116,25 +122,3 @@ def verify(
         rows, labels = learned or (None, None)
         tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
     return agreement.check(conjugate, tree, data, n, sampler, classifier.posterior.model.sampled)
-
-
-def _verdict(
-    classifier: Classifier,
-    learned: tuple[Any, ...] | None,
-    sampler: str,
-    draws: int,
-    chains: int,
-    random_seed: Any,
-    arguments: Mapping[str, Any],
-) -> Verdict:
-    """Compare the approximate posterior of the exponents with draws by NUTS."""
-    from bayesnb.dependence import program
-
-    rows, dependence = second_stage(classifier, *(learned or ())), classifier.believed.require_exponents()
-    if sampler != "nuts":
-        raise ValueError(f'the exponents are judged by sampler="nuts"; got {sampler!r}')
-    seed = 0 if classifier.seed is None else classifier.seed
-    seed = seed if random_seed is None else random_seed
-    names = labels_of(classifier.classes), dependence.offset_names(classifier.posterior)
-    judge = {"draws": draws, "chains": chains, "random_seed": seed, **arguments}
-    return program.verify(rows, dependence.exponents, *names, **judge)

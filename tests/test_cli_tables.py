@@ -314,6 +314,23 @@ def test_what_the_user_calls_missing_is_missing_in_every_kind_of_file(done, tmp_
     assert "never seen" not in err
 
 
+def test_inspect_leaves_out_columns_of_types_that_no_family_reads(done, capsys, tmp_path):
+    table = pd.DataFrame({"the day": pd.date_range("2020-01-01", periods=60), "x": np.arange(60) % 7})
+    table.assign(parts=[[1, 2]] * 60, y=np.resize(["p", "q"], 60)).to_parquet(path := tmp_path / "t.parquet")
+    said = json.loads(done("inspect", path, "--target", "y", "--format", "json")[0])
+    assert [line["feature"] for line in said["features"]] == ["x"]
+    remarks = {line["column"]: line["remark"] for line in said["remarks"]}
+    assert remarks["the day"].startswith("timestamp")
+    assert remarks["the day"].endswith("turn it into numbers (days since a date, say) or into categories")
+    assert "list" in remarks["parts"]
+    done(*shlex.split(said["fit"])[1:-1], tmp_path / "m.bayesnb", "--dependence", "none")
+    assert load(tmp_path / "m.bayesnb").classifier_.schema.names == ("x",)
+    done("score", tmp_path / "m.bayesnb", path)
+    code, _, err = run(capsys, "fit", path, "--target", "y", "-o", tmp_path / "n.bayesnb")
+    assert code == 1
+    assert err.endswith("or into categories, or leave it out with --drop 'the day'\n")
+
+
 def test_a_mark_is_missing_in_embedded_data_too(done):
     said = json.loads(done("inspect", "play-tennis", "--na", "outlook=overcast", "--format", "json")[0])
     assert {line["feature"]: line["missing"] > 0 for line in said["features"]} == {

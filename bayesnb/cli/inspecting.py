@@ -54,11 +54,13 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")
     target = datasets.target(table.name) if target is None and table.file is None else target
+    odd = table.unreadable([target, settings.weight])
+    table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
     passing, sample = watched(table)
     asked = Parameters(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
     summary = engines.summary(asked, passing, target, settings.weight)
     frame = sample()
-    seen = table.examined(frame, target, summary.rows)
+    seen = [*odd, *table.examined(frame, target, summary.rows)]
     about: dict[str, Any] = {"data": data, "rows": summary.rows}
     about |= {} if table.file is None else _how_read(table.file)
     if target is not None:

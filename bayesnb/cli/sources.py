@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.doctor import LOOKED_AT, examine, without
+from bayesnb.cli.doctor import LOOKED_AT, Remark, examine, without
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import in_options, require_stdin, say, warn
 from bayesnb.wording import meant
@@ -20,7 +20,6 @@ from bayesnb.wording import meant
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.cli.doctor import Remark
     from bayesnb.data.csv_reader import Format
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
@@ -74,6 +73,19 @@ class Opened:
 
         whole = self.embedded if self.file is None else readers.frame(self.file)
         return whole.drop(columns=list(self.settings.drop))
+
+    def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
+        """Remarks about columns of types that no family reads, such as dates in Parquet, and that are not needed."""
+        found = []
+        first = next(self.tables(), None)
+        for name in () if first is None else first.names:
+            if name not in needed:
+                try:
+                    _ = first.column(name).kind
+                except ValueError as error:
+                    said = str(error).partition(" holds ")[2].removesuffix(", or leave it out")
+                    found.append(Remark(name, said, True, True))
+        return found
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """What is remarkable about its columns, of which a frame holds all or some rows."""

@@ -187,6 +187,7 @@ def console_of() -> Any:
 _NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _FIRST = re.compile(rf"column {_NAME} holds (\S+) in row (.*?), where (\w+) needs ([^;]*); use (.+?) for it")
 _FEATURES = re.compile(rf"features=\{{{_NAME}: (?:(\w+)\(\)|\.\.\.)\}}")
+_LEFT_OUT = re.compile(rf"column {_NAME} holds (.*?), which no family reads(.*?), or leave it out")
 _PARAMETER = re.compile(
     r"""\b(dependence|estimate|absent|unseen|columns)=["'](\w+)["'](?: or (?:\1=)?["'](\w+)["'])?"""
 )
@@ -202,6 +203,7 @@ def in_options(text: str) -> str:
     """Say ``--dependence pairwise`` for ``dependence="pairwise"``, ``--feature x=gaussian`` for ``Gaussian()``."""
     text = _FIRST.sub(_family_for, text)
     text = _FEATURES.sub(lambda found: feature(_unquoted(found[1]), found[2] or "FAMILY"), text)
+    text = _LEFT_OUT.sub(lambda found: f"{found[0]} with --drop {shlex.quote(_unquoted(found[1]))}", text)
     text = _PARAMETER.sub(_option, text)
     for python, option in _WORDS.items():
         text = text.replace(python, option)

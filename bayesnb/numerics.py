@@ -107,9 +107,17 @@ def deviance(k: Array, m: Array, gap: Array) -> Array:
     return np.where(np.abs(v) < 0.1, near, far)
 
 
+SMALL = 64.0
+"""Counts up to which a difference of logarithms keeps all digits that the log probability of a count can have."""
+
+
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
     """``deviance`` of k events in the exposure e at a rate, of which the logarithm is known even if it underflows."""
     expected = rate * e
+    if np.min(k, initial=0.0) >= 0 and np.max(k, initial=0.0) <= SMALL:
+        with np.errstate(all="ignore"):
+            own = np.where(k == 0, 0.0, k * (np.log(k) - np.log(e) - 1.0))
+            return np.where(k == 0, 0.0, own - k * log_rate) + expected
     gap = k - expected if gap is None else gap
     found = deviance(k, expected, gap)
     if (lost := (np.abs(expected) < 1e-290) & (k != 0)).any():

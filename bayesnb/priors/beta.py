@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bayesnb.numerics import Array, log_rising, rate_deviance
+from bayesnb.numerics import Array, log_rising, log_sum, rate_deviance
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import NOT_NEGATIVE, ONE, Theta, shared, spread
 from bayesnb.priors.common_draws import CommonDraws
@@ -110,9 +110,9 @@ class Beta(SimplexPrior):
 
     def drawn_along(self, ones: Array = ONE, zeros: Array = NONE, *, common: CommonDraws, kind: int = 0) -> Array:
         # Data may have told of one outcome alone, so that the two counts differ in shape.
-        both = common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind)
-        drawn = np.stack(np.broadcast_arrays(*both), axis=-1)
-        return self.log_kernel({"log_theta": drawn - np.logaddexp.reduce(drawn, -1, keepdims=True)}, ones, zeros)
+        both = np.broadcast_arrays(common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind))
+        log_theta = np.stack(both, axis=-1) - log_sum(both)[..., None]
+        return self.log_kernel({"log_theta": log_theta}, ones, zeros)
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:

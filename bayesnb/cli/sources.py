@@ -77,7 +77,8 @@ class Opened:
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
         """Remarks about columns of types that no family reads, such as dates in Parquet, and that are not needed."""
         found = []
-        first = next(self.tables(), None)
+        typed = self.file is not None and not self.file.layouts  # The columns of other files hold numbers or text.
+        first = next(self.tables(), None) if typed else None
         for name in () if first is None else first.names:
             if name not in needed:
                 try:

@@ -383,7 +383,7 @@ def test_probabilities_at_draws_sum_to_1_and_depend_only_on_the_seed() -> None:
     assert draws.std(axis=0).max() > 0.1
     assert_array_equal(draws, nb.draws.sample_proba(clf, NEW, draws=700))
     assert not np.array_equal(draws, nb.draws.sample_proba(model(random_state=6).fit(X, Y), NEW, draws=700))
-    with pytest.raises(ValueError, match="at least one draw"):
+    with pytest.raises(ValueError, match="draws to be a whole number, 1 or more"):
         nb.draws.sample_proba(clf, NEW, draws=0)
 
 

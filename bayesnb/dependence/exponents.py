@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.numerics import Array
-from bayesnb.wording import meant
+from bayesnb.wording import meant, require_choice, require_whole
 
 
 class NoExponentsError(ValueError):
@@ -211,18 +211,14 @@ class Exponents:
             object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
         elif self.pairs < 0:
             raise ValueError(f"Expected pairs to be a number that is not negative; got {self.pairs!r}")
-        if self.by not in ("feature", "model", "class"):
-            raise ValueError(f"Expected by to be 'feature', 'model' or 'class'; got {self.by!r}")
-        if self.offsets not in ("cell", "class"):
-            raise ValueError(f"Expected offsets to be 'cell' or 'class'; got {self.offsets!r}")
+        require_choice("by", self.by, ("feature", "model", "class"))
+        require_choice("offsets", self.offsets, ("cell", "class"))
+        require_whole(1, rows=self.rows, draws=self.draws)
+        require_whole(0, partitions=self.partitions)
         for name in (f.name for f in fields(self) if f.name == "sd" or f.name.endswith("_sd")):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
-        for name in ("rows", "draws"):
-            value = getattr(self, name)
-            if value < 1 or value != int(value):
-                raise ValueError(f"Expected {name} to be a whole number, at least 1; got {value!r}")
 
     def drawn(self, n_rows: int, most: int) -> Array | slice:
         """Rows drawn at random, at most so many, in their order; all of them where there are no more."""

@@ -23,6 +23,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
+from bayesnb.wording import require_whole
 
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
 
@@ -499,8 +500,7 @@ def predictive_checks(
     """
     classifier.require_one_class_prior("a predictive check")
     classifier.require_counted("predictive checks need a posterior of rows that were counted")
-    if not isinstance(draws, int | np.integer) or draws < 20:
-        raise ValueError(f"Expected draws to be an integer of at least 20; got {draws!r}")
+    require_whole(20, draws=draws)
     posterior, rng = classifier.posterior, np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     data, labels = classifier.encoded(classifier.rows(X, y).labelled())
     columns, unchecked = _columns(posterior, data)

@@ -15,7 +15,7 @@ from bayesnb.inference.questions import question
 from bayesnb.model import normalize, probabilities
 from bayesnb.priors import Array, Dirichlet, log
 from bayesnb.priors import class_prior as class_priors
-from bayesnb.wording import warn
+from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
@@ -69,8 +69,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     if (odd := np.isnan(log_likelihood) | np.isposinf(log_likelihood)).any():
         row, c = np.argwhere(odd)[0]
         raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
-    if max_iter < 1:
-        raise ValueError(f"Expected max_iter of at least 1; got {max_iter!r}")
+    require_whole(1, max_iter=max_iter)
     share = np.exp(normalize(log_likelihood))
     # The objective is concave, so any start leads to its maximum, except that a probability of 0 would stay 0.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
@@ -137,8 +136,7 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
     """
     # Under equal shares, p(c | x) is the likelihood of the class up to a constant of the row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
-    if not isinstance(draws, int | np.integer) or isinstance(draws, bool) or draws < 100:
-        raise ValueError(f"Expected draws to be a whole number, at least 100 for an interval; got {draws!r}")
+    require_whole(100, draws=draws)
     n_classes, each = likelihood.shape[1], -(-draws // CHAINS)
     kept, counts = np.zeros((CHAINS, each, n_classes)), np.zeros((CHAINS, n_classes))
     for step in range(-TUNE, each):

@@ -26,6 +26,7 @@ from bayesnb.inference.saddlepoint import drawn_log_joint
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import Data, Posterior, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
+from bayesnb.wording import require_whole
 
 CHUNK = 2**21
 """Numbers of a temporary array, about 16 MiB."""
@@ -201,8 +202,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     ((500, 2, 2), np.float64(0.2))
     """
     data, n = classifier.read(X)
-    if draws < 1:
-        raise ValueError(f"Expected at least one draw; got {draws!r}")
+    require_whole(1, draws=draws)
     seed, rng = seed_of_rows(classifier.seed), classifier.generator()
     believed, offset = (
         classifier.believed.when_given(given),

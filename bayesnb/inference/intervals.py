@@ -18,6 +18,7 @@ from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds, close
 from bayesnb.kernels.blocks import each, large_enough, slices
 from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.priors import Array
+from bayesnb.wording import require_whole
 
 EVALUATIONS = 32
 """About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
@@ -218,8 +219,8 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
     believed = classifier.believed.when_given(given)
     is_close = method == "auto" and believed.naive and posterior.model.exact and close(posterior)
     by_formula = method == "saddlepoint" or (two and is_close)
-    if draws < 2 and not by_formula:
-        raise ValueError(f"Expected at least 2 draws for an interval; got {draws!r}")
+    if not by_formula:
+        require_whole(2, draws=draws)
     # A part of the draws is what memory holds; drawing thousands of parameters again for every part takes minutes.
     by_sums = is_close and not two and draws * size_of_draw(posterior) > PART
     seed = 0 if classifier.seed is None else classifier.seed

@@ -60,6 +60,8 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two data classes, mappings or tuples are equal, including their arrays."""
+    if a is b:
+        return True
     if is_dataclass(a):
         return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
     if isinstance(a, Mapping) and isinstance(b, Mapping):

@@ -100,9 +100,8 @@ class PosteriorDraws:
         self, data: Data, n_rows: int, shares: Sequence[float], offset: Array | float = 0.0
     ) -> tuple[Array, Array]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
-        asks = {"ends": quantiles(shares), "errors": quantile_errors(shares)}
-        found = self.answers(asks, data, n_rows, offset)
-        return found["ends"], found["errors"]
+        found = self.answers({"ends": quantiles(shares)}, data, n_rows, offset)["ends"]
+        return found[..., 0], found[..., 1]
 
     def prob_top(self, data: Data, codes: Array, offset: Array | float = 0.0) -> Array:
         """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
@@ -133,24 +132,19 @@ def size_of_draw(posterior: Posterior) -> int:
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """These quantiles of p(class | row, θ), (row, class, quantile)."""
-    return lambda p, rows: np.moveaxis(np.quantile(p, shares, axis=0), 0, -1)
-
-
-def quantile_errors(shares: Sequence[float]) -> Ask:
-    """Monte Carlo standard errors of :func:`quantiles`, (row, class, quantile).
+    """These quantiles of p(class | row, θ) and their Monte Carlo standard errors, as (row, class, quantile, 2).
 
     The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
     the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
     """
 
-    def errors(p: Array, rows: slice) -> Array:
+    def asked(p: Array, rows: slice) -> Array:
         n, q = len(p), np.asarray(shares)
         ends = [betaincinv(n * q + 1, n * (1 - q) + 1, ndtr(side)) for side in (-1.0, 1.0)]
-        low, high = np.quantile(p, ends, axis=0)
-        return np.moveaxis((high - low) / 2, 0, -1)
+        found, low, high = np.quantile(p, [q, *ends], axis=0)
+        return np.moveaxis(np.array([found, (high - low) / 2]), (0, 1), (3, 2))
 
-    return errors
+    return asked
 
 
 def shares_of_top(codes: Array) -> Ask:

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
-from bayesnb.inference.draws import probability_of_interval, quantile_errors, quantiles, shares_of_top
+from bayesnb.inference.draws import probability_of_interval, quantiles, shares_of_top
 from bayesnb.inference.intervals import Saddlepoint, answering, with_notes
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
@@ -85,13 +85,13 @@ def uncertainty(
     predictive = classifier.believed.log_predictive(data, n)
     asks = {"entropies": drawn.believed.entropies(normalize(predictive))}
     if by_draws := believed is drawn:
-        asks |= {"interval": quantiles(shares), "interval_errors": quantile_errors(shares)}
-        asks |= {"top": shares_of_top(codes)}
+        asks |= {"interval": quantiles(shares), "top": shares_of_top(codes)}
     found = drawn.answers(asks, data, n, offset)
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
     errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
     if by_draws:
-        errors |= dict(zip(("lower", "upper"), found["interval_errors"][row, codes].T, strict=True))
+        errors |= dict(zip(("lower", "upper"), found["interval"][row, codes, :, 1].T, strict=True))
+        found["interval"] = found["interval"][..., 0]
         errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)
     else:
         found["interval"], _ = believed.intervals(data, n, shares, offset)

@@ -15,12 +15,12 @@ from scipy.special import digamma, gammaln, zeta
 from bayesnb.numerics import (
     Array,
     Size,
-    deviance,
     log,
     log_gamma_draw,
     log_rising,
     log_root,
     log_root_slopes,
+    log_sum,
     rate_deviance,
     sums_of_others,
 )
@@ -416,12 +416,9 @@ class Dirichlet(SimplexPrior):
             seen, here = np.flatnonzero(n), common.within(c).from_column(column)
             # Only the outcomes that are counted need a draw of their own, and all others together one more.
             shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
-            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1) for k, shape in shapes]
-            log_theta = np.stack([v[:, 0, 0, 0] for v in drawn], axis=-1)
-            log_theta -= np.logaddexp.reduce(log_theta, axis=-1, keepdims=True)
-            # ln L less its maximum is a sum of deviances, whose last one is that of the others.
-            counted, expected = np.append(n[seen], 0.0), n.sum() * np.exp(log_theta)
-            found[:, row, c, column] = -deviance(counted, expected, counted - expected).sum(-1)
+            drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1)[:, 0, 0, 0] for k, shape in shapes]
+            log_theta = np.stack(drawn, axis=-1) - log_sum(drawn)[:, None]
+            found[:, row, c, column] = self.log_kernel({"log_theta": log_theta}, np.append(n[seen], 0.0))
         return found
 
     @classmethod

@@ -17,7 +17,7 @@ from sklearn.metrics import mutual_info_score
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Gaussian, Multinomial, Poisson, datasets, plots
 from bayesnb.families.sampled import StudentT
-from bayesnb.inference.checks import Checked, replicated, statistics
+from bayesnb.inference.predictive_checks import Checked, replicated, statistics
 from benchmarks.predictive_checks import FEATURES, columns_named, drawn, pairs_named
 
 KINDS = ("real", "real", "positive", "count", "binary", "levels", "levels")

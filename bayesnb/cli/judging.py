@@ -249,7 +249,11 @@ def _document_of(card: Scorecard) -> dict[str, Any]:
 
 
 @options.command(
-    "DATA", "bayesnb.inference.checks:predictive_checks", options.EMBEDDED, output="to_picture", settings="naive"
+    "DATA",
+    "bayesnb.inference.predictive_checks:predictive_checks",
+    options.EMBEDDED,
+    output="to_picture",
+    settings="naive",
 )
 def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,

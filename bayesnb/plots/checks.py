@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.inference.checks import PredictiveChecks
 from bayesnb.inference.independence import Independence
+from bayesnb.inference.predictive_checks import PredictiveChecks
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain
 from bayesnb.wording import require_whole

@@ -5,6 +5,6 @@ Written by python -m bayesnb.inference: one line for each question of the table.
 """
 
 from bayesnb.inference.draws import sample_proba
-from bayesnb.inference.sampling import sample
+from bayesnb.inference.sample import sample
 
 __all__ = ["sample", "sample_proba"]

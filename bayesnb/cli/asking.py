@@ -169,7 +169,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
     return 0
 
 
-@options.command("MODEL", "bayesnb.inference.sampling:sample", output="to_table")
+@options.command("MODEL", "bayesnb.inference.sample:sample", output="to_table")
 def sample(model: str, n: int, label: str | None, random_state: int, output: str, force: bool) -> int:
     """Draw new rows from a model: a class, or the one that --label names, and the columns given the class."""
     from bayesnb import draws

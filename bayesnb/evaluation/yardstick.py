@@ -22,7 +22,7 @@ from bayesnb.estimator import BayesianNB
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.draws import probability_of_interval, sample_proba
-from bayesnb.inference.sampling import sample
+from bayesnb.inference.sample import sample
 from bayesnb.numerics import Array
 from bayesnb.priors import Beta, Dirichlet, NormalGamma
 from bayesnb.progress import Progress

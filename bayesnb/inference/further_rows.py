@@ -31,7 +31,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import Costs, expected_losses, prices, stated_by
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import drawn_rows
+from bayesnb.inference.sample import drawn_rows
 from bayesnb.kernels.blocks import slices
 from bayesnb.kernels.two_floats import TwoFloat
 from bayesnb.model import Data, Parameters, Posterior, Statistics, part_of, probabilities

@@ -6,7 +6,7 @@ from bayesnb.inference import leave_one_out as _leave_one_out
 from bayesnb.inference import parameters as _parameters
 from bayesnb.inference import predict as _predict
 from bayesnb.inference import sample_posterior as _sample_posterior
-from bayesnb.inference import sampling as _sampling
+from bayesnb.inference import to_pymc as _to_pymc
 from bayesnb.inference import uncertainty as _uncertainty
 from bayesnb.inference import verify as _verify
 from bayesnb.inference.classifier import Classifier
@@ -25,6 +25,6 @@ class FittedModel:
     predict_proba = _predict.predict_proba
     sample_posterior = _sample_posterior.sample_posterior
     tables = _parameters.tables
-    to_pymc = _sampling.to_pymc
+    to_pymc = _to_pymc.to_pymc
     uncertainty = _uncertainty.uncertainty
     verify = _verify.verify

@@ -19,7 +19,7 @@ from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.decide import matrix_of
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import rows_to_ask
+from bayesnb.inference.sample import rows_to_ask
 from bayesnb.model import Data, probabilities
 from bayesnb.numerics import Array
 from bayesnb.priors import BoundaryError, ImproperError

@@ -15,7 +15,7 @@ from bayesnb.dependence.likelihood import log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import LearnedRows, learned_in_two, second_stage, summed_out
+from bayesnb.inference.to_pymc import LearnedRows, learned_in_two, second_stage, summed_out
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
 from bayesnb.priors import ImproperError

@@ -20,7 +20,7 @@ from bayesnb.estimates import EstimateRule, estimate_rule
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import Shown, question
-from bayesnb.inference.sampling import rows_to_ask
+from bayesnb.inference.sample import rows_to_ask
 from bayesnb.model import Data, Posterior, normalize
 from bayesnb.numerics import Array, log
 from bayesnb.priors import (

@@ -12,7 +12,8 @@ from bayesnb.data.rows import table_of
 from bayesnb.data.targets import labels_of
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
-from bayesnb.inference.sampling import drawn_rows, second_stage
+from bayesnb.inference.sample import drawn_rows
+from bayesnb.inference.to_pymc import second_stage
 
 if TYPE_CHECKING:
     from xarray import DataTree

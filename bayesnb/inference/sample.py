@@ -1,0 +1,85 @@
+"""The model as a generator of data: new rows."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.data.targets import codes_of
+from bayesnb.inference.classifier import Classifier, index_of
+from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data
+from bayesnb.numerics import Array, drawn_codes
+
+
+@question("new rows", "draws and PyMC", "draws")
+def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
+    """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    label : optional
+        The class of all rows. By default, the class of each row is drawn.
+
+    Returns
+    -------
+    DataFrame (n, ...)
+        The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
+        column holds the names of bins. With ``estimate="predictive"``, each row has its own draw of the parameters.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, datasets, draws
+    >>> X, y = datasets.play_tennis()
+    >>> clf = BayesianNB(random_state=0).fit(X, y)
+    >>> draws.sample(clf, 2, label="yes")
+         y   outlook temperature humidity  wind
+    0  yes     sunny         hot     high  weak
+    1  yes  overcast         hot     high  weak
+    """
+    classifier.require_one_class_prior("sample")
+    classifier.posterior.warn_of_chains()
+    chosen = None if label is None else int(codes_of(classifier.classes, np.asarray([label]))[0])
+    rng, parts = classifier.generator(), []
+    for cut in slices(n, 1024):
+        encoded, codes = _sample_encoded(classifier, cut.stop - cut.start, chosen, rng)
+        frame = classifier.schema.decode(encoded)
+        frame.insert(0, "y" if "y" not in frame else "y_", classifier.classes[codes])
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.random.Generator) -> tuple[Data, Array]:
+    """New encoded rows, (row, column) for each feature, and the codes of their classes."""
+    theta = classifier.posterior.draw(rng, (n,)) if classifier.plug_in is None else classifier.plug_in.repeated(n)
+    drawn = drawn_codes(theta.log_pi, rng)
+    codes = drawn if chosen is None else np.full(n, chosen)
+    own = theta.at((np.arange(n), codes))
+    encoded = {
+        name: family.sample(own.features[name], rng, classifier.statistics.features[name])
+        for name, family in classifier.posterior.model.features.items()
+    }
+    return classifier.schema.blanked(encoded), codes
+
+
+def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
+    """New rows as the families read them, and the codes of their classes."""
+    encoded, codes = _sample_encoded(classifier, n, None, rng)
+    return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
+
+
+def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
+    """Encoded rows, how many they are, and their index: those of a table, or so many that are drawn from the model."""
+    if X is None:
+        rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+        return drawn_rows(classifier, rows, rng)[0], rows, None
+    data, n = classifier.read(X)
+    if not n:
+        raise ValueError("there are no rows to ask about")
+    return data, n, index_of(X)

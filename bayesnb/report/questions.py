@@ -20,7 +20,7 @@ from scipy.special import entr
 
 from bayesnb import learning, plots
 from bayesnb.evaluation import rows_at
-from bayesnb.inference.explain import oddities
+from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import Bars, Grid, Part, Picture, Section, one_line, readable, spoken, with_interval
 
@@ -43,6 +43,14 @@ CANDIDATES = 500
 
 MOST_ENTRIES = 12
 """Entries of a ledger on a page; the smallest contributions share one line."""
+
+MEANT = {
+    OFFSET: "what the labels say of the class beside its columns",
+    AVERAGING: "what it adds to average class probabilities over the exponents instead of taking their mean",
+    "shape of": "what the spread of a column's values says beside its family",
+    "×": "what two columns say together beside what each says",
+}
+"""The entries that a dependence adds to the explanation of a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,23 +182,31 @@ def uncertain(
         replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
         f"{legend} {learned}",
     ]
+    notes: dict[Part, None] = {}  # What several rows have in common is said once.
     if explain:
         parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
         for k in top:
             row = rows_at(table, np.array([chosen[k]]))
             contributions = clf.explain(row, unit=unit, prob=share).droplevel("row")
-            parts += ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
+            entries, *said = ledger(contributions, unit, f"Row {one_line(split.index[k])}, ", folded=True)
+            parts.append(entries)
+            notes |= dict.fromkeys(said)
+    parts += notes
     return replace(made, parts=parts, finding=finding, folded=False)
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """The contributions to the log-odds of one row, from the largest to the smallest, and what is odd about them."""
+    """The contributions to the log-odds of one row, from the largest to the smallest; what they mean, what is odd."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {sizes[-1]:+.3g} {unit} in all"
     frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
     yield Grid(frame, caption, folded, Bars(sizes, lower, upper, label, against))
+    if OFFSET in contributions.index:
+        held = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
+                for name in map(str, shown.index)}  # fmt: skip
+        yield from filter(None, [" ".join(f"{kind}: {said}." for kind, said in MEANT.items() if kind in held)])
     yield from oddities(shown)
 
 

@@ -114,10 +114,11 @@ SMALL = 64.0
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
     """``deviance`` of k events in the exposure e at a rate, of which the logarithm is known even if it underflows."""
     expected = rate * e
-    if np.min(k, initial=0.0) >= 0 and np.max(k, initial=0.0) <= SMALL:
+    least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
+    if least >= 0 and most <= SMALL:
         with np.errstate(all="ignore"):
-            own = np.where(k == 0, 0.0, k * (np.log(k) - np.log(e) - 1.0))
-            return np.where(k == 0, 0.0, own - k * log_rate) + expected
+            found = np.where(k == 0, 0.0, k * (np.log(k) - np.log(e) - 1.0)) - k * log_rate
+            return (found if least > 0 else np.where(k == 0, 0.0, found)) + expected
     gap = k - expected if gap is None else gap
     found = deviance(k, expected, gap)
     if (lost := (np.abs(expected) < 1e-290) & (k != 0)).any():

@@ -204,6 +204,20 @@ def assert_same_counts(a: BayesianNB, b: BayesianNB) -> None:
         assert_allclose(mine, theirs, atol=1e-9)
 
 
+@pytest.mark.parametrize("dependence", ["pairwise", "auto"])
+def test_names_of_classes_change_nothing_beside_a_column_that_holds_one_value(dependence):
+    """Its Bayes factor with any other column is 1 up to rounding, which depends on the order of the classes."""
+    rng = default_rng(5076)
+    y = rng.integers(4, size=30)
+    X = pd.DataFrame({"b": rng.integers(2, size=30), "k": -1.7, "c": rng.choice(list("abc"), 30), "x": rng.normal(y)})
+    found = []
+    for names in ("pqrs", "sqpr", "qpsr"):
+        clf = BayesianNB(dependence=dependence).fit(X, np.array(list(names))[y])
+        found.append(pd.DataFrame(clf.predict_proba(X), columns=clf.classes_)[list(names)].to_numpy())
+        assert not [term for term in map(str, clf.exponents_.index) if "k ×" in term or "× k" in term]
+    assert_allclose(found[1:], found[:1] * 2, rtol=1e-7)
+
+
 def test_weights_that_leave_no_digits_are_refused_with_the_cure():
     X, y = datasets.play_tennis()
     with pytest.raises(RuntimeError, match="rescale the weights of the rows if they are very large"):

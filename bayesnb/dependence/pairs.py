@@ -149,10 +149,17 @@ def shares_of(margin: Array) -> Array:
     return margin / np.where(n > 0, n, 1.0)
 
 
+ROUNDING = 1e-6
+"""Up to here a log Bayes factor may be a rounding error, which depends on the order of classes and of columns.
+
+That of a column which holds one value, with any other, is 0.
+"""
+
+
 def selected(log_factors: Array, limit: int) -> list[int]:
     """The pairs whose Bayes factor is above 1, best first, at most ``limit`` of them."""
     best = np.argsort(-log_factors, kind="stable")
-    return [int(k) for k in best[:limit] if log_factors[k] > 0]
+    return [int(k) for k in best[:limit] if log_factors[k] > ROUNDING]
 
 
 MARGIN = 2.0

@@ -218,6 +218,20 @@ def test_names_of_classes_change_nothing_beside_a_column_that_holds_one_value(de
     assert_allclose(found[1:], found[:1] * 2, rtol=1e-7)
 
 
+def test_names_of_classes_choose_no_scale_where_the_evidence_of_two_is_equal():
+    """A column that holds one value has the same evidence under every scale of its exponent, up to rounding."""
+    rng = default_rng(121)
+    y = rng.permutation(np.arange(24) % 4)
+    X = pd.DataFrame({"a": rng.choice(list("abcde"), 24), "b": rng.choice(list("abc"), 24), "k": rng.poisson(2, 24)})
+    X = X.assign(k=X["k"] + 2, one=rng.normal())
+    X.loc[rng.random(24) < 0.3, "b"] = None
+    found = []
+    for names in ("pqrs", "sqpr", "qpsr", "rspq"):
+        clf = BayesianNB(dependence="auto").fit(X, np.array(list(names))[y])
+        found.append(pd.DataFrame(clf.predict_proba(X), columns=clf.classes_)[list(names)].to_numpy())
+    assert_allclose(found[1:], found[:1] * 3, rtol=1e-6)
+
+
 def test_weights_that_leave_no_digits_are_refused_with_the_cure():
     X, y = datasets.play_tennis()
     with pytest.raises(RuntimeError, match="rescale the weights of the rows if they are very large"):

@@ -37,6 +37,10 @@ from bayesnb.numerics import Array, log
 MODE, NEAR = 1e-12, 1e-2
 """When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
 
+TIE = 1e-6
+"""Of log evidences that differ by less the first is taken: rounding, which depends on the order of classes and columns,
+must choose no scale."""
+
 SEARCHES = 3
 """How often all scales are chosen anew."""
 
@@ -561,9 +565,11 @@ def learn_exponents(
         other = dict(scales)
         for name, several in choices.items():
             options = {sd: spec.prior(layout, groups, other | {name: sd}) for sd in several}
-            other[name] = max(options, key=lambda sd: _newton(here, *options[sd], best.mode)[1])
+            evidence = [_newton(here, *options[sd], best.mode)[1] for sd in several]
+            near = [sd for sd, value in zip(several, evidence, strict=True) if value >= max(evidence) - TIE]
+            other[name] = near[0] if near else several[0]
         found = at(other, best.mode, few, NEAR, best.log_evidence, here)
-        if found.log_evidence <= best.log_evidence:
+        if found.log_evidence <= best.log_evidence + TIE:
             break
         best, scales, here = found, other, begun(found.mode)
     tried, changed, turn = [scales], True, 0
@@ -575,7 +581,7 @@ def learn_exponents(
                     continue
                 tried.append(other)
                 found = at(other, best.mode, few, NEAR, best.log_evidence, here)
-                if found.log_evidence > best.log_evidence:
+                if found.log_evidence > best.log_evidence + TIE:
                     best, scales, here, changed = found, other, begun(found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
     rng = np.random.default_rng(spec.random_seed)

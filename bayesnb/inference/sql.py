@@ -253,7 +253,7 @@ def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_ro
     str
         Its columns are those of ``keep``, and "p_LABEL" for each class. They are NULL in a row that
         :meth:`predict_proba` would refuse, such as one with an infinite number or a level that ``unseen="error"`` does
-        not know.
+        not know, and where a count is 256 or more and its family is not Poisson.
 
     Raises
     ------

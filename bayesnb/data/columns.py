@@ -68,7 +68,7 @@ class Column:
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
-        levels = [distinct[code] for code in np.unique(codes[codes >= 0])]
+        levels = [distinct[code] for code in np.flatnonzero(np.bincount(codes[codes >= 0]))]
         if levels and self.kind != "text":
             return tuple(sorted(levels))
         said = "text, whose order is not known" if levels else "no value"

@@ -63,7 +63,7 @@ def geweke(steps: int, n_rows: int = 5, seed: int = 0) -> pd.Series:
     marginal = layout.variables(simulator.before.draw(rng, (steps,)), blocks)
     theta, chain = simulator.before.draw(rng), []
     for _ in range(steps):
-        theta = simulator.given(simulator.rows(theta, n_rows, rng)).draw(rng)
+        theta = simulator.given(*simulator.rows(theta, n_rows, rng)).draw(rng)
         chain.append(layout.variables(theta, blocks))
     z = {}
     from arviz_stats.base import array_stats

@@ -259,7 +259,7 @@ def test_the_maximum_that_pymc_finds_is_the_mode_of_the_closed_form(third):
     written = Written.of([name for name in DENSE if name in MODAL][third::3], np.ones(150), apart=False)
     model = written.build("sufficient")
     mode = layout.variables(written.posterior.point("mode"), written.layout)
-    start = layout.variables(written.posterior.before().mean(), written.layout)
+    start = layout.variables(written.posterior.before().point("mean"), written.layout)
     logging.getLogger("pymc").setLevel(logging.ERROR)
     found = pm.find_MAP(
         model=model,

@@ -292,7 +292,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         if before is None:
             self._features = self.features
         self._classifier = after
-        if self.columns != "grow" and repr(self.features) != repr(self._features):
+        if self.columns != "grow" and not same(self.features, self._features):
             warn(
                 "features was set after the first rows were learned, whose families and priors are kept; to change "
                 "them, fit all rows again"

@@ -97,6 +97,7 @@ class Laplace:
 
 
 CURE = "rescale the weights of the rows if they are very large, or use dependence=None"
+"""What to do where Newton's method does not come to an end."""
 
 
 class NoModeError(RuntimeError):

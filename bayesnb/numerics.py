@@ -210,9 +210,9 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
     return (low + high) / 2
 
 
-def drawn_codes(log_p: Array, rng: Generator) -> Array:
-    """The position along the last axis of one of the outcomes with these log probabilities, drawn at random.
+def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
+    """The position along an axis of one of the outcomes with these log probabilities, drawn at random.
 
     The largest of log p plus Gumbel noise falls on an outcome with its probability.
     """
-    return (log_p + rng.gumbel(size=log_p.shape)).argmax(-1)
+    return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)

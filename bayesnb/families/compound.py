@@ -23,7 +23,7 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, Size, log_sum
+from bayesnb.numerics import Array, Size, drawn_codes, log_sum
 from bayesnb.priors import AllOf, Beta, BoundaryError, Compound, OneOf, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.priors.beta_tree import mixed
@@ -605,9 +605,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return self.summed(left_out, posterior, x)
 
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
-        choice = theta["log_choice"]
-        place = (choice + rng.gumbel(size=choice.shape)).argmax(-1)
-        return np.choose(place, self.samples(theta, rng, s))
+        return np.choose(drawn_codes(theta["log_choice"], rng), self.samples(theta, rng, s))
 
     # In PyMC the choice is summed out: only the parameters of all families are variables.
 

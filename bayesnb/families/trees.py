@@ -16,7 +16,7 @@ from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, at_levels, p
 from bayesnb.families.conjugate import Added, Cells, Conjugate
 from bayesnb.families.dyadic import Boxes, Dyadic
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array, log
+from bayesnb.numerics import Array, drawn_codes, log
 from bayesnb.priors import BetaTree, Theta
 from bayesnb.priors.beta_tree import CELLS, DEPTH, NODES, log_cells, splits
 from bayesnb.statistics.membership import Column, Labels
@@ -174,8 +174,7 @@ class PolyaTree(OnTree[CellCounts]):
         return d, s.log_within + peak
 
     def sample(self, theta: Theta, rng: Generator, s: CellCounts) -> Array:
-        log_cell = theta["log_cell"]
-        code = (log_cell + rng.gumbel(size=log_cell.shape)).argmax(-1)
+        code = drawn_codes(theta["log_cell"], rng)
         return self._boxes(code.shape[-1]).inside(code, rng.random(code.shape))
 
     def readable(self, theta: Theta) -> dict[str, Array]:
@@ -275,8 +274,7 @@ class Ordinal(OnTree[CategoryCounts]):
         return found
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
-        table = self._by_level(theta["log_cell"])
-        return (table + rng.gumbel(size=table.shape)).argmax(-1)
+        return drawn_codes(self._by_level(theta["log_cell"]), rng)
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"probability": np.exp(self._by_level(theta["log_cell"]))}

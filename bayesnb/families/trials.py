@@ -25,7 +25,7 @@ from bayesnb.families.columns import (
 )
 from bayesnb.families.conjugate import Added, Cells, Conjugate, pooled, tallies
 from bayesnb.kernels.two_floats import TwoFloat
-from bayesnb.numerics import Array, disagreement, log_peak, log_root
+from bayesnb.numerics import Array, disagreement, drawn_codes, log_peak, log_root
 from bayesnb.priors import Beta, Dirichlet, Outcome, Theta
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Moments
@@ -151,9 +151,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return at_levels(theta["log_theta"], x.codes)
 
     def sample(self, theta: Theta, rng: Generator, s: CategoryCounts) -> Array:
-        # The largest of log θ plus Gumbel noise falls on a level with its probability θ.
-        noisy = theta["log_theta"] + rng.gumbel(size=theta["log_theta"].shape)
-        return noisy.argmax(-1)
+        return drawn_codes(theta["log_theta"], rng)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         table = theta["log_theta"]

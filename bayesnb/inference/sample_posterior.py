@@ -17,7 +17,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.questions import question
 from bayesnb.inference.to_pymc import LearnedRows, learned_in_two, second_stage, summed_out
 from bayesnb.kernels.blocks import slices
-from bayesnb.numerics import Array
+from bayesnb.numerics import Array, drawn_codes
 from bayesnb.priors import ImproperError
 from bayesnb.wording import warn
 
@@ -364,6 +364,5 @@ def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.r
     for cut in slices(len(v), max(1, NUMBERS // max(1, n * learned.layout.classes))):
         log_p = log_posterior_of_classes(rows.terms, rows.offset, v[cut], rows.cells)
         own[cut] = log_p[rows.codes, np.arange(n)].T * rows.weight
-        # The largest of log p plus Gumbel noise falls on a class with its probability.
-        y[cut] = (log_p + rng.gumbel(size=log_p.shape)).argmax(0).T
+        y[cut] = drawn_codes(log_p, rng, axis=0).T
     return own.reshape(*points.shape[:2], n), y.reshape(*points.shape[:2], n)

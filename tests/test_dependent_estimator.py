@@ -27,6 +27,7 @@ from bayesnb import BayesianNB, Exponents, Poisson, datasets, load
 from bayesnb.chains import Convergence
 from bayesnb.data.rows import Rows
 from bayesnb.dependence import program
+from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.dependence.likelihood import log_likelihood
 from bayesnb.errors import ImpossibleRowError, ModelFileError
 from bayesnb.families import StudentT
@@ -234,8 +235,11 @@ def test_names_of_classes_choose_no_scale_where_the_evidence_of_two_is_equal():
 
 def test_weights_that_leave_no_digits_are_refused_with_the_cure():
     X, y = datasets.play_tennis()
-    with pytest.raises(RuntimeError, match="rescale the weights of the rows if they are very large"):
-        BayesianNB(dependence="tempered").fit(X, y, np.full(14, 1e14))
+    for how in ("tempered", "weighted", "pairwise", "auto"):
+        with pytest.raises(NoExponentsError, match=r"weigh 1\.4e\+13 together.*rescale the weights of the rows"):
+            BayesianNB(dependence=how).fit(X, y, np.full(14, 1e12))
+    clf = BayesianNB(dependence="tempered").fit(X, y, np.full(14, 1e10))
+    assert_allclose(clf.predict_proba(X).sum(1), 1.0)
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)

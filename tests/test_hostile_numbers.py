@@ -577,6 +577,28 @@ def test_concentrations_below_1e_150_are_refused_with_a_cure(c: float):
         BayesianNB({"x": Bernoulli(Beta(1.0, c))}).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        (lambda v: Gaussian(NormalGamma(0.0, 1.0, 1.0, v)), "b"),
+        (lambda v: Gaussian(NormalGamma(0.0, v, 1.0, 1.0)), "kappa"),
+        (lambda v: Gaussian(NormalGamma(0.0, 1.0, v, 1.0)), "a"),
+        (lambda v: Gaussian({"a": NormalGamma(), "b": NormalGamma(0.0, 1.0, 1.0, v)}), "b"),
+        (lambda v: GaussianKnownVariance(nb.Normal(0.0, v), variance=1.0), "v"),
+        (lambda v: MultivariateGaussian(nb.NormalWishart([0.0], 1.0, 3.0, [[v]])), "scale"),
+        (lambda v: Poisson(Gamma(1.0, v)), "beta"),
+        (lambda v: Exponential(Gamma(1.0, v)), "beta"),
+        (lambda v: Hurdle(Poisson(Gamma(1.0, v))), "beta"),
+        (lambda v: PolyaTree(nb.priors.BetaTree(strength=v), edges=[0.5]), "strength"),
+    ],
+)
+def test_parameters_of_every_prior_are_of_the_sizes_that_are_read(family, name: str):
+    for value in (1e-310, 1e-151, 1e151):
+        with pytest.raises(ValueError, match=re.escape(f"; got {value:g}: write 1e")) as said:
+            BayesianNB({"x": family(value)}).fit({"x": [1.0, 1.0, 0.0, 2.0]}, list("abab"))
+        assert f"column 'x': Expected {name} of its prior to be 0 or at " in str(said.value)
+
+
 # --- Intervals far out ---
 
 FAR_OUT = {

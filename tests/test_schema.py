@@ -1,6 +1,7 @@
 """Every kind of table is read in the same way; the tests make one mixed table with each constructor."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
@@ -565,6 +566,47 @@ def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any)
                 assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
         total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
     assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_posterior_of_a_column_does_not_depend_on_the_columns_beside_it(seed: int) -> None:
+    """Random hyperparameters, of which several print alike: columns of one specification are computed side by side."""
+    rng = np.random.default_rng(seed)
+
+    def near(value: float) -> float:
+        return value * (1 + rng.choice([0.0, 2e-7, -3e-7]))  # The same six digits.
+
+    def family(kind: int) -> tuple[Any, Any]:
+        gamma = nb.Gamma(near(size), near(size)), nb.Gamma(near(size), near(size))
+        beta = nb.Beta(near(size), near(2 * size))
+        return [
+            (lambda: Poisson(gamma[0]), rng.poisson(3.0, 12)),
+            (lambda: Poisson({"p": gamma[0], "q": gamma[1]}), rng.poisson(3.0, 12)),
+            (lambda: nb.families.Exponential(gamma[0]), rng.exponential(size=12)),
+            (lambda: Bernoulli(beta), rng.integers(0, 2, 12)),
+            (lambda: Categorical(Dirichlet(near(size))), rng.integers(0, 3, 12)),
+            (
+                lambda: Gaussian(NormalGamma(near(1.7e9), near(size), near(size), near(size))),
+                rng.normal(1.7e9, size=12),
+            ),
+            (lambda: nb.families.NegativeBinomial(r=near(2.0), prior=beta), rng.poisson(3.0, 12)),
+            (
+                lambda: nb.families.GaussianKnownVariance(nb.Normal(near(size), 1.0), near(size)),
+                rng.normal(size, size=12),
+            ),
+        ][kind]
+
+    size, y = 10.0 ** rng.integers(-1, 7), np.array(list("ppqqq") + ["p", "q"] * 3 + ["q"])
+    kinds = rng.permutation(np.repeat(rng.permutation(8)[:3], 4))
+    made = {f"c{k}": family(kind) for k, kind in enumerate(kinds)}
+    features, X = {name: make() for name, (make, _) in made.items()}, {name: x for name, (_, x) in made.items()}
+    beside = BayesianNB(features).fit(X, y)
+    assert len({repr(one) for one in features.values()}) < len(features)
+    for name in X:
+        alone = BayesianNB({name: features[name]}).fit({name: X[name]}, y)
+        mine, theirs = (clf.classifier_.posterior.features[name] for clf in (beside, alone))
+        for field in (f.name for f in fields(theirs) if isinstance(getattr(theirs, f.name), np.ndarray)):
+            assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-200, err_msg=name)
 
 
 def test_strings_of_any_length_of_numpy_are_text_in_tables_and_labels() -> None:

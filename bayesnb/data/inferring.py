@@ -6,7 +6,7 @@ Start with :func:`inferred`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.model import about, in_order
-from bayesnb.priors import UNSEEN, Array, Beta, Dirichlet
+from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.wording import meant, require_choice
 
 NO_VALUE = "no value seen"
@@ -215,7 +215,7 @@ def _feature(
     """A feature as inferred from the first table."""
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
     with about(said):
-        _require_concentrations(spec)
+        _require_ordinary_prior(spec)
     if isinstance(spec, Text):
         table.require_dense(spec)
         if len(columns) > 1:
@@ -256,23 +256,28 @@ def _feature(
     return Feature(columns, spec, how, tuple(levels), kinds, declared=tuple(types))
 
 
-def _require_concentrations(family: Family) -> None:
-    """Raise ``ValueError`` for a concentration so small that a product of two is no ordinary float; 0 is impossible.
+def _require_ordinary_prior(family: Family) -> None:
+    """Raise ``ValueError`` for a parameter of a prior whose square, or its inverse, is no ordinary float.
 
-    Priors are checked before a fit, but not those in a model file, which an earlier version may have learned.
+    The numbers of a table are of the same sizes. Priors are checked before a fit, but not those in a model file, which
+    an earlier version may have learned.
     """
     for part in getattr(family, "parts", ()):
-        _require_concentrations(part)
-    for one in family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]:
-        alpha = getattr(one, "alpha", ())
-        each = [*alpha.values()] if isinstance(alpha, Mapping) else alpha
-        for name, value in {"alpha": each, "beta": one.beta if isinstance(one, Beta) else ()}.items():
-            value = np.asarray(value, float)
-            if (tiny := (value > 0) & (value < reading.LEAST)).any():
-                raise ValueError(
-                    f"Expected {name} of its prior to be 0 or at least 1e-150; got {value[tiny].flat[0]:g}: write "
-                    "1e-150, under which a value that was never seen is as good as impossible"
-                )
+        _require_ordinary_prior(part)
+    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
+    for name, value in ((f.name, getattr(one, f.name)) for one in priors for f in fields(one) if f.repr):
+        each = [*value.values()] if isinstance(value, Mapping) else value
+        try:
+            cells = np.asarray(0.0 if each is None else each, float)
+        except (TypeError, ValueError):
+            continue
+        cells = np.diagonal(cells, axis1=-2, axis2=-1) if name == "scale" and cells.ndim > 1 else cells
+        if (odd := reading.extremes(cells) & np.isfinite(cells)).any():
+            found = cells[odd].flat[0]
+            end, value = ("least", "1e-150") if abs(found) < 1 else ("most", "1e150")
+            raise ValueError(
+                f"Expected {name} of its prior to be 0 or at {end} {value}; got {found:g}: write {value} there"
+            )
 
 
 def named_levels(family: Family) -> Names:

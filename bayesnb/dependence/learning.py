@@ -31,6 +31,9 @@ COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "offsets")
 FOLDS, FEW, STACKED = 5, 600, 2_048
 """Folds that weigh the members of an average where there are few rows, else 2; and of how many rows at most."""
 
+HEAVIEST = 1e12
+"""The largest weight of all rows. An exponent of which no label says anything is held by its prior, about one row."""
+
 SAMPLE = 4096
 """Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
 
@@ -61,6 +64,11 @@ def learn(
         Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
     """
     spec = named(dependence)
+    if (weight := float(labels.weight.sum())) > HEAVIEST:
+        raise NoExponentsError(
+            f"the rows weigh {weight:.3g} together, beside which floats keep too few digits of the prior of an "
+            "exponent: rescale the weights of the rows, or use dependence=None"
+        )
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
         return _learned(before.terms, posterior, data, labels, spec)
     _require_learnable(posterior, spec)

@@ -41,15 +41,21 @@ def groups(
             yield features[names[cut][0]], names[cut]
 
 
-def _specified(family: Family) -> tuple[type, str] | None:
-    """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them."""
+def _specified(family: Family) -> tuple[Any, ...] | None:
+    """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them.
+
+    It is made of types and values. A printed specification would not do: priors that differ may print alike.
+    """
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
-    priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    values = [getattr(part, f.name) for part in (family, *priors) for f in fields(part) if f.name != "prior"]
+    of_classes = isinstance(family.prior, Mapping)
+    priors = family.prior.items() if of_classes else [(None, family.prior)]
+    parts = [(None, family), *priors]
+    values = [getattr(part, f.name) for _, part in parts for f in fields(part) if f.name != "prior"]
     if any(isinstance(value, Mapping | tuple | list) or np.ndim(value) > 0 for value in values):
         return None
-    return type(family), repr(family)
+    values = [value.item() if isinstance(value, np.ndarray) else value for value in values]
+    return of_classes, *((label, type(part)) for label, part in parts), *values
 
 
 def each[T](

@@ -53,13 +53,18 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower roots, and which of the matrices have one; the root of the others is the unit matrix."""
+    """The lower roots, and which of the matrices have one; the root of the others is the unit matrix.
+
+    A matrix of which LAPACK finds no root has a pivot of at most d eps, far below ``SINGULAR`` d. So whether this
+    happens, which is a matter of rounding, decides nothing, and each matrix is judged by itself.
+    """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
     except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(matrix)[..., 0]
-        held = smallest > SINGULAR
-        return np.linalg.cholesky(np.where(held[..., None, None], matrix, np.eye(matrix.shape[-1]))), held
+        if matrix.ndim == 2:
+            return np.eye(len(matrix)), np.False_
+        lower, held = zip(*map(_roots, matrix), strict=True)
+        return np.array(lower), np.array(held)
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:

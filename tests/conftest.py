@@ -108,6 +108,11 @@ def made_up(sampler, model, names, what):
     return dict(zip(names, drawn, strict=True)), Convergence(1, 1, 400, 0, "x")
 
 
+def pytest_addoption(parser):
+    """``--tables`` asks for the relations of ``test_relations.py`` on as many random tables."""
+    parser.addoption("--tables", type=int, default=0, metavar="N", help="try every relation on N random tables")
+
+
 def pytest_collection(session):
     """Let every second worker import the files of tests from the last to the first.
 

@@ -9,9 +9,13 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+from bayesnb import BayesianNB
+from bayesnb.datasets import play_tennis
+from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.rates import Events, Poisson
 from bayesnb.families.trials import Bernoulli, BinaryCounts, Categorical, CategoryCounts
 from bayesnb.priors import Beta, Dirichlet, Gamma, ImproperError, Normal, NormalGamma, log_rising
+from bayesnb.statistics.statistic import same
 
 # Two classes and one column of three levels; the second class has never seen the last of them.
 LEVELS = (("low", "mid", "high"),)
@@ -218,3 +222,82 @@ def test_an_improper_prior_has_neither_density_nor_mean_nor_draw(prior):
         with pytest.raises(ImproperError, match=f"{what} needs a proper {name}; got .*=(0|inf)") as caught:
             ask()
         assert caught.value.where == (0, 0)
+
+
+# --- Priors as other libraries write them ---
+
+FROZEN = [
+    (Bernoulli, stats.beta(2, 5), stats.beta(2, 5)),
+    (Bernoulli, stats.uniform(), stats.beta(1, 1)),
+    (Poisson, stats.gamma(3, scale=0.5), stats.gamma(3, scale=0.5)),
+    (Poisson, stats.gamma(a=3), stats.gamma(3)),
+    (Poisson, stats.expon(scale=4), stats.expon(scale=4)),
+    (Poisson, stats.chi2(3, scale=2), stats.chi2(3, scale=2)),
+    (GaussianKnownVariance, stats.norm(1, 2), stats.norm(1, 2)),
+]
+
+
+@pytest.mark.parametrize(("family", "given", "density"), FROZEN)
+def test_a_frozen_distribution_of_scipy_becomes_the_prior_with_the_same_density(family, given, density):
+    points = np.array([0.1, 0.4, 0.9])
+    assert_allclose(family(given).prior.log_prob(points), density.logpdf(points), rtol=1e-12)
+
+
+def test_a_dirichlet_and_a_normal_inverse_gamma_of_scipy_become_the_priors_with_the_same_density():
+    shares = np.array([0.2, 0.3, 0.5])
+    prior = Categorical(stats.dirichlet([1.0, 2.0, 4.0])).prior
+    assert_allclose(prior.log_prob(shares), stats.dirichlet.logpdf(shares, [1.0, 2.0, 4.0]), rtol=1e-12)
+    prior, given = Gaussian(stats.normal_inverse_gamma(1.0, 2.0, 3.0, 4.0)).prior, (0.7, 2.5)
+    # The density of the precision is that of the variance v = 1 / τ times |dv / dτ| = v².
+    joint = stats.normal_inverse_gamma(1.0, 2.0, 3.0, 4.0).logpdf(given[0], given[1]) + 2 * np.log(given[1])
+    assert_allclose(prior.log_prob(np.array(given[0]), np.array(1 / given[1])), joint, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "given"),
+    [
+        (Bernoulli, "Beta", (2.0, 5.0)),
+        (Poisson, "Gamma", (3.0, 2.0)),
+        (Poisson, "Exponential", (2.0,)),
+        (Poisson, "ChiSquared", (3.0,)),
+        (GaussianKnownVariance, "Normal", (1.0, 2.0)),
+        (Categorical, "Dirichlet", ([1.0, 2.0, 4.0],)),
+    ],
+)
+def test_a_distribution_of_preliz_becomes_the_prior_with_the_same_density(family, name, given):
+    preliz = pytest.importorskip("preliz")
+    distribution = getattr(preliz, name)(*given)
+    points = np.array([0.2, 0.3, 0.5])
+    shown = np.array(distribution.logpdf(points)).sum() if name == "Dirichlet" else distribution.logpdf(points)
+    assert_allclose(family(distribution).prior.log_prob(points), shown, rtol=1e-9)
+
+
+def test_a_distribution_without_parameters_or_of_another_kind_is_refused_by_its_name():
+    for family, given in (
+        (Gaussian, stats.norm(0, 1)),
+        (Bernoulli, stats.beta(1, 2, loc=3)),
+        (Poisson, stats.gamma(2, loc=1)),
+        (Poisson, stats.poisson(3)),
+        (Categorical, stats.beta(1, 2)),
+    ):
+        with pytest.raises(ValueError, match=rf"scipy\.stats\.{given.dist.name} .* {family.conjugate.__name__}"):
+            family(given)
+    preliz = pytest.importorskip("preliz")
+    with pytest.raises(ValueError, match=r"preliz\.Beta has no parameters yet"):
+        Bernoulli(preliz.Beta())
+
+
+def test_a_text_names_a_prior_and_a_misspelled_text_names_the_nearest():
+    for family in (Bernoulli, Poisson, Categorical, Gaussian, GaussianKnownVariance):
+        for name in family.conjugate.by_name:
+            assert same(family(name), family(getattr(family.conjugate, name)())), name
+    assert same(Gaussian("jeffreys"), Gaussian(NormalGamma.reference()))
+    assert same(Bernoulli({"a": "Jeffreys", "b": Beta()}), Bernoulli({"a": Beta.jeffreys(), "b": Beta()}))
+    with pytest.raises(ValueError, match="no NormalGamma prior is called 'jefreys'; did you mean 'jeffreys'"):
+        Gaussian("jefreys")
+
+
+def test_the_prior_of_the_classes_may_be_a_dirichlet_of_scipy():
+    X, y = play_tennis()
+    given, own = (BayesianNB(class_prior=prior) for prior in (stats.dirichlet([1.0, 3.0]), Dirichlet([1.0, 3.0])))
+    assert_array_equal(given.fit(X, y).predict_proba(X), own.fit(X, y).predict_proba(X))

@@ -268,7 +268,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         require_part(self.family, "Hurdle")
         if isinstance(self.family, Hurdle) or self.family.atoms:
             raise ValueError("a Hurdle has one 0: give the family of the values that are not 0, such as LogNormal()")
-        Bernoulli(self.zero)
+        object.__setattr__(self, "zero", Bernoulli(self.zero).prior)
 
     @property
     def support(self) -> Support:

@@ -22,6 +22,7 @@ from bayesnb.priors import Belief, Theta
 from bayesnb.priors.belief import Point
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
+from bayesnb.priors.given import read_prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic, joined
 
@@ -108,6 +109,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """Which values it can read; others are refused by name (see ``support``)."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:
             if not isinstance(prior, self.conjugate):
                 raise TypeError(

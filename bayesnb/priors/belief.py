@@ -116,6 +116,8 @@ def require_in_range(name: str, value: Array, allowed: str) -> None:
 class Belief(ABC):
     """A belief about a parameter θ, before or after the data. Each cell of its arrays is one independent θ."""
 
+    by_name: ClassVar[tuple[str, ...]] = ()
+    """The constructors without an argument that a text may name, such as "jeffreys"."""
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
     _where_none: ClassVar[str] = "None"

@@ -268,6 +268,7 @@ class BetaTree(Stopping, Prior):
 
     _where_none = "pooled"
     parameters = ("share",)
+    by_name = ("flat",)
     _ranges: ClassVar = {"strength": POSITIVE, "growth": POSITIVE, "near": POSITIVE, "stop": NOT_NEGATIVE}
 
     strength: float | Array = 4.0

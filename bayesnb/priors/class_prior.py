@@ -16,6 +16,7 @@ from numpy.random import Generator
 from bayesnb.numerics import Array, Size, log
 from bayesnb.priors.belief import Belief, Theta, by_label
 from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
+from bayesnb.priors.given import read_prior
 
 SUM = 1e-9
 """The largest distance from 1 that the sum of class probabilities may have."""
@@ -153,8 +154,8 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        Probabilities are taken as known: a mapping and a Series by label, an array in the order of the classes.
-        "frequencies" are those of the labels.
+        A Dirichlet may also be one of ``scipy.stats`` or of PreliZ. Probabilities are taken as known: a mapping and a
+        Series by label, an array in the order of the classes. "frequencies" are those of the labels.
 
     Raises
     ------
@@ -164,6 +165,8 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
+    if not isinstance(given, str) and isinstance(converted := read_prior(given, Dirichlet), Dirichlet):
+        return converted
     if given is None or (isinstance(given, str) and given not in ("frequencies", "uniform")):
         raise ValueError(f"class prior: Expected {FORMS}; got {given!r}")
     return FixedProbabilities(None if isinstance(given, str) and given == "frequencies" else given)

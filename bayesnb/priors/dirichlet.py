@@ -52,6 +52,7 @@ class SimplexPrior(Prior):
 
     point_axes = 3
     parameters = ("theta",)
+    by_name = ("laplace", "jeffreys", "perks", "learned", "flat")
 
     @property
     @abstractmethod

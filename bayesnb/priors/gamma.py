@@ -48,6 +48,7 @@ class Gamma(Prior):
 
     _where_none = "pooled"
     parameters = ("rate",)
+    by_name = ("unit_information", "learned", "jeffreys", "flat")
     _ranges: ClassVar = {"alpha": NOT_NEGATIVE, "beta": NOT_NEGATIVE}
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"alpha, beta": ("alpha", "beta")}
 

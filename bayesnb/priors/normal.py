@@ -80,6 +80,7 @@ class Normal(Located):
 
     _where_none = "pooled"
     parameters = ("mu",)
+    by_name = ("unit_information", "flat")
     _ranges: ClassVar = {"m": FINITE, "low": FINITE}
 
     m: float | Array | None = None

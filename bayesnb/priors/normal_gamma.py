@@ -204,6 +204,7 @@ class NormalGamma(UnknownPrecision):
     _rows_of_precision = ("a", "1/2")
     _ranges: ClassVar = {"m": FINITE, "kappa": NOT_NEGATIVE, "a": FINITE, "b": NOT_NEGATIVE, "low": FINITE}
     parameters = ("mu", "tau")
+    by_name = ("unit_information", "learned", "reference", "jeffreys", "flat")
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {"kappa": ("kappa",), "a": ("a", "b"), "b": ("b",)}
 
     m: float | Array | None = None
@@ -250,6 +251,11 @@ class NormalGamma(UnknownPrecision):
     def reference(cls) -> NormalGamma:
         """Improper, κ=0, a=-1/2, b=0: the posterior mean of τ is 1 / (variance with divisor N-1)."""
         return cls(0.0, 0.0, -0.5, 0.0)
+
+    @classmethod
+    def jeffreys(cls) -> NormalGamma:
+        """Jeffreys' rule applied to μ and to τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
+        return cls.reference()
 
     @classmethod
     def flat(cls) -> NormalGamma:

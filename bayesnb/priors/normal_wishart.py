@@ -70,6 +70,7 @@ class NormalWishart(UnknownPrecision):
         "share": FINITE,
     }
     parameters = ("mu", "precision")
+    by_name = ("unit_information", "shared", "reference", "flat")
 
     m: float | Array | None = None
     kappa: float | Array = 1.0

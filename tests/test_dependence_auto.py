@@ -33,14 +33,6 @@ def renamed(column: pd.Series) -> pd.Series:
     return column.map({level: f"name {99 - k}" for k, level in enumerate(levels)})
 
 
-@pytest.mark.parametrize("dependence", ["weighted", "pairwise", "auto"])
-def test_the_order_of_columns_and_the_names_of_classes_and_levels_change_no_prediction(dependence, auto):
-    clf = auto if dependence == "auto" else BayesianNB(dependence=dependence).fit(X, Y)
-    table = X.assign(island=renamed(X["island"]), sex=renamed(X["sex"]))[list(X)[::-1]]
-    other = BayesianNB(dependence=dependence).fit(table, renamed(Y))
-    assert_allclose(other.predict_proba(table)[:, ::-1], clf.predict_proba(X), atol=1e-6)
-
-
 def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     learned = auto.classifier_.dependence.exponents
     assert_allclose(sum(learned.average.values()), 1.0)

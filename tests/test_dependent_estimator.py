@@ -185,14 +185,6 @@ def test_no_rows_and_unknown_words_are_refused_and_nothing_is_learned():
         assert not hasattr(clf, "classes_")
 
 
-def test_two_half_rows_and_a_row_of_weight_two_are_read_as_frequencies():
-    X, y = table(40)
-    twice = BayesianNB(FEATURES, dependence="weighted").fit(pd.concat([X, X]), pd.concat([y, y]))
-    weighted = BayesianNB(FEATURES, dependence="weighted").fit(X, y, sample_weight=np.full(40, 2.0))
-    assert_allclose(weighted.predict_proba(X), twice.predict_proba(X), atol=1e-6)
-    assert_allclose(weighted.exponents_, twice.exponents_, atol=1e-6)
-
-
 # Rows that come and go
 
 

@@ -1,7 +1,7 @@
 """A table gives the same statistics however it is read: whole, in parts, and by every engine."""
 
 import gzip
-from itertools import chain, pairwise
+from itertools import chain
 
 import duckdb
 import numpy as np
@@ -13,8 +13,6 @@ import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, Gaussian, Multinomial, Poisson
@@ -152,17 +150,6 @@ def test_folders_named_key_equals_value_become_columns(folder, one_pass):
         type(clf.classifier_.statistics)(clf.classifier_.statistics.labels, clf.classifier_.statistics.rows, rest),
         one_pass.classifier_.statistics,
     )
-
-
-@given(cuts=st.lists(st.integers(0, N), max_size=12), order=st.randoms(use_true_random=False))
-@settings(max_examples=10)
-def test_neither_the_division_nor_the_order_of_the_parts_matters(cuts, order):
-    edges = [0, *sorted(cuts), N]
-    parts = [FRAME.iloc[a:b] for a, b in pairwise(edges)]
-    order.shuffle(parts)
-    found = BayesianNB(TOLD).fit(iter(parts), "kind", "weight")
-    whole = BayesianNB(TOLD).fit(FRAME.drop(columns=["kind", "weight"]), FRAME["kind"], FRAME["weight"])
-    assert_same(found.classifier_.statistics, whole.classifier_.statistics, 1e-9)
 
 
 def fit_parts(*columns, features=None, **arguments):

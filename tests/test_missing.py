@@ -93,20 +93,6 @@ def test_a_level_never_seen_is_a_value_and_not_missing():
     np.testing.assert_allclose(unseen[0], gone / gone.sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("features", ["missing", dict.fromkeys(("level", "kind"), "missing")], ids=["all", "some"])
-def test_parts_merges_and_unlearning_give_the_model_of_all_rows(features):
-    X, y = gappy()
-    whole = nb.BayesianNB(features).fit(X, y)
-    parts = nb.BayesianNB(features).fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
-    merged = nb.BayesianNB(features).fit(X[:100], y[:100]).merge(nb.BayesianNB(features).fit(X[100:], y[100:]))
-    shorter = nb.BayesianNB(features).fit(X, y).forget(X[200:], y[200:])
-    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-10)
-    np.testing.assert_allclose(merged.predict_proba(X), whole.predict_proba(X), rtol=1e-10)
-    left = nb.BayesianNB(features).fit(X[:200], y[:200])
-    for table in ("level is missing", "kind is missing"):
-        pd.testing.assert_frame_equal(shorter.tables()[table], left.tables()[table])
-
-
 @pytest.mark.parametrize(
     "family",
     [None, nb.families.PolyaTree(edges=[1.0, 2.0, 3.0]), nb.families.Hurdle(nb.Poisson())],
@@ -173,15 +159,6 @@ def test_what_to_ask_next_counts_that_the_answer_may_be_missing(column):
     told = nb.design.ask_next(clf, X[:1].assign(**{column: pd.Series([None], dtype=X[column].dtype)}))
     assert column not in told.index
     assert told.attrs["not_asked"] == [column]
-
-
-def test_a_compiled_classifier_answers_as_the_classifier_does():
-    X, y = gappy()
-    some = X[["level", "kind", "flag"]]
-    clf = nb.BayesianNB("missing").fit(some, y)
-    service = nb.deploy.compile(clf)
-    found = np.array([service(row) for row in some.to_dict("records")])
-    np.testing.assert_allclose(found, clf.predict_proba(some), rtol=1e-12)
 
 
 def test_an_array_has_one_feature_of_missing_cells_for_each_prior():

@@ -190,12 +190,6 @@ def test_discounting_multiplies_weights_and_leaves_the_prior_at_0() -> None:
         clf.discount(1.5)
 
 
-def test_a_row_of_weight_k_equals_k_copies_of_the_row() -> None:
-    copies = default_rng(1).integers(0, 4, N)
-    repeated = np.repeat(np.arange(N), copies)
-    assert_same_model(model().fit(X, Y, copies), model().fit(X.iloc[repeated], Y[repeated]))
-
-
 # Leave one out
 
 

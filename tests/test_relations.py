@@ -521,6 +521,11 @@ def a_table_in_parts_of_any_order_gives_the_model_of_the_whole(case):
     whole = {**case.table, "y": case.y}
     parts = [as_pandas(rows_of(whole, rows)).convert_dtypes() for rows in parts_of(case)]
     case.agrees(case.fit(iter(parts), "y"))
+    if case.settings["dependence"] is None:
+        weight = default_rng([case.seed, 4]).choice([0.5, 1.0, 2.0], len(case.y))
+        weighted = [part.assign(w=weight[rows]) for part, rows in zip(parts, parts_of(case), strict=True)]
+        found, expected = case.fit(iter(weighted), "y", "w"), case.fit(weight=weight)
+        case.close(found.predict_log_proba(case.new), expected.predict_log_proba(case.new))
 
 
 @of_naive_bayes
@@ -561,6 +566,7 @@ def the_order_of_columns_changes_nothing(case):
     names = [str(name) for name in case.rng.permutation(case.names)]
     ordered = [{name: columns[name] for name in names} for columns in (case.table, case.new)]
     case.agrees(case.fit(ordered[0]), ordered[1], order=False)
+    case.agrees(case.model, ordered[1])
 
 
 @relation

@@ -298,20 +298,6 @@ def test_every_constructor_gets_the_same_statistics(constructor: Constructor) ->
     assert_same_beliefs(BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y, WEIGHT), reference)
 
 
-def test_a_fit_on_one_kind_of_table_predicts_any_other(constructor: Constructor) -> None:
-    here, there = constructor(X, DECLARED), polars(X, DECLARED)
-    for mine, other in ((here, there), (there, here)):
-        clf = BayesianNB(FEATURES).fit(mine, Y)
-        assert_allclose(clf.predict_proba(other), clf.predict_proba(mine), rtol=1e-12)
-
-
-def test_chunks_may_come_as_different_kinds_of_table(constructor: Constructor) -> None:
-    first, rest = ({name: values[cut] for name, values in X.items()} for cut in (slice(25), slice(25, None)))
-    clf = BayesianNB(FEATURES).fit(pandas_default(first, DECLARED), Y[:25])
-    clf.partial_fit(constructor(rest, DECLARED), Y[25:])
-    assert_same_beliefs(clf, BayesianNB(FEATURES).fit(pandas_default(X, DECLARED), Y))
-
-
 def test_an_object_array_means_the_same_as_named_columns() -> None:
     array = np.array(list(zip(*X.values(), strict=True)), object)
     told = {2: Bernoulli(), 5: FEATURES["grade"]}
@@ -336,12 +322,6 @@ def test_a_row_of_weight_0_adds_no_level(constructor: Constructor) -> None:
     clf = BayesianNB().fit(constructor(columns), ["p", "q", "q", "p"], [1, 1, 0, 1])
     assert clf.classifier_.schema.features["text"].levels == (("a", "b"),)
     assert clf.class_count_.tolist() == [2.0, 1.0]
-
-
-def test_columns_are_read_by_name_in_any_order(constructor: Constructor) -> None:
-    clf = BayesianNB(FEATURES).fit(constructor(X, DECLARED), Y)
-    backwards = {name: X[name] for name in reversed(X)}
-    assert_array_equal(clf.predict_proba(constructor(backwards, DECLARED)), clf.predict_proba(constructor(X, DECLARED)))
 
 
 def test_a_column_that_was_not_fitted_is_ignored_with_a_warning(constructor: Constructor) -> None:
@@ -537,35 +517,6 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     by_column = BayesianNB(Gaussian()).fit(frame, Y[:30])
     assert families(by_column) == dict.fromkeys(["x0", "x1", "x2"], "Gaussian")
     assert_allclose(clf.predict_proba(array), by_column.predict_proba(frame), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("family", "cells"),
-    [
-        (Gaussian(), np.random.default_rng(0).normal(size=(5, 12))),
-        (Gaussian(NormalGamma(0.0, 1.0, 2.0, 3.0)), np.random.default_rng(1).normal(size=(5, 12))),
-        (
-            Gaussian({"p": NormalGamma(0.0, 1.0, 2.0, 3.0), "q": NormalGamma()}),
-            np.random.default_rng(2).random((5, 12)),
-        ),
-        (Bernoulli(), np.random.default_rng(3).integers(0, 2, (5, 12))),
-        (Poisson(), np.random.default_rng(4).poisson(3.0, (5, 12)).astype(float)),
-        (Categorical(), np.random.default_rng(5).integers(0, 3, (5, 12))),
-    ],
-)
-def test_a_column_among_many_is_believed_as_it_is_alone(family: Any, cells: Any) -> None:
-    frame = pd.DataFrame(cells).add_prefix("c")
-    frame.iloc[2, 1] = frame.iloc[2, 1] if cells.dtype.kind == "i" else np.nan
-    together = BayesianNB(family).fit(frame, list("ppqqq"))
-    total = np.log(together.posterior_.label.mean())
-    for name in frame:
-        alone = BayesianNB(family).fit(frame[[name]], list("ppqqq"))
-        for part in ("statistics", "posterior"):
-            mine, theirs = (getattr(clf.classifier_, part).features[name] for clf in (together, alone))
-            for field in vars(theirs).keys() & {"n", "mean", "scatter", "counts", "events", "alpha", "beta", "m", "b"}:
-                assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-13, atol=1e-15)
-        total = total + alone.predict_joint_log_proba(frame[[name]]) - np.log(alone.posterior_.label.mean())
-    assert_allclose(together.predict_joint_log_proba(frame), total, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))

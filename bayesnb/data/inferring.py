@@ -265,7 +265,8 @@ def _require_ordinary_prior(family: Family) -> None:
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
-    for name, value in ((f.name, getattr(one, f.name)) for one in priors for f in fields(one) if f.repr):
+    given = [one for one in priors if one is not None]  # The prior of a compound family is that of its parts.
+    for name, value in ((f.name, getattr(one, f.name)) for one in given for f in fields(one) if f.repr):
         each = [*value.values()] if isinstance(value, Mapping) else value
         try:
             cells = np.asarray(0.0 if each is None else each, float)

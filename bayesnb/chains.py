@@ -157,6 +157,10 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     return log_weight.T, np.where(np.isnan(k), np.inf, k)
 
 
+ENOUGH = 400
+"""Effective draws from which quantiles and r_hat are reliable (Vehtari et al. 2021)."""
+
+
 @dataclass(frozen=True)
 class Convergence:
     """The diagnostics of chains.
@@ -210,12 +214,18 @@ class Convergence:
     @property
     def converged(self) -> bool:
         """r_hat at most 1.01 or what chance explains, at least 400 effective draws, no divergence."""
-        return self.r_hat <= max(1.01, self.by_chance) and self.ess >= 400 and self.divergences == 0
+        return self.r_hat <= max(1.01, self.by_chance) and self.ess >= ENOUGH and self.divergences == 0
 
     def __str__(self) -> str:
-        return (
-            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {max(1.01, self.by_chance):.4f} allowed, "
-            f"fewest effective draws {self.ess:.0f}, {self.divergences} divergences"
+        allowed = max(1.01, self.by_chance)
+        failed = [
+            f"largest r_hat {self.r_hat:.4f} ({self.worst}), at most {allowed:.4f} allowed"
+            * (not self.r_hat <= allowed),
+            f"only {self.ess:.0f} effective draws, at least {ENOUGH} needed" * (self.ess < ENOUGH),
+            f"{self.divergences} divergence{'s' * (self.divergences != 1)}" * (self.divergences > 0),
+        ]
+        return "; ".join(filter(None, failed)) or (
+            f"largest r_hat {self.r_hat:.4f} ({self.worst}), fewest effective draws {self.ess:.0f}, no divergence"
         )
 
 

@@ -7,6 +7,7 @@ from bayesnb.modelfile.container import ModelFileError
 from bayesnb.modelfile.document import ModelChangedError
 from bayesnb.priors import BoundaryError, ImproperError
 from bayesnb.sampling.agreement import ConvergenceError
+from bayesnb.wording import RefusedError
 
 __all__ = [
     "BoundaryError",
@@ -18,6 +19,7 @@ __all__ = [
     "ImproperError",
     "ModelChangedError",
     "ModelFileError",
+    "RefusedError",
     "UnseenLevelWarning",
 ]
 

@@ -30,7 +30,7 @@ from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import require_choice
+from bayesnb.wording import Cure, RefusedError, require_choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +137,10 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
     rows = rows.counted()
     if not rows.target.complete:
         if settings.dependence is not None:
-            raise ValueError(
+            raise RefusedError(
                 "some rows have no label, and exponents are learned from labels that are known; fit the labelled rows "
-                "alone, or use dependence=None"
+                "alone, or use {cure}",
+                cure=Cure("dependence"),
             )
         return _by_em(settings, rows, target)
     return with_part(settings, None, rows, target=target)
@@ -288,9 +289,10 @@ def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = Fa
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
         theirs = replace(theirs, counts=mine.counts.of_classes(len(other.classes)))
     elif theirs.counts.cells.empty:
-        raise ValueError(
-            "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set "
-            "dependence=None, merge, and learn_exponents(X, y) from a sample of all rows"
+        raise RefusedError(
+            "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set {cure}, "
+            "merge, and learn_exponents(X, y) from a sample of all rows",
+            cure=Cure("dependence"),
         )
     return believed(settings, before, mine + theirs, expected=before.expected or other.expected)
 
@@ -326,9 +328,10 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     try:
         before.statistics.without(rows.statistics(settings, _schema(settings, before))[1])
     except ValueError as error:
-        raise ValueError(
+        raise RefusedError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "
-            f"not: {error}"
+            "not: {error}",
+            error=error,
         ) from error
     return _with_exponents(settings, before, rows)
 
@@ -441,9 +444,11 @@ def believed(settings: Any, before: Classifier | None, learned: Learned, **other
     if before is None or before.dependence is None or settings.dependence is None:
         return made
     if new := schema.features.keys() - before.schema.features.keys():
-        raise ValueError(
-            f"features {sorted(map(str, new))} are new, and exponents belong to the features that they were learned "
-            "with: set dependence=None, learn these rows, and then learn_exponents(X, y) from a sample of all rows"
+        raise RefusedError(
+            "features {features} are new, and exponents belong to the features that they were learned with: set "
+            "{cure}, learn these rows, and then learn_exponents(X, y) from a sample of all rows",
+            features=sorted(map(str, new)),
+            cure=Cure("dependence"),
         )
     held = before.dependence.over(_places(before.classes, classes))
     return made.with_dependence(held.after(learned.counts))

@@ -1,21 +1,236 @@
-"""What warnings and errors of all rooms have in common: the line that they point at, and the word that may be meant."""
+"""Sentences for people, made at the edge from values: warnings, errors, and what answers say.
+
+Code never reads a sentence. An error or a verdict holds a :class:`Said`, a sentence with places for values, and the
+values: names of columns, numbers, and :class:`Cure`, what to write instead. :func:`written` makes the text of it for
+Python or for the command line, where the same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``.
+Names and values of the user are only filled in, so that they stay as they are.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import Any, Literal
 
 OURS = (str(Path(__file__).parent) + os.sep,)
 
+type Form = Literal["python", "command"]
+"""Where a sentence is read: in Python, or on the command line."""
 
-def warn(said: str, category: type[Warning] = UserWarning) -> None:
+
+@dataclass(frozen=True)
+class Spelled:
+    """A word that Python and the command line spell differently."""
+
+    python: str
+    command: str
+
+    def written(self, form: Form = "python") -> str:
+        """The word."""
+        return self.python if form == "python" else self.command
+
+
+@dataclass(frozen=True)
+class Cure:
+    """What to write instead: an option of the model, and its value.
+
+    Parameters
+    ----------
+    option : str
+        A parameter of the estimator; "family", for the family of the column that the sentence is about; or "drop", to
+        leave this column out.
+    value : str, None, or a tuple
+        Of "features" and "family" the name of the class; ("Hurdle", "LogNormal") for a family of another one;
+        ("Binned", (1, 3)) with edges, or ("Ordinal", ("low", "high")) with an order; and ``None`` for any.
+    column : name of a column, optional
+        The column whose family it is, or that is left out.
+
+    Examples
+    --------
+    >>> Cure("dependence", "pairwise").written(), Cure("dependence", "pairwise").written("command")
+    ('dependence="pairwise"', '--dependence pairwise')
+    >>> Cure("features", "LogNormal", "my fare").written("command")
+    "--feature 'my fare'=log-normal"
+    """
+
+    option: str
+    value: Any = None
+    column: Any = None
+
+    def written(self, form: Form = "python") -> str:
+        """The option and its value, as they are written in Python or on the command line."""
+        if self.option == "drop":
+            named = form == "command" and self.column is not None
+            return "leave it out" + (f" with --drop {shlex.quote(str(self.column))}" if named else "")
+        if self.option in ("features", "family"):
+            return self._family(form)
+        if form == "python":
+            return f'{self.option}="{self.value}"' if isinstance(self.value, str) else f"{self.option}={self.value!r}"
+        return f"--{self.option.replace('_', '-')} {'none' if self.value is None else self.value}"
+
+    def _family(self, form: Form) -> str:
+        if form == "command":
+            column, word = str(self.column), self.word
+            given = f"{shlex.quote(column)}={word}" if shlex.quote(word) == word else shlex.quote(f"{column}={word}")
+            return word if self.column is None else f"--feature {given}"
+        family = ""
+        for part in reversed((self.value,) if isinstance(self.value, str) else self.value or ()):
+            if isinstance(part, str):
+                family = f"{part}({family})"
+            else:
+                family = f"{'edges' if self.value[-2] == 'Binned' else 'order'}={[*part]!r}"
+        return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
+
+    def within(self, kind: str) -> Cure:
+        """The family as the part of another one, such as of Missing."""
+        return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
+
+    @property
+    def word(self) -> str:
+        """The family as it is written on the command line: "hurdle:log-normal", "binned:1,3"."""
+        if self.value is None:
+            return "FAMILY"
+        parts = (self.value,) if isinstance(self.value, str) else self.value
+        return ":".join(dashed(part) if isinstance(part, str) else ",".join(map(str, part)) for part in parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Said:
+    """A sentence with places for values, such as "column {column!r} holds {value:g}", and the values by name.
+
+    As text it is the sentence in Python. A value may itself be a sentence, a cure, several cures, or an error that
+    holds a sentence.
+
+    Parameters
+    ----------
+    text : str
+        With places as for :meth:`str.format`. It is never made of names or values of the user.
+    **data : values by name
+
+    Examples
+    --------
+    >>> cure = Cure("family", "Gaussian")
+    >>> said = Said("column {column!r} holds {value}; use {cure}", column="{a}", value=-1, cure=cure)
+    >>> print(said)
+    column '{a}' holds -1; use Gaussian()
+    """
+
+    text: str
+    data: Mapping[str, Any]
+
+    def __init__(self, text: str, /, **data: Any) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "data", data)
+
+    def written(self, form: Form = "python") -> str:
+        """The sentence, as it reads in Python or on the command line."""
+        return _Filled(form).vformat(self.text, (), self.data)
+
+    def __str__(self) -> str:
+        return self.written()
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _said, (self.text, self.data)
+
+
+def _said(text: str, data: Mapping[str, Any]) -> Said:
+    return Said(text, **data)
+
+
+class _Filled(Formatter):
+    """Fills the places of a sentence, where values are spelled in one form."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return format(value, format_spec) if format_spec else written(value, self.form)
+
+
+def written(what: Any, form: Form = "python") -> str:
+    """The text of a sentence, a cure, several cures, an error or a warning; of anything else, what ``str`` gives."""
+    match what:
+        case Said() | Cure() | Spelled():
+            return what.written(form)
+        case BaseException(args=(Said() as said,)):
+            return said.written(form)
+        case tuple() if what and all(isinstance(each, Cure | Said) for each in what):
+            return " or ".join(written(each, form) for each in what)
+    return str(what)
+
+
+class RefusedError(ValueError):
+    """A value, a table or a model was refused. The error holds what it says as values.
+
+    Parameters
+    ----------
+    text : str or Said
+        The sentence; with ``data``, its places are filled with these.
+    **data : values by name
+
+    Attributes
+    ----------
+    column, row, value : object
+        The place that the error is about, and what it holds; ``None`` where it is about something else.
+    expected : object
+        What was expected there.
+    cure : Cure, or tuple of Cure
+        What to write instead.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> try:
+    ...     nb.BayesianNB({"visits": nb.Poisson()}).fit({"visits": [3, -1]}, ["a", "b"])
+    ... except nb.errors.RefusedError as error:
+    ...     error.column, error.row, error.value
+    ('visits', 1, -1.0)
+    """
+
+    def __init__(self, text: str | Said = "", /, **data: Any) -> None:
+        super().__init__(Said(text, **data) if data and isinstance(text, str) else text)
+
+    def _held(self, name: str) -> Any:
+        said = self.args[0] if self.args else ""
+        while isinstance(said, Said):
+            if name in said.data:
+                return said.data[name]
+            inner = said.data.get("error")
+            said = inner.args[0] if isinstance(inner, BaseException) and inner.args else ""
+        return None
+
+    column = property(lambda self: self._held("column"), doc="The column that the error is about.")
+    row = property(lambda self: self._held("row"), doc="The position of the row that the error is about.")
+    value = property(lambda self: self._held("value"), doc="What was found.")
+    expected = property(lambda self: self._held("expected"), doc="What was expected.")
+    cure = property(lambda self: self._held("cure"), doc="What to write instead.")
+
+
+def warn(said: str | Said, category: type[Warning] = UserWarning) -> None:
     """Warn, and point at the line of the user's code that called the package."""
-    warnings.warn(said, category, skip_file_prefixes=OURS)
+    warnings.warn(category(said), skip_file_prefixes=OURS)
+
+
+def dashed(name: str) -> str:
+    """The name of a class as it is written on the command line: "log-normal" for "LogNormal"."""
+    return re.sub("(?<=.)(?=[A-Z])", "-", name).lower()
+
+
+def family_word(family: Any) -> Spelled:
+    """The name of a family's class in a sentence: "LogNormal" or "log-normal"."""
+    name = type(family).__name__
+    return Spelled(name, dashed(name))
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:

@@ -43,13 +43,10 @@ def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys
         assert sum(row["estimates"]["predictive"].values()) == pytest.approx(1)
         assert all(0 <= v["lower"] <= v["median"] <= v["upper"] <= 1 for v in row["interval"].values())
     if name == "play-tennis":
-        # Nothing is credibly better than full Bayes, and the class shares are as good.
-        assert said["take"] == "predictive"
-        assert said["fit"] == "bayesnb fit play-tennis --target play --dependence none -o play-tennis.bayesnb"
-        assert said["sentence"].endswith(
-            "Take --estimate predictive: no other line of the table is credibly better. A row costs no less with it "
-            "than with the class shares."
-        )
+        # Nothing is clearly better than the default of the command, and the class frequencies are as good.
+        assert said["recommended"] == "auto"
+        assert said["fit"] == "bayesnb fit play-tennis --target play -o play-tennis.bayesnb"
+        assert said["sentence"].startswith("Keep --dependence auto: no other model is clearly better.")
 
 
 def test_the_answer_for_a_row_is_that_of_the_estimator(capsys, tmp_path):

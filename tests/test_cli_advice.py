@@ -11,8 +11,10 @@ import pytest
 from bayesnb import BayesianNB, cli, load
 from bayesnb.cli.doctor import examine
 from bayesnb.cli.settings import Settings, fit_command
-from bayesnb.cli.terminal import in_options
 from bayesnb.data.csv_reader import Format
+from bayesnb.data.specifications import families_by_name
+from bayesnb.statistics.statistic import same
+from bayesnb.wording import Cure, Said, written
 
 
 @pytest.fixture
@@ -164,7 +166,7 @@ def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
 def test_compare_says_which_model_to_take_and_its_last_line_fits_it(run):
     code, out, _ = run("compare", "penguins", "--drop", "year", "--dependence", "pairwise")
     assert code == 0
-    assert "Take --dependence pairwise: a row costs 0.0" in " ".join(out.split())
+    assert "Recommended: --dependence pairwise. Its log loss is 0.0" in " ".join(out.split())
     command = out.splitlines()[-1]
     assert command == "bayesnb fit penguins --target species --drop year --dependence pairwise -o penguins.bayesnb"
     assert run(*shlex.split(command)[1:])[0] == 0
@@ -179,29 +181,48 @@ def test_an_error_names_the_option_that_cures_it(run):
     code, _, err = run("fit", "t.csv", "--target", "y", "--feature", "the fare=log-normal", "-o", "m.bayesnb")
     assert code == 1
     assert err.endswith(
-        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; write --feature 'the "
-        "fare'=hurdle:log-normal, or --feature 'the fare'=gaussian\n"
+        "column 'the fare' holds 0 in row 0, where log-normal needs a positive number; use --feature 'the fare'="
+        "hurdle:log-normal or --feature 'the fare'=gaussian for it\n"
     )
     assert run("fit", "t.csv", "--target", "y", "--feature", "the fare=hurdle:log-normal", "-o", "m.bayesnb")[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("python", "options"),
+    ("cure", "python", "options"),
     [
-        ('log-odds are 2.5 times too large; use dependence="pairwise".', "use --dependence pairwise."),
-        ("column 'a' holds -1 in row 3, where Poisson needs a count; use Gaussian() for it", "--feature a=gaussian"),
-        ("name its family, as features={'my id': Categorical()}", "as --feature 'my id'=categorical"),
-        ("give the column a family that has one, such as Gaussian() or PolyaTree()", "gaussian or polya-tree"),
-        ('fit it, or choose unseen="missing" or "new"', "choose --unseen missing or --unseen new"),
-        ('use unseen="missing" or unseen="error"', "use --unseen missing or --unseen error"),
-        ('count it as missing with absent="missing"', "with --absent missing"),
-        ("ask a model with dependence=None", "ask a model with --dependence none"),
-        ("give them, as Binned(edges=[...])", "give them, as binned:EDGE,EDGE…"),
-        ("there is no family 'gausian' in 3 rows (7)", "there is no family 'gausian' in 3 rows (7)"),
+        (Cure("dependence", "pairwise"), 'dependence="pairwise"', "--dependence pairwise"),
+        (Cure("dependence"), "dependence=None", "--dependence none"),
+        (Cure("family", "PolyaTree"), "PolyaTree()", "polya-tree"),
+        (Cure("family", "Gaussian", "a"), "Gaussian()", "--feature a=gaussian"),
+        (Cure("features", "Poisson", "my id"), "features={'my id': Poisson()}", "--feature 'my id'=poisson"),
+        (Cure("features", column="a"), "features={'a': ...}", "--feature a=FAMILY"),
+        (Cure("features", ("Hurdle", "LogNormal"), "a"), "features={'a': Hurdle(LogNormal())}",
+         "--feature a=hurdle:log-normal"),
+        (Cure("features", ("Missing", "Binned", (1, 2.5)), "a"), "features={'a': Missing(Binned(edges=[1, 2.5]))}",
+         "--feature a=missing:binned:1,2.5"),
+        (Cure("features", ("Ordinal", ("low", "so so")), "a"), "features={'a': Ordinal(order=['low', 'so so'])}",
+         "--feature 'a=ordinal:low,so so'"),
+        (Cure("drop", column="my id"), "leave it out", "leave it out with --drop 'my id'"),
     ],
-)
-def test_advice_in_python_becomes_options(python, options):
-    assert in_options(python).endswith(options)
+)  # fmt: skip
+def test_a_cure_is_spelled_in_python_and_as_options(cure, python, options):
+    said = Said("column {column!r}: {cure}", column="Total() dependence=None {x}", cure=cure)
+    assert str(said) == f"column 'Total() dependence=None {{x}}': {python}"
+    assert written(said, "command") == f"column 'Total() dependence=None {{x}}': {options}"
+    if cure.option == "features" and cure.value is not None:
+        # Both spellings are the same specification.
+        known = {kind.__name__: kind for kind in families_by_name().values()}
+        given = eval(f"dict({python})", {"dict": dict}, known)["features"]
+        assert same(given, Settings(feature=tuple(shlex.split(options)[1:])).features())
+
+
+def test_the_command_line_leaves_names_of_the_user_as_they_are(run):
+    name = "Gaussian() dependence=None"
+    pd.DataFrame({name: [0.0, 7.25, 71.3, 8.05] * 5, "y": [0, 1] * 10}).to_csv("t.csv", index=False)
+    code, _, err = run("fit", "t.csv", "--target", "y", "--feature", f"{name}=log-normal", "-o", "m.bayesnb")
+    assert code == 1
+    assert f"column {name!r} holds 0 in row 0, where log-normal needs" in err
+    assert f"--feature '{name}'=gaussian" in err
 
 
 def test_audit_and_score_advise_in_options(run):
@@ -212,7 +233,7 @@ def test_audit_and_score_advise_in_options(run):
     assert "use --dependence " in " ".join(run("audit", "t.csv", "--target", "y")[1].split())
     BayesianNB().fit("t.csv", "y").save("m.bayesnb")
     for layout in ("table", "json"):
-        assert "over-sure (try --dependence pairwise)" in " ".join(
+        assert "overconfident (try --dependence pairwise)" in " ".join(
             run("score", "m.bayesnb", "t.csv", "--format", layout)[1].split()
         )
 

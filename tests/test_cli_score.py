@@ -105,17 +105,17 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     require_narrow(out, 60)
     assert re.search(r"map\s+│\s+0\.795", out)
     assert re.search(r"predictive\s+│\s+0\.735", out)
-    assert words(out).startswith("Right in 50% of 14 rows (89% interval: 30% to 70%), where it says 68%")
-    assert "The class shares alone cost 0.65: 14 rows cannot tell the model from that." in words(out)
-    assert "* credibly worse than" in out
-    assert "behind the best: how much more log loss" in words(out)
+    assert words(out).startswith("Keep --dependence auto: no other model is clearly better.")
+    assert "With 14 rows, the model is not measurably better than the class frequencies (0.65)." in words(out)
+    assert "* worse than" in out
+    assert "behind the best: mean difference in log loss" in words(out)
 
 
 def test_compare_scores_a_sample_of_rows(capsys):
     arguments = ("compare", "penguins", "--dependence", "tempered", "--rows", "60", "--seed", "3", "--format", "json")
     said = json.loads(run(capsys, *arguments)[1])
     assert said["scored_by"] == "exact leave-one-out of 60 rows drawn at random"
-    assert said["full_bayes"]["rows"] == 60
+    assert said["scorecard"]["rows"] == 60
     assert "one fit without them" in said["scores"][-1]["note"]
     assert said == json.loads(run(capsys, *arguments)[1])
     assert run(capsys, "compare", "penguins", "--rows", "0")[0] == 2

@@ -91,7 +91,7 @@ def tennis_page(tennis_html):
 @pytest.fixture(scope="module")
 def tennis_said(tennis):
     """A page without contributions of rows, and the steps that were reported while it was made."""
-    remarks, said = ["a remark", "is it so?", "third.", "fourth", "fifth", "sixth"], []
+    remarks, said = ["A remark.", "Is it so?", "Third.", "Fourth.", "fifth", "sixth"], []
     return report(*tennis, format="md", draws=50, explain=0, remarks=remarks, progress=said.append), said
 
 
@@ -174,7 +174,7 @@ def test_the_scores_can_be_those_of_folds_and_of_some_rows(tennis):
     clf, X, y = tennis
     page = report(clf, X, y, format="md", explain=0, draws=20, cv=2, rows=8)
     assert "Scored by 2-fold cross-validation of 8 rows drawn at random." in page
-    assert re.search(r"\*\*Right in \d+% of 8 rows", page)
+    assert re.search(r"\*\*\d+% of 8 rows are", page)
     assert "Reliability of the predictions of 8 rows" in page
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from sklearn.naive_bayes import GaussianNB
 from bayesnb import BayesianNB, Categorical, datasets, scorecard
 from bayesnb.evaluation import compare_estimates, comparison, evaluate, held_out
 from bayesnb.inference import scorecard as cards
-from bayesnb.inference.scorecard import Scorecard, percent, scorecard_of
+from bayesnb.inference.scorecard import HeldOut, Scorecard, percent, scorecard_of
 from bayesnb.inference.scoring import auc_and_influence, scores, share_interval
 
 
@@ -99,7 +100,7 @@ def test_the_values_are_those_of_evaluate():
     X, y = datasets.heights()
     found, card = evaluate(BayesianNB(), X, y), scorecard(BayesianNB(), X, y)
     assert_allclose(card.table["value"], found[card.table.index])
-    assert scorecard(LogisticRegression(), X, y, cv=4).how == "4-fold cross-validation"
+    assert str(scorecard(LogisticRegression(), X, y, cv=4).how) == "4-fold cross-validation"
 
 
 # Yardsticks
@@ -195,7 +196,7 @@ def test_an_impossible_row_has_a_column_of_its_own_and_an_infinite_log_loss():
     assert card.table.loc["log_loss", ["value", "lower", "upper"]].tolist() == [np.inf] * 3
     assert card.by_class["recall"].tolist() == [0.5, 1]
     card = card_of([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1])
-    assert "A row costs ∞ nats (∞ to ∞), where the model claims 0.000: over-sure." in card.sentence
+    assert "Log loss ∞ (∞ to ∞); the model expected 0.000: it is overconfident." in card.sentence
     assert card.sentence.endswith("the model is worse.")
 
 
@@ -209,15 +210,15 @@ def right_in(share: float, sure: float, n: int = 200) -> tuple[np.ndarray, np.nd
     return np.where(codes[:, None] == np.arange(2), p[:, None], 1 - p[:, None]), codes
 
 
-def test_a_model_that_claims_more_than_the_interval_holds_is_called_over_sure():
+def test_a_model_that_expects_more_than_the_interval_holds_is_called_overconfident():
     card = card_of(*right_in(0.7, 0.99))
-    assert card.sure == "over-sure"
+    assert card.confidence == "overconfident"
     assert card.sentence == (
-        "Right in 70% of 200 rows (89% interval: 65% to 75%), where it says 99%; always saying 'a' is right in 50%. A "
-        "row costs 1.39 nats (1.14 to 1.64), where the model claims 0.056: over-sure. The class shares alone cost "
-        "0.69: the model is worse."
+        "70% of 200 rows are predicted correctly (89% interval: 65% to 75%; the model expected 99%). Always guessing "
+        "'a' gets 50%. Log loss 1.39 (1.14 to 1.64); the model expected 0.056: it is overconfident. The class "
+        "frequencies alone have a log loss of 0.69: the model is worse."
     )
-    assert card_of(*right_in(0.7, 0.55)).sure == "under-sure"
+    assert card_of(*right_in(0.7, 0.55)).confidence == "underconfident"
     assert str(card).startswith(card.sentence)
 
 
@@ -228,28 +229,28 @@ def test_the_claim_is_judged_by_the_log_loss_where_the_accuracy_is_as_claimed():
     value, lower, upper, claimed, *_ = card.table.loc["accuracy"]
     assert value == pytest.approx(claimed)
     assert lower < claimed < upper
-    assert card.sure == "over-sure"
+    assert card.confidence == "overconfident"
 
 
 @given(forecasts())
 def test_a_model_is_never_called_better_where_a_row_costs_more_than_with_the_class_shares(table):
     card = card_of(*table)
     loss = card.table.loc["log_loss"]
-    assert "better" not in card.sentence or loss["upper"] < loss["frequencies"]
+    assert "the model is better" not in card.sentence or loss["upper"] < loss["frequencies"]
     assert "worse" not in card.sentence or loss["lower"] > loss["frequencies"]
 
 
-def test_an_over_sure_model_gets_advice_and_a_model_with_pairs_or_of_another_library_does_not():
+def test_an_overconfident_model_gets_advice_and_a_model_with_pairs_or_of_another_library_does_not():
     X, y = copies(200)
-    assert 'over-sure (try dependence="pairwise").' in scorecard(BayesianNB(), X, y, cv=2).sentence
+    assert 'overconfident (try dependence="pairwise").' in scorecard(BayesianNB(), X, y, cv=2).sentence
     assert "try" not in scorecard(BayesianNB(dependence="pairwise"), X, y, cv=2).sentence
-    assert "over-sure." in scorecard(GaussianNB(), X, y, cv=2).sentence
+    assert "overconfident." in scorecard(GaussianNB(), X, y, cv=2).sentence
 
 
 def test_fourteen_days_of_tennis_cannot_tell_the_model_from_the_class_shares():
     card = scorecard(BayesianNB(), *datasets.play_tennis())
-    assert card.sure == ""
-    assert card.sentence.endswith("The class shares alone cost 0.65: 14 rows cannot tell the model from that.")
+    assert card.confidence == ""
+    assert card.sentence.endswith("With 14 rows, the model is not measurably better than the class frequencies (0.65).")
     assert card.table.loc["log_loss", "lower"] < card.table.loc["log_loss", "frequencies"]
 
 
@@ -268,10 +269,24 @@ def test_rows_of_classes_that_were_never_learned_are_counted_and_not_scored():
     alone = scorecard(clf, X[y != "Gentoo"], y[y != "Gentoo"], cv=None)
     assert_allclose(card.table, alone.table)
     right = alone.table.loc["accuracy", "value"] * alone.rows / len(y)
-    assert "124 more rows have a class that was never learned ('Gentoo' 124)" in card.sentence
-    assert f"counted as wrong, {right:.0%} are right." in card.sentence
+    assert "124 more rows have a class that the model has not learned ('Gentoo' 124)" in card.sentence
+    assert f"if they count as wrong, {right:.0%} are correct." in card.sentence
     with pytest.raises(ValueError, match=r"no row has a class that was learned: the classes are .*, and y has \['x'\]"):
         scorecard(clf, X, ["x"] * len(X), cv=None)
+
+
+def test_a_scorecard_of_the_learned_rows_says_so_and_one_of_other_rows_does_not():
+    X, y = datasets.penguins()
+    clf = BayesianNB().fit(X, y)
+    backwards = np.arange(len(y))[::-1]
+    for card in (scorecard(clf, X, y, cv=None), scorecard(clf, X.iloc[backwards], y.iloc[backwards], cv=None)):
+        assert card.how == HeldOut("learned")
+        assert card.sentence.startswith("These look like the rows that the model was fitted to")
+    other = X.assign(body_mass_g=X["body_mass_g"].sample(frac=1, random_state=0).to_numpy())
+    for rows, labels in ((X[:200], y[:200]), (other, y), (X, y.iloc[backwards].to_numpy())):
+        card = scorecard(clf, rows, labels, cv=None)
+        assert card.how == HeldOut("given")
+        assert "fitted" not in card.sentence
 
 
 # Several estimates
@@ -303,8 +318,8 @@ def test_a_model_that_is_right_everywhere_and_says_so_is_as_sure_as_rows_can_tel
     x = np.arange(200) % 2
     card = scorecard(BayesianNB().fit({"x": 100.0 * x}, x), {"x": 100.0 * x}, x, cv=None)
     assert card.table.loc["log_loss", "value"] < 0.0005
-    assert not card.sure
-    assert "where the model claims 0.000: as sure as these rows can tell." in card.sentence
+    assert not card.confidence
+    assert "the model expected 0.000: its confidence agrees with these rows." in card.sentence
 
 
 def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well_it_scores():
@@ -317,13 +332,13 @@ def test_a_plug_in_that_calls_impossible_what_may_come_is_not_taken_however_well
     assert found.best == "mle"
     assert found.table.loc["mle", "price"] == np.inf
     assert found.worse == ["mean", "predictive"]
-    assert found.take() == "predictive"
+    assert found.recommended == "predictive"
     gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
-    assert found.advice() == (
-        f'Take estimate="predictive": mle costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has '
-        "held so far."
+    assert str(found.recommendation) == (
+        f'Keep estimate="predictive": estimate="mle" is better by {gap:.3f} ± {se:.3f}, but gives probability 0 to '
+        "values not seen so far."
     )
-    assert found.take("mle") == "mle"
+    assert replace(found, default="mle").recommended == "mle"
 
 
 def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
@@ -333,22 +348,23 @@ def copies(n: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame({f"copy {k}": x for k in range(5)}), y
 
 
-def test_a_comparison_says_which_line_of_its_table_to_take():
+def test_a_comparison_recommends_a_line_of_its_table():
     found = comparison(BayesianNB(), *copies(), dependence=("tempered",))
     right, _, _, claimed, *_ = found.card("tempered").table.loc["accuracy"]
     assert claimed == pytest.approx(right, abs=0.02)
-    assert "over-sure" in found.sentence
+    assert "overconfident" in found.card("predictive").sentence
     gap, se = found.table.loc["predictive", ["difference", "se_difference"]].astype(float)
     assert (
-        f'Take dependence="tempered": a row costs 0.53 nats (it claims 0.53), {gap:.3f} ± {se:.3f} less'
-        in found.sentence
-    )
+        'Recommended: dependence="tempered". Its log loss is 0.53 (it expected 0.53), better than '
+        f'estimate="predictive" by {gap:.3f} ± {se:.3f}.'
+    ) in found.sentence
     assert found.worse == ["mle", "map", "mean", "predictive"]
-    assert found.advice("tempered") == 'Take dependence="tempered": no other line of the table is credibly better.'
+    kept = replace(found, default="tempered")
+    assert str(kept.recommendation) == 'Keep dependence="tempered": no other model is clearly better.'
     # Without a dependence nothing is promised of one.
     alone = comparison(BayesianNB(), *copies(), dependence=())
     assert "dependence" not in alone.sentence
-    assert alone.sentence.endswith("A row costs no less with it than with the class shares.")
+    assert str(alone.recommendation).endswith("Its log loss is no lower than that of the class frequencies.")
 
 
 @pytest.mark.parametrize("cv", ["loo", 3])
@@ -362,7 +378,7 @@ def test_a_sample_of_rows_is_scored_as_all_rows_are(cv):
     assert found.table.loc["predictive", "log_loss"] == pytest.approx(expected["log_loss"])
     assert found.table.loc["predictive", "accuracy"] == expected["accuracy"]
     assert found.card().rows == 200
-    assert "of 200 rows drawn at random" in found.how
+    assert "of 200 rows drawn at random" in str(found.how["predictive"])
     other = compare_estimates(BayesianNB(), X, y, cv, (), rows=200, random_state=8)
     assert other.loc["predictive", "log_loss"] != found.table.loc["predictive", "log_loss"]
 

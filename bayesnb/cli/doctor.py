@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bayesnb.wording import Cure, Said
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -56,6 +58,8 @@ SCALES = [
 ]
 """Answers from the lowest to the highest, with other words for one answer beside it."""
 
+TELLS_ALL = "tells the class exactly: leave it out if it is not known when a class is to be predicted"
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -64,7 +68,7 @@ class Remark:
     Parameters
     ----------
     column : column name
-    said : str
+    said : str or Said
         What was seen, and what may be done.
     serious : bool
         Whether predictions are likely to be wrong if nothing is done; ``fit``, ``compare`` and ``report`` warn then.
@@ -72,22 +76,43 @@ class Remark:
         Whether the column is best left out.
     option : tuple of str
         What to add to the command instead.
-    families : tuple of str
-        The families that are advised for it, by their short names. The first is the one that the command takes.
+    cures : tuple of Cure
+        The families that are advised for it. The first is the one that the command takes.
     """
 
     column: Any
-    said: str
+    said: str | Said
     serious: bool = False
     drop: bool = False
     option: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
+    cures: tuple[Cure, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def families(self) -> tuple[str, ...]:
+        """The families that are advised, as they are written on the command line."""
+        return tuple(cure.word for cure in self.cures)
+
+    @property
+    def sentence(self) -> Said:
         """The remark with the name of its column, and the option that is its cure."""
-        cure = f" (leave it out with --drop {shlex.quote(str(self.column))})" if self.drop else ""
-        return f"column {self.column!r}: {self.said}{cure}"
+        return self._in("column {column!r}: {said}{cure}")
+
+    @property
+    def on_page(self) -> Said:
+        """The remark as a sentence of a page."""
+        return self._in("Column {column!r}: {said}{cure}.")
+
+    def _in(self, text: str) -> Said:
+        cure = Said(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
+        return Said(text, column=self.column, said=self.said, cure=cure)
+
+    def within(self, kind: str) -> Remark:
+        """The remark where each family that is advised is the part of another one, such as of Missing."""
+        if not isinstance(self.said, Said):
+            return self
+        inner = {cure: cure.within(kind) for cure in self.cures}
+        data = {name: inner[v] if v in self.cures else v for name, v in self.said.data.items()}
+        return replace(self, said=Said(self.said.text, **data), cures=tuple(inner.values()))
 
 
 def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
@@ -195,8 +220,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
             )
             yield Remark(name, said, True, option=("--na", shown))
     if (order := _order(levels.index)) is not None:
-        family = f"ordinal:{','.join(order)}"
-        yield Remark(name, f"ordered answers: --feature {_quoted(f'{name}={family}')}", families=(family,))
+        cure = Cure("features", ("Ordinal", tuple(order)), name)
+        yield Remark(name, Said("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
     number = texts.str.fullmatch(NUMBER)
     # Codes such as 000123 stay text although each of them is a number.
@@ -207,9 +232,9 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         said = f"numbers except {shown}, so all are read as levels: correct them{na}"
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif are_sentences(levels.index, n):
-        feature = f"--feature {_quoted(name)}"
-        said = f"sentences, read as a bag of words: {feature}=text; as levels: {feature}=categorical"
-        yield Remark(name, said, families=("text", "categorical"))
+        bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
+        said = Said("sentences, read as a bag of words: {words}; as levels: {levels}", words=bag, levels=codes)
+        yield Remark(name, said, cures=(bag, codes))
     elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
     elif k >= 20 and once >= k / 2:
@@ -252,21 +277,25 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         if k > 20 and levels[value] > 3 * near.max():
             yield Remark(name, f"{said}, far more than any value near it{advice}", option=cure)
-    counts, codes = (f"--feature {_quoted(name)}={family}" for family in ("poisson", "categorical"))
+    counts, codes = (Cure("features", family, name) for family in ("Poisson", "Categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
-        said = f"whole numbers from {low:g} to {high:g}: counts? {counts}; codes? {codes}"
+        text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"
+        said = Said(text, low=low, high=high, counts=counts, codes=codes)
         # With enough rows, shares of each value are right for counts and for codes.
-        both = ("categorical", "poisson") if k <= 12 and n >= 10 * k else ("poisson", "categorical")
-        yield Remark(name, said, families=both)
+        yield Remark(name, said, cures=(codes, counts) if k <= 12 and n >= 10 * k else (counts, codes))
     elif whole and 2 < k <= 12 and n >= 10 * k:
-        yield Remark(name, f"{k} different whole numbers: codes? {codes}", families=("categorical",))
+        said = Said("{k} different whole numbers. If they are codes: {codes}", k=k, codes=codes)
+        yield Remark(name, said, cures=(codes,))
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
-        said = f"{_percent(zeros)} are 0, the others positive: --feature {_quoted(name)}=hurdle"
-        yield Remark(name, said, families=("hurdle",))
+        cure = Cure("features", "Hurdle", name)
+        said = Said("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)
+        yield Remark(name, said, cures=(cure,))
     elif k > 10 and low > 0 and held.skew() > 2:
-        edges = ",".join(f"{float(f'{edge:.3g}'):g}" for edge in held.quantile([0.25, 0.5, 0.75]).drop_duplicates())
-        normal, cut = (f"--feature {_quoted(name)}={family}" for family in ("log-normal", f"binned:{edges}"))
-        yield Remark(name, f"skewed and all positive: {normal}, or {cut}", families=("log-normal", "binned"))
+        quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
+        edges = tuple(_plain(float(f"{edge:.3g}")) for edge in quartiles)
+        normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
+        said = Said("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
+        yield Remark(name, said, cures=(normal, cut))
 
 
 def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
@@ -293,7 +322,7 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             continue
         earlier = first.setdefault(codes.tobytes(), name)
         if earlier is not name and earlier == target:
-            yield Remark(name, "tells the class exactly: is it known when a class is to be predicted?", True, True)
+            yield Remark(name, TELLS_ALL, True, True)
         elif earlier is not name:
             yield Remark(name, f"the same as column {earlier!r}, so its evidence would count twice", True, True)
 
@@ -317,16 +346,20 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
             share = gone / n
             if set(share) == {0.0, 1.0}:
                 only = ", ".join(_short(label) for label in share.index[share == 1.0])
-                said = f"missing exactly in the rows of class {only}: is it known when a class is to be predicted?"
+                said = f"missing exactly in the rows of class {only}: leave it out if it is not known beforehand"
                 yield Remark(name, said, True, True)
                 continue
-            yield Remark(
-                name,
-                f"missing in {_percent(share.min())} of the rows of class {_short(share.idxmin())} and "
-                f"{_percent(share.max())} of class {_short(share.idxmax())}: if cells will be missing for the same "
-                f"reasons when a class is to be predicted, --feature {_quoted(name)}=missing",
-                families=("missing",),
+            cure = Cure("features", "Missing", name)
+            said = Said(
+                "missing in {low} of the rows of class {one} and {high} of class {other}: if cells will be missing for "
+                "the same reasons when a class is to be predicted, {cure}",
+                low=_percent(share.min()),
+                one=_short(share.idxmin()),
+                high=_percent(share.max()),
+                other=_short(share.idxmax()),
+                cure=cure,
             )
+            yield Remark(name, said, cures=(cure,))
 
 
 def _target(labels: pd.Series) -> Iterator[Remark]:
@@ -339,7 +372,12 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
         )
     elif k > 20 and k > n / 10:
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
-        yield Remark(labels.name, f"the target has {k} classes in {n} rows: is it {kind}?", True)
+        yield Remark(labels.name, f"the target has {k} classes in {n} rows, as if it were {kind}", True)
+
+
+def _plain(number: float) -> float:
+    """A whole number as an integer, which is written without a point."""
+    return int(number) if number.is_integer() else number
 
 
 def _quoted(text: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import opened, watched
+from bayesnb.wording import Said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
         "remarks": [{"column": str(r.column), "remark": r.said, "serious": r.serious} for r in seen],
         "fit": command,
     }
-    said = [f"{r.column}: {r.said}{' (leave it out with --drop)' if r.drop else ''}" for r in seen]
+    line = "{column}: {said}"
+    said = [Said(line + " (leave it out with --drop)" * r.drop, column=r.column, said=r.said) for r in seen]
     _print(about, _columns(summary), layout, more, said)
     if layout == "table":
         print_command(command)
@@ -119,7 +121,7 @@ def _columns(summary: Summary) -> pd.DataFrame:
 
 def _print(
     about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
-    said: list[str] | None = None,
+    said: Sequence[str | Said] = (),
 ) -> None:  # fmt: skip
     """Print what is known of a table or a model, its columns, and remarks."""
     from bayesnb.report.parts import Grid, Section, count_of
@@ -130,5 +132,5 @@ def _print(
             each = [f"{k}={v}" for k, v in value.items() if v is not None]
             value = count_of(value) if name != "settings" else ", ".join(each)
         lines.append(f"{name}: {value}")
-    section = Section("", [Grid(features, ""), *(said or [])], "\n".join(lines))
+    section = Section("", [Grid(features, ""), *said], "\n".join(lines))
     print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

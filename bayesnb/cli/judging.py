@@ -14,7 +14,7 @@ from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.rows import asked_rows, frame_of, load_model
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted, load, opened_for
-from bayesnb.cli.terminal import in_options, say, stdout, warn
+from bayesnb.cli.terminal import say, stdout, warn
 from bayesnb.estimates import ESTIMATES
 from bayesnb.wording import nearest
 
@@ -71,11 +71,11 @@ def compare(
     each_row = asked_rows(asked, name, X, values)
     names = tuple(name for name in dependences if name != "none")
     say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}")
-    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob)
+    compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, Settings.dependence)
     others = _with_each(learned.parameters, X, y, names)
     answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row]
     roads = _by_nuts(clf, X, each_row, answers) if nuts else None
-    take = compared.take()
+    take = compared.recommended
     worth_of_more = None
     if more:
         say("drawing further rows")
@@ -83,22 +83,26 @@ def compare(
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
     each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=True)]
-    document = {"data": name, "target": str(y.name), "features": clf.describe(), "scored_by": compared.how}
-    document |= {"sentence": in_options(compared.sentence), "scores": compared.table, "worse": compared.worse}
-    document |= {"take": take, "fit": command}
-    document |= {"full_bayes": _document_of(compared.card()) if "predictive" in compared.answers else None}
+    document = {
+        "data": name,
+        "target": str(y.name),
+        "features": clf.describe(),
+        "scored_by": str(compared.how["predictive"]),
+    }
+    document |= {"sentence": compared.finding, "scores": compared.table, "worse": compared.worse}
+    document |= {"recommended": take, "fit": command, "scorecard": _document_of(compared.card())}
     document |= {} if worth_of_more is None else {"more": {"table": worth_of_more, **worth_of_more.attrs}}
     document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
 
     def screen() -> list[Section]:
-        worth = [scores.worth(compared.card())] if "predictive" in compared.answers else []
-        sections = [replace(section, parts=section.parts[:2]) for section in worth]
+        worth = scores.worth(compared.card())
+        sections = [replace(worth, lead=compared.finding, parts=worth.parts[:2])]
         sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared)]
         sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
         sections += [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
         sections += [] if roads is None else [_nuts_section(roads)]
-        return [*sections, Section("", [], compared.advice())]
+        return [*sections, Section("", [], compared.recommendation)]
 
     print_answer(layout, document, compared.table, screen)
     if layout == "table":
@@ -242,8 +246,8 @@ def _as_learned(y: pd.Series, clf: Classifier) -> Any:
 def _document_of(card: Scorecard) -> dict[str, Any]:
     """A scorecard for programs."""
     return {
-        "sentence": in_options(card.sentence), "rows": card.rows, "prob": card.prob, "scored_by": card.how,
-        "sure": card.sure, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,
+        "sentence": card.finding, "rows": card.rows, "prob": card.prob, "scored_by": str(card.how),
+        "confidence": card.confidence, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,
         "never_learned": card.never_learned,
     }  # fmt: skip
 
@@ -287,7 +291,7 @@ def audit(
     doubts = asking.answer("suspicious_labels") if len(learned.clf.classes_) > 1 else None
     names = ["independence", "predictive_checks", *([] if doubts is None else ["suspicious_labels"])]
     document = {
-        "data": learned.name, "target": str(learned.y.name), "says": in_options(str(found)), "advice": found.advice,
+        "data": learned.name, "target": str(learned.y.name), "says": found.finding, "advice": found.advice,
         "prob": prob, "exponent": dict(found.exponent), "pairs": found.pairs, "fits": fit.fits, "fit": str(fit),
         "checks": fit.table,
     }  # fmt: skip
@@ -331,10 +335,10 @@ def report(
     require_output(output, layout, [data], is_report, force)
     learned = fitted(data, target, format, settings, random_state)
     title = title if title is not None else f"Naive Bayes: {Path(learned.name).name}"
-    remarks = [remark.sentence for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
+    remarks = [remark.on_page for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
-        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows, remarks, in_options,
+        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows, remarks, "command",
     )  # fmt: skip
     if output == "-":
         stdout().write(page)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.cli.terminal import console_of, in_options, json_text, stdout, visible
+from bayesnb.cli.terminal import console_of, json_text, stdout, visible
+from bayesnb.wording import Cure, Said, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,8 @@ def plain(value: Any) -> Any:
         return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, Said | Cure):
+        return written(value, "command")
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     value = value.item() if hasattr(value, "item") else value
@@ -64,14 +67,14 @@ def print_sections(sections: Iterable[Section]) -> None:
                 if part.caption and (n or part.bars):
                     console.print(_text(f"\n{part.caption}" if n else part.caption), style="bold" if n else None)
                 console.print(table_of(part, console))
-            elif isinstance(part, str):
+            elif isinstance(part, str | Said):
                 console.print(_text(part), style="dim")
 
 
 def _text(text: Any) -> Any:
     from rich.text import Text
 
-    return Text(visible(in_options(str(text)), keep="\n"))
+    return Text(visible(written(text, "command"), keep="\n"))
 
 
 def table_of(shown: Grid, console: Any) -> Any:

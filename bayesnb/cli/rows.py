@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from bayesnb.cli.terminal import require_stdin
+from bayesnb.cli.terminal import require_stdin, say
 from bayesnb.wording import meant_of_all
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ def save_model(parameters: Parameters, clf: Classifier, path: str, replacing: st
     from bayesnb.modelfile import document
 
     contents = document.Contents.of(parameters.by_name(), clf)
+    if clf.dependence is not None and (kept := clf.dependence.statistics.near.counts.sum()):
+        say(
+            f"the file holds the cells of {kept:,.10g} learned rows, which --dependence auto compares with new rows; "
+            "with --dependence weighted, pairwise or none it holds none"
+        )
     if path != "-":
         document.write(contents, path, replacing)
     else:

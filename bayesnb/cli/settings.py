@@ -83,8 +83,7 @@ class Settings:
 
         spec = self.features().get(str(remark.column))
         if isinstance(spec, Missing):
-            option = f"--feature {shlex.quote(str(remark.column))}="
-            remark = replace(remark, said=remark.said.replace(option, option + "missing:"))
+            remark = remark.within("Missing")
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.doctor import LOOKED_AT, Remark, examine, without
 from bayesnb.cli.settings import Settings, by_label
-from bayesnb.cli.terminal import in_options, require_stdin, say, warn
-from bayesnb.wording import meant
+from bayesnb.cli.terminal import require_stdin, say, warn
+from bayesnb.wording import RefusedError, Said, meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bayesnb.data.tables import Table
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import Parameters
+
+
+NO_FAMILY = "{kind}, which no family reads: turn it into numbers (days since a date, say) or into categories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,8 @@ class Opened:
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
         """Remarks about columns of types that no family reads, such as dates in Parquet, and that are not needed."""
+        from bayesnb.data.columns import NoFamilyError
+
         found = []
         typed = self.file is not None and not self.file.layouts  # The columns of other files hold numbers or text.
         first = next(self.tables(), None) if typed else None
@@ -83,9 +88,9 @@ class Opened:
             if name not in needed:
                 try:
                     _ = first.column(name).kind
-                except ValueError as error:
-                    said = str(error).partition(" holds ")[2].removesuffix(", or leave it out")
-                    found.append(Remark(name, said, True, True))
+                except RefusedError as error:
+                    kind = error.value if isinstance(error, NoFamilyError) else type(error.value).__name__
+                    found.append(Remark(name, Said(NO_FAMILY, kind=kind), True, True))
         return found
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
@@ -257,7 +262,7 @@ def with_dependence(
     except (NoExponentsError, ImproperError) as error:
         if settings.dependence != "auto":
             raise
-        say(in_options(f"no dependence was added: {error}"))
+        say(Said("no dependence was added: {error}", error=error))
         asked = replace(asked, dependence=None)
         clf = learn(asked)
     if clf.dependence is not None and clf.dependence.exponents.said:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
-import shlex
 import signal
 import sys
 import threading
@@ -21,6 +19,8 @@ from types import FrameType
 from typing import Any, TextIO
 
 import click
+
+from bayesnb.wording import Said, written
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -56,9 +56,9 @@ def json_text(document: Any) -> str:
     return "".join(json.dumps(c)[1:-1] if c != "\n" and _shown(c) != c else c for c in text)
 
 
-def one_line(text: Any) -> str:
-    """A message as one line that a person can read."""
-    line = visible(" ".join(str(text).split()))
+def one_line(said: Any) -> str:
+    """A message, an error or a warning as one line that a person can read, with its cures as options."""
+    line = visible(" ".join(written(said, "command").split()))
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
@@ -72,8 +72,8 @@ def message_of(error: BaseException) -> str:
         case MemoryError():
             return one_line(f"out of memory {error}")
         case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
-            return one_line(in_options(str(error)))
-    return one_line(f"{type(error).__name__}: {error} (--debug shows where)")
+            return one_line(error)
+    return one_line(Said("{kind}: {error} (--debug shows where)", kind=type(error).__name__, error=error))
 
 
 def require_text(arguments: list[str]) -> None:
@@ -155,15 +155,15 @@ def stdout() -> TextIO:
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
 
 
-def say(text: str) -> None:
+def say(text: str | Said) -> None:
     """Say something on stderr, if there is one."""
     if sys.stderr is not None:
-        click.echo(visible(text), err=True)
+        click.echo(visible(written(text, "command")), err=True)
 
 
 def warn(said: object) -> None:
     """Say on stderr what is likely to go wrong."""
-    click.echo(f"bayesnb: warning: {one_line(in_options(str(said)))}", err=True)
+    click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
 
 
 def console_of() -> Any:
@@ -179,62 +179,3 @@ def console_of() -> Any:
     console = Ours(highlight=False)
     known = console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
     return console if known else Ours(highlight=False, width=120)
-
-
-# Advice of the library, which is written in Python, in the language of the command line.
-
-
-_NAME = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-_FIRST = re.compile(rf"column {_NAME} holds (\S+) in row (.*?), where (\w+) needs ([^;]*); use (.+?) for it")
-_FEATURES = re.compile(rf"features=\{{{_NAME}: (?:(\w+)\(\)|\.\.\.)\}}")
-_LEFT_OUT = re.compile(rf"column {_NAME} holds (.*?), which no family reads(.*?), or leave it out")
-_PARAMETER = re.compile(
-    r"""\b(dependence|estimate|absent|unseen|columns)=["'](\w+)["'](?: or (?:\1=)?["'](\w+)["'])?"""
-)
-_FAMILY = re.compile(r"(?<![\w.])([A-Z][A-Za-z]+)\(\)")
-_WORDS = {
-    "dependence=None": "--dependence none",
-    "Binned(edges=[...])": "binned:EDGE,EDGE…",
-    "as the order of its Ordinal, or give it an ordered categorical type": "as ordinal:LOWEST,…,HIGHEST",
-}
-
-
-def in_options(text: str) -> str:
-    """Say ``--dependence pairwise`` for ``dependence="pairwise"``, ``--feature x=gaussian`` for ``Gaussian()``."""
-    text = _FIRST.sub(_family_for, text)
-    text = _FEATURES.sub(lambda found: feature(_unquoted(found[1]), found[2] or "FAMILY"), text)
-    text = _LEFT_OUT.sub(lambda found: f"{found[0]} with --drop {shlex.quote(_unquoted(found[1]))}", text)
-    text = _PARAMETER.sub(_option, text)
-    for python, option in _WORDS.items():
-        text = text.replace(python, option)
-    return _FAMILY.sub(lambda found: _small(found[1]), text)
-
-
-def feature(column: object, family: str) -> str:
-    """The option that chooses the family of a column."""
-    return f"--feature {shlex.quote(str(column))}={_small(family) if family != 'FAMILY' else family}"
-
-
-def _option(found: re.Match[str]) -> str:
-    name, value, other = found.groups()
-    return f"--{name} {value}" + (f" or --{name} {other}" if other else "")
-
-
-def _family_for(found: re.Match[str]) -> str:
-    name, value, row, family, needs, cures = found.groups()
-    families = re.findall(r"(\w+)\(\)", cures)
-    if value in ("0", "-0") and needs == "a positive number":
-        families = [f"hurdle:{_small(family)}", *families]
-    options = ", or ".join(feature(_unquoted(name), each) for each in families)
-    return f"column {name} holds {value} in row {row}, where {_small(family)} needs {needs}; write {options}"
-
-
-def _small(family: str) -> str:
-    """The name of a family as it is written on the command line."""
-    return re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower()
-
-
-def _unquoted(name: str) -> str:
-    import ast
-
-    return str(ast.literal_eval(name))

@@ -26,6 +26,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import Cure, RefusedError
 
 PASSES = 20
 """How often all columns are gone through at most."""
@@ -203,7 +204,10 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
         found[family.title] = _Candidate(family, terms, evidence)
     if not found:
         names = [family.title for family in spec.candidates]
-        raise ValueError(f"none of {names} can read column {column!r}; add Gaussian() or PolyaTree()")
+        cure = (Cure("family", "Gaussian"), Cure("family", "PolyaTree"))
+        raise RefusedError(
+            "none of {names} can read column {column!r}; add {cure}", names=names, column=column, cure=cure
+        )
     return found
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 
 from bayesnb.kernels import reading
 from bayesnb.priors import Array
+from bayesnb.wording import Cure, RefusedError, Spelled
 
 type Names = tuple[Any, ...]
 type Kind = Literal["boolean", "integer", "real", "text", "empty"]
@@ -71,10 +72,13 @@ class Column:
         levels = [distinct[code] for code in np.flatnonzero(np.bincount(codes[codes >= 0]))]
         if levels and self.kind != "text":
             return tuple(sorted(levels))
-        said = "text, whose order is not known" if levels else "no value"
-        raise ValueError(
-            f"column {self.name!r} holds {said}: name its levels from the lowest to the highest, as the order of its "
-            "Ordinal, or give it an ordered categorical type"
+        raise RefusedError(
+            "column {column!r} holds {value}: name its levels from the lowest to the highest, {cure}",
+            column=self.name,
+            value="text, whose order is not known" if levels else "no value",
+            cure=Spelled(
+                "as the order of its Ordinal, or give it an ordered categorical type", "as ordinal:LOWEST,…,HIGHEST"
+            ),
         )
 
     @cached_property
@@ -88,7 +92,7 @@ class Column:
         if pd.api.types.is_object_dtype(dtype):
             return _kind_of_objects(self.name, self.values.tolist())
         if isinstance(dtype, pd.ArrowDtype) or dtype.kind not in KIND_OF:
-            raise ValueError(_no_family(self.name, self.dtype))
+            raise NoFamilyError(NO_FAMILY, column=self.name, value=self.dtype, cure=Cure("drop", column=self.name))
         return KIND_OF[dtype.kind]
 
     def binary(self) -> bool:
@@ -104,9 +108,13 @@ class Column:
             if example is None:
                 # A categorical type may declare text levels, although every row is missing.
                 return np.full(len(self.values), np.nan)
-            raise ValueError(
-                f"column {self.name!r} holds text ({example!r}) where numbers are needed: convert it, or read "
-                f"it as categories with features={{{self.name!r}: Categorical()}}"
+            raise RefusedError(
+                "column {column!r} holds text ({value!r}) where numbers are needed: convert it, or read it as "
+                "categories with {cure}",
+                column=self.name,
+                value=example,
+                expected="numbers",
+                cure=Cure("features", "Categorical", self.name),
             )
         if kind == "empty":
             return np.full(len(self.values), np.nan)
@@ -117,7 +125,9 @@ class Column:
         try:
             return np.array([np.nan if pd.isna(v) else float(v) for v in self.values], float)
         except OverflowError as error:
-            raise ValueError(f"column {self.name!r} holds an integer too large for a float ({error})") from error
+            raise RefusedError(
+                "column {column!r} holds an integer too large for a float ({error})", column=self.name, error=error
+            ) from error
 
     def missing(self) -> Array:
         """Which cells are missing, as booleans (row,)."""
@@ -168,16 +178,16 @@ def require_ordinary(names: Names, x: Array) -> None:
         return
     row, column = np.argwhere(reading.extremes(x))[0]
     name, value = names[column], x[row, column]
-    if np.isinf(value):
-        raise ValueError(f"column {name!r} is infinite in row {row}: write a missing value (NaN) or a number there")
-    raise ValueError(f"column {name!r} holds {value:g} in row {row}, {EXTREME}")
+    said = INFINITE if np.isinf(value) else EXTREME
+    raise RefusedError(said, column=name, row=int(row), value=float(value), where="")
 
 
+INFINITE = "column {column!r} is infinite in row {row}: write a missing value (NaN) or a number there"
 EXTREME = (
-    "and numbers other than 0 are read from 1e-150 to 1e150 in size: divide the column by a constant, in every table, "
-    "or write a missing value (NaN) there"
+    "column {column!r}{where} holds {value:g} in row {row}, and numbers other than 0 are read from 1e-150 to 1e150 in "
+    "size: divide the column by a constant, in every table, or write a missing value (NaN) there"
 )
-"""What to do with a number whose square, or a sum of such squares, would be no float."""
+"""The error about a number whose square, or a sum of such squares, would be no float."""
 
 
 def as_objects(values: Any) -> Any:
@@ -243,11 +253,14 @@ def _called(dtype: Any) -> str:
 _NUMPY = {np.dtype(kind): str(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"}
 
 
-def _no_family(name: Any, dtype: Any) -> str:
-    return (
-        f"column {name!r} holds {dtype}, which no family reads: turn it into numbers (days since a date, say) or "
-        "into categories, or leave it out"
-    )
+class NoFamilyError(RefusedError):
+    """A column is of a type that no family reads."""
+
+
+NO_FAMILY = (
+    "column {column!r} holds {value}, which no family reads: turn it into numbers (days since a date, say) or into "
+    "categories, or {cure}"
+)
 
 
 KIND_OF: dict[str, Kind] = {
@@ -279,8 +292,12 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
     if isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value):
         return "empty"
     raise CellError(
-        f"column {name!r} holds {reprlib.repr(value)} of type {type(value).__name__}, and the argument must be a "
-        "string or a number in every cell, or a missing value: write one there, or leave the column out"
+        "column {column!r} holds {shown} of type {kind}, and the argument must be a string or a number in every cell, "
+        "or a missing value: write one there, or leave the column out",
+        column=name,
+        value=value,
+        shown=reprlib.repr(value),
+        kind=type(value).__name__,
     )
 
 
@@ -289,7 +306,7 @@ def _signals(value: Number) -> bool:
     return isinstance(value, Decimal) and value.is_snan()
 
 
-class CellError(ValueError, TypeError):
+class CellError(RefusedError, TypeError):
     """A cell is neither a string nor a number nor missing.
 
     It is a ``ValueError``, as every error about a table, and also the ``TypeError`` that scikit-learn's conventions ask

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from bayesnb.data.columns import EXTREME, Column, Kind, Names, as_floats, require_ordinary
+from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, require_ordinary
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
@@ -39,6 +39,7 @@ from bayesnb.kernels.reading import whole_numbers
 from bayesnb.model import in_order
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.moments import PARTLY_MISSING, gap_in_a_row
+from bayesnb.wording import Cure, RefusedError, family_word
 
 type UnseenPolicy = Literal["missing", "new", "error"]
 
@@ -309,14 +310,18 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
     used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
     if not len(used):
         return
-    said = f"column {column.name!r} holds {distinct[codes[used[0]]]!r} in row {used[0]}, which"
+    found = {"column": column.name, "row": int(used[0]), "value": distinct[codes[used[0]]], "expected": [*place][:20]}
     if ordered:
-        raise ValueError(
-            f"{said} is not among its ordered levels {list(place)[:20]}: the order of an Ordinal names all levels from "
-            "the lowest to the highest"
+        raise RefusedError(
+            "column {column!r} holds {value!r} in row {row}, which is not among its ordered levels {expected}: the "
+            "order of an Ordinal names all levels from the lowest to the highest",
+            **found,
         )
-    raise ValueError(
-        f'{said} was never seen; its levels are {list(place)[:20]}. Fit it, or choose unseen="missing" or "new"'
+    raise RefusedError(
+        "column {column!r} holds {value!r} in row {row}, which was never seen; its levels are {expected}. Fit it, or "
+        "choose {cure}",
+        **found,
+        cure=(Cure("unseen", "missing"), Cure("unseen", "new")),
     )
 
 
@@ -389,14 +394,20 @@ def _wrong(support: Support, stored: Array) -> Array:
 
 def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
     support, name = feature.family.support, feature.columns[column]
+    found = {"column": name, "row": int(row), "value": float(value), "where": where}
     if np.isinf(value) and not where:
-        raise ValueError(f"column {name!r} is infinite in row {row}: {REALS.cure}")
+        raise RefusedError(INFINITE, **found)
     if support.contains(value):
-        raise ValueError(f"column {name!r}{where} holds {value:g} in row {row}, {EXTREME}")
-    cure = "" if where else f"; {support.cure}"
-    raise ValueError(
-        f"column {name!r}{where} holds {value:g} in row {row}, where {type(feature.family).__name__} needs "
-        f"{support.needs}{cure}"
+        raise RefusedError(EXTREME, **found)
+    word = type(feature.family).__name__
+    # A Hurdle of the same family reads its zeros.
+    families = [*([("Hurdle", word)] if support == POSITIVE and value == 0 else []), *support.others]
+    found |= {"family": family_word(feature.family), "expected": support.needs}
+    found["cure"] = tuple(Cure("family", each, name) for each in families)
+    raise RefusedError(
+        "column {column!r}{where} holds {value:g} in row {row}, where {family} needs {expected}"
+        + ("" if where else "; use {cure} for it"),
+        **found,
     )
 
 

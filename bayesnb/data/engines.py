@@ -25,6 +25,7 @@ from bayesnb.data.targets import NO_LABEL
 from bayesnb.kernels.blocks import WORKER, large_enough, threads
 from bayesnb.model import Statistics
 from bayesnb.progress import Progress
+from bayesnb.wording import Cure, RefusedError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,10 +124,12 @@ def summary_and_sample(
 def _require_here(source: Any) -> None:
     """Raise ``ValueError`` for a frame of Dask or Spark: a dependence is learned of rows in this process."""
     if (engine := _engine(source)) in ("dask", "spark"):
-        raise ValueError(
-            f"the rows of a {engine.capitalize()} DataFrame are read elsewhere, and a dependence is learned of rows in "
-            "this process: pass an iterator of its parts, or fit it with dependence=None, then "
-            "set_params(dependence=...) and learn_exponents(X, y) from a sample in memory"
+        raise RefusedError(
+            "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
+            "pass an iterator of its parts, or fit it with {cure}, then set_params(dependence=...) and "
+            "learn_exponents(X, y) from a sample in memory",
+            engine=engine.capitalize(),
+            cure=Cure("dependence"),
         )
 
 
@@ -193,7 +196,9 @@ def _each(
             except ValueError as error:
                 if not row:
                     raise
-                raise ValueError(f"{error} (rows counted from row {row} of the source)") from error
+                raise RefusedError(
+                    "{error} (rows counted from row {start} of the source)", error=error, start=row
+                ) from error
             row += n_rows
             yield answer
             progress.add(n_rows)

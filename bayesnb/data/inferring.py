@@ -33,7 +33,7 @@ from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
-from bayesnb.wording import meant, require_choice
+from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
 NO_VALUE = "no value seen"
 SPECIFIED = "specified"
@@ -219,7 +219,8 @@ def _feature(
     if isinstance(spec, Text):
         table.require_dense(spec)
         if len(columns) > 1:
-            raise ValueError(f"{said}: a Text reads one column; name each, as features={{{columns[0]!r}: 'text'}}")
+            cure = Cure("features", "Text", columns[0])
+            raise RefusedError("{place}: a Text reads one column; name each, as {cure}", place=said, cure=cure)
         return Feature(spec.vocabulary or (), spec.family, how, source=columns, text=spec)
     if isinstance(spec, Binned):
         table.require_dense(spec)
@@ -241,9 +242,10 @@ def _feature(
         types.append(table.column(name).declared or ())
         if (order := spec.order_of(k)) is not None:
             if unseen == "new":
-                raise ValueError(
-                    f"column {name!r}: a level that is reserved for new ones has no place in an order; use "
-                    'unseen="missing" or unseen="error"'
+                raise RefusedError(
+                    "column {column!r}: a level that is reserved for new ones has no place in an order; use {cure}",
+                    column=name,
+                    cure=(Cure("unseen", "missing"), Cure("unseen", "error")),
                 )
             levels.append(order)
             continue

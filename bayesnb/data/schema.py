@@ -30,9 +30,12 @@ from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import meant, require_choice, warn
+from bayesnb.wording import Cure, RefusedError, Said, meant, require_choice, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
+
+LET_JOIN = Said("let columns join with {cure}", cure=Cure("columns", "grow"))
+COUNT_AS_MISSING = Said("count it as missing with {cure}", cure=Cure("absent", "missing"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +134,9 @@ class Schema:
             schema = replace(self, names=table.names, features=self._bag(table.names))
             return self.merged(schema), schema.read(table)[1]
         if learn:
-            table = self._by_name(table, self.absent_when_learned, 'let columns join with columns="grow"')
+            table = self._by_name(table, self.absent_when_learned, LET_JOIN)
         else:
-            table = self._by_name(table, absent, 'count it as missing with absent="missing"')
+            table = self._by_name(table, absent, COUNT_AS_MISSING)
         features, data = dict(self.features), {}
         for name, feature in self.features.items():
             features[name], data[name] = encode(table, feature, self.unseen if not learn else None)
@@ -150,7 +153,7 @@ class Schema:
         """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
-    def _by_name(self, table: Table, absent: str, cure: str) -> Table:
+    def _by_name(self, table: Table, absent: str, cure: Said) -> Table:
         """The table with the names of this schema; an absent column is an error, and one too many a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
@@ -165,9 +168,12 @@ class Schema:
         used = [c for feature in self.features.values() for c in (*feature.reads, *feature.exposure)]
         missing = [name for name in used if name not in table.place]
         if missing and absent != "missing":
-            raise ValueError(
-                f"column {missing[0]!r} was fitted and is not in this table, which has "
-                f"{list(table.names) or 'no fitted column'}; add it, or {cure}" + meant(missing[0], extra)
+            raise RefusedError(
+                "column {column!r} was fitted and is not in this table, which has {value}; add it, or {cure}{hint}",
+                column=missing[0],
+                value=list(table.names) or "no fitted column",
+                cure=cure,
+                hint=meant(missing[0], extra),
             )
         return table
 

@@ -32,6 +32,7 @@ from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.statistics.statistic import Statistic
+from bayesnb.wording import Cure, RefusedError, Spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +187,13 @@ def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) 
         return model.take([-1] * len(s.seen()))
     if (converted := s.converted(type(model))) is not None:
         return converted
-    raise ValueError(
-        f"column {feature.columns[0]!r} holds {feature.how} in one part of the table and {wanted.how} in another: give "
-        f"it one type, or say what it is with features={{{feature.columns[0]!r}: ...}}"
+    raise RefusedError(
+        "column {column!r} holds {value} in one part of the table and {expected} in another: give it one type, or say "
+        "what it is with {cure}",
+        column=feature.columns[0],
+        value=feature.how,
+        expected=wanted.how,
+        cure=Cure("features", column=feature.columns[0]),
     )
 
 
@@ -246,9 +251,10 @@ class PartSummarizer:
     def __post_init__(self) -> None:
         for spec in self.specs:
             if isinstance(spec, Binned) and spec.edges is None:
-                raise ValueError(
+                raise RefusedError(
                     "the edges of Binned columns depend on all rows, and a table that is read in parts is read once: "
-                    "give them, as Binned(edges=[...])"
+                    "give them, as {cure}",
+                    cure=Spelled("Binned(edges=[...])", "binned:EDGE,EDGE…"),
                 )
             if isinstance(spec, Text) and spec.selects:
                 raise ValueError(

@@ -21,7 +21,7 @@ from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
-from bayesnb.wording import nearest, warn
+from bayesnb.wording import Cure, Said, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -181,8 +181,14 @@ def warn_of_identifiers(schema: Schema, statistics: Statistics) -> None:
     for column, levels, rows in _identifiers(schema, statistics):
         among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
         warn(
-            f"column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, or "
-            f"name its family, as features={{{column!r}: Categorical()}}, or 'text' for its words",
+            Said(
+                "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, "
+                "or name its family, as {cure}, or 'text' for its words",
+                column=column,
+                levels=levels,
+                among=among,
+                cure=Cure("features", "Categorical", column),
+            ),
             IdentifierWarning,
         )
 

@@ -33,6 +33,7 @@ from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import Scatter
 from bayesnb.statistics.statistic import Statistic, same
+from bayesnb.wording import Cure, RefusedError
 
 type Cut = Dyadic | tuple[Any, ...] | int
 
@@ -372,10 +373,11 @@ class DependenceStatistics:
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
         """The statistics that a function makes of each of them, and of those of others."""
         if not all(self.cells.same(other.cells) for other in others):
-            raise ValueError(
+            raise RefusedError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "
                 "one with the cells of the first, copy.deepcopy(first).discount(0).partial_fit(X, y), or fit both with "
-                "dependence=None, merge them, and then set_params(dependence=...) and learn_exponents(X, y) on a sample"
+                "{cure}, merge them, and then set_params(dependence=...) and learn_exponents(X, y) on a sample",
+                cure=Cure("dependence"),
             )
         return DependenceStatistics(self.cells, *map(change, self.parts(), *(other.parts() for other in others)))
 

@@ -13,11 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.numerics import Array
-from bayesnb.wording import meant, require_choice, require_whole
+from bayesnb.wording import Cure, RefusedError, meant, require_choice, require_whole
 
 
-class NoExponentsError(ValueError):
-    """No exponents can be learned of a table: the message names what stands against it, and what to do."""
+class NoExponentsError(RefusedError):
+    """Exponents cannot be learned from this table; the message gives the reason and a remedy."""
 
 
 type DependenceName = Literal["auto", "tempered", "weighted", "pairwise"]
@@ -263,6 +263,11 @@ def named(dependence: Any) -> Exponents:
     return NAMED[dependence]
 
 
+def name_of(spec: Exponents) -> DependenceName | Exponents:
+    """The name of a specification that has one, otherwise the specification itself."""
+    return next((name for name, known in NAMED.items() if spec == known), spec)
+
+
 OWN, CELLS = "classes", "cells"
 """The groups of the classes' deviations, and of their offsets in cells."""
 
@@ -277,6 +282,9 @@ def require_few(parameters: int) -> None:
     """Raise ``NoExponentsError`` where there are more parameters than can be learned together."""
     if parameters > MOST_PARAMETERS:
         raise NoExponentsError(
-            f"{parameters} exponents and offsets would be learned together, and at most {MOST_PARAMETERS} can be: the "
-            'time grows with the cube of their number; use dependence="tempered", which learns one exponent'
+            "{value} exponents and offsets would be learned together, and at most {expected} can be: the time grows "
+            "with the cube of their number; use {cure}, which learns one exponent",
+            value=parameters,
+            expected=MOST_PARAMETERS,
+            cure=Cure("dependence", "tempered"),
         )

@@ -24,6 +24,9 @@ from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import Cure, RefusedError, Said
+
+OR_NAIVE = Said("or use {cure}", cure=Cure("dependence"))
 
 COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "offsets")
 """The settings that say what is counted."""
@@ -76,13 +79,17 @@ def learn(
     return _learned(found, posterior, data, labels, spec)
 
 
-def require_exact(model: NaiveBayes, other: str = "or use dependence=None") -> None:
+def require_exact(model: NaiveBayes, other: str | Said = OR_NAIVE) -> None:
     """Raise ``NoExponentsError`` where a row cannot be left out of a feature exactly; ``other`` is another cure."""
-    cure = f"give the column a family that has one, such as Gaussian() or Binned(), {other}"
+    cure = Said(
+        "give the column a family that has one, such as {families}, {other}",
+        families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
+        other=other,
+    )
     try:
         model.require_exact("leave-one-out, from which exponents are learned", cure)
-    except ValueError as error:
-        raise NoExponentsError(str(error)) from None
+    except RefusedError as error:
+        raise NoExponentsError(error.args[0]) from None
 
 
 def _require_learnable(posterior: Posterior, spec: Exponents) -> None:

@@ -33,6 +33,7 @@ from bayesnb.dependence.likelihood import (
 )
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
+from bayesnb.wording import Cure, Said
 
 MODE, NEAR = 1e-12, 1e-2
 """When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
@@ -96,12 +97,12 @@ class Laplace:
         return order, cholesky(own @ own.T, lower=True)
 
 
-CURE = "rescale the weights of the rows if they are very large, or use dependence=None"
-"""What to do where Newton's method does not come to an end."""
-
-
 class NoModeError(RuntimeError):
     """Newton's method did not come to an end: the terms are not numbers that it can work with."""
+
+    def __init__(self, reason: str) -> None:
+        text = "{reason}; rescale the weights of the rows if they are very large, or use {cure}"
+        super().__init__(Said(text, reason=reason, cure=Cure("dependence")))
 
 
 def laplace(
@@ -151,10 +152,10 @@ def laplace(
             if heights[best] >= least + 1e-4 * sizes[best] * gain:
                 break
         else:
-            raise NoModeError(f"no step along Newton's direction raises the posterior of the exponents; {CURE}")
+            raise NoModeError("no step along Newton's direction raises the posterior of the exponents")
         place = points[best]
         here = derivatives(source, layout, place)
-    raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps; {CURE}")
+    raise NoModeError(f"the mode of the exponents was not reached in {STEPS} Newton steps")
 
 
 def _log_prior(points: Array, mean: Array, sd: Array) -> Array:

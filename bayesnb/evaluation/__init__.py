@@ -16,10 +16,12 @@ import pandas as pd
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
-from bayesnb.inference.scorecard import Scorecard, scorecard_of
+from bayesnb.inference.methods import FittedModel
+from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of
 from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
 from bayesnb.model import about
 from bayesnb.priors import Array
+from bayesnb.wording import Cure
 
 __all__ = [
     "Comparison", "Scorecard", "compare", "compare_estimates", "comparison",
@@ -118,9 +120,9 @@ def scorecard(
     >>> from bayesnb import BayesianNB, datasets, scorecard
     >>> card = scorecard(BayesianNB(), *datasets.play_tennis())
     >>> print(card.sentence)
-    Right in 50% of 14 rows (89% interval: 30% to 70%), where it says 68%; always saying 'yes' is right in 64%. A row
-    costs 0.74 nats (0.52 to 1.05), where the model claims 0.58: as sure as these rows can tell. The class shares alone
-    cost 0.65: 14 rows cannot tell the model from that.
+    50% of 14 rows are predicted correctly (89% interval: 30% to 70%; the model expected 68%). Always guessing 'yes'
+    gets 64%. Log loss 0.74 (0.52 to 1.05); the model expected 0.58: its confidence agrees with these rows. With 14
+    rows, the model is not measurably better than the class frequencies (0.65).
     >>> card.table[["value", "lower", "upper", "claimed", "frequencies"]].round(2)
                        value  lower  upper  claimed  frequencies
     score
@@ -136,10 +138,25 @@ def scorecard(
         X, y, never = _learned_classes(clf, X, y)
     folds, target = folds_of(clf, X, y, cv)
     log_joint, codes = answers_of(folds, target)
-    how = {"loo": "exact leave-one-out", None: "held-out rows"}.get(cv, f"{cv}-fold cross-validation")
+    fitted = folds[0].fitted
+    how = HeldOut(cv) if cv is not None else HeldOut("learned" if _has_learned(fitted, X, y) else "given")
     # Other classifiers have no dependence, and nothing is left to try where pairs have terms already.
-    cure = 'dependence="pairwise"' if getattr(clf, "dependence", "pairwise") in (None, "tempered", "weighted") else ""
-    return scorecard_of(log_joint, codes, folds[0].fitted.classes_, prob, random_state, never, how, cure)
+    dependence = fitted.classifier_.dependence if isinstance(fitted, FittedModel) else None
+    pairs = not isinstance(fitted, FittedModel) or (dependence is not None and dependence.spec.pairs > 0)
+    cure = None if pairs else Cure("dependence", "pairwise")
+    return scorecard_of(log_joint, codes, fitted.classes_, prob, random_state, never, how, cure)
+
+
+def _has_learned(clf: Any, X: Any, y: Any) -> bool:
+    """Whether rows seem to be those that a classifier has learned: all counts and sums of the model are theirs."""
+    if not isinstance(clf, FittedModel):
+        return False
+    fitted, known = clf.classifier_, clf.classifier_.statistics
+    rows = fitted.rows(X, y).labelled()
+    if not (fitted.posterior.model.exact and len(rows.weight) == known.rows.sum()):
+        return False
+    data, labels = fitted.encoded(rows)
+    return fitted.posterior.model.statistics(data, labels, known.labels).close_to(known)
 
 
 def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:

@@ -18,12 +18,13 @@ from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import expected_losses, prices
-from bayesnb.inference.scorecard import Scorecard, nats, scorecard_of
+from bayesnb.inference.scorecard import HeldOut, Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
 from bayesnb.learning import Parameters
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
+from bayesnb.wording import Cure, Said
 
 if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
@@ -46,28 +47,33 @@ class Comparison:
     ----------
     table : DataFrame
         As :func:`compare_estimates` returns it.
-    how : str
-        How the rows of the estimates were held out.
+    how : {name: HeldOut}
+        How the rows of each estimate and each dependence were held out.
     answers : {name: log p(c, x) as (row, class)}
         Without those that do not exist.
+    absent : {name: error}
+        Why the others do not exist.
     codes : int array (row,)
     classes : array (class,)
     prob : float
         The probability of the intervals.
+    default : str
+        The estimate or dependence that is recommended unless another one is clearly better.
     """
 
     table: pd.DataFrame
-    how: str
-    answers: Mapping[str, Array]
+    how: Mapping[Any, HeldOut]
+    answers: Mapping[Any, Array]
+    absent: Mapping[Any, Exception]
     codes: Array
     classes: Array
     prob: float
+    default: Any
 
-    def card(self, name: Any = "predictive") -> Scorecard:
-        """The scorecard of an estimate or a dependence, which says how its rows were held out."""
-        note = self.table.loc[name, "note"]
-        how = note.partition(",")[0].removeprefix("scored by ") if note else self.how
-        return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=how)
+    def card(self, name: Any = None) -> Scorecard:
+        """The scorecard of an estimate or a dependence, by default of the one that is recommended."""
+        name = self.recommended if name is None else name
+        return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
     @property
     def best(self) -> Any:
@@ -83,56 +89,78 @@ class Comparison:
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
-    def take(self, name: Any = "predictive") -> Any:
-        """Which line of the table to take: the one that is named, unless the best is credibly better.
+    @property
+    def recommended(self) -> Any:
+        """The default, unless another line of the table is clearly better; then the best of these.
 
-        A plug-in that would call impossible what may come, and so has an infinite price, is not taken for another.
+        Clearly better is a smaller log loss by more than two standard errors and by 0.0005 nats per row. A plug-in
+        whose regret is infinite, because it gives probability 0 to values that may occur, is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
-        best = self.table.loc[sound, "difference"].astype(float).idxmin() if sound else self.best
-        if name not in self.answers:
-            return best
-        gap, se = self._behind(name, best)
-        return best if _credible(gap, se) and gap >= LEAST else name
+        if self.default in self.answers:
+            sound = [each for each in sound if self._clearly_better(each, self.default)]
+        if not sound:
+            return self.default
+        return self.table.loc[sound, "difference"].astype(float).idxmin()
+
+    def _clearly_better(self, name: Any, other: Any) -> bool:
+        gap, se = self._behind(other, name)
+        return bool(_credible(gap, se) and gap >= LEAST)
 
     def _behind(self, name: Any, other: Any) -> tuple[float, float]:
         """By how much more a row costs with one than with another, on average, and the standard error of that."""
         gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
         return float(gap.mean()), standard_error(gap) / len(gap)
 
-    def price(self, name: Any) -> str:
-        """What an estimate costs beside full Bayes, if the model is right and by the rows that were left out."""
-        more, error = self._behind(name, "predictive")
-        by_rows = f"{more:+.3f} ± {error:.3f} nats" if np.isfinite(more) else "infinitely much"
+    def regret(self, name: Any) -> Said:
+        """How much worse a plug-in is than full Bayes: on the held-out rows, and if the model is right."""
+        gap, se = self._behind(name, "predictive")
         price = float(self.table.loc[name, "price"])
-        by_model = f"{price:.3f} nats" if np.isfinite(price) else "infinitely much"
-        costs = f"{name} costs {by_model} a row more than full Bayes, if the model is right"
-        return f"{costs}, and {by_rows} more on rows that were left out"
+        never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
+        held = "{name} has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}"
+        if never:
+            held = "{name} gave probability 0 to the class of {never:,} of {n:,} held-out rows"
+        expected = "if the model is right, {name} costs {price:.3f} nats per row"
+        if price == np.inf:
+            expected = "{name} has no bound in the worst case, because it gives some values probability 0"
+        return Said(
+            f"{held}; {expected}.", name=name, way="higher" if gap > 0 else "lower", gap=abs(gap), se=se, never=never,
+            n=len(self.codes), price=price,
+        )  # fmt: skip
 
-    def advice(self, name: Any = "predictive") -> str:
-        """Which line of the table to take instead of the one that is named, in a sentence or two."""
-        take = self.take(name)
-        cost, _, _, claimed, shares, _ = self.card(take).table.loc["log_loss"]
-        text = f"Take {_written(take)}: "
-        other = self.best if take == name else take
-        gap, se = self._behind(name, other) if name in self.answers else (np.inf, np.inf)
-        if take != name:
-            less = f"{gap:.3f} ± {se:.3f} less than with {_written(name)}" if np.isfinite(gap) else "finitely many"
-            text += f"a row costs {nats(cost)} nats (it claims {nats(claimed)}), {less}."
-        elif _credible(gap, se) and gap >= LEAST:
-            text += f"{other} costs {gap:.3f} ± {se:.3f} nats less, but calls impossible what no row has held so far."
+    @property
+    def recommendation(self) -> Said:
+        """Which line of the table to use, in a sentence or two."""
+        name, kept = self.recommended, self.recommended == self.default
+        loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
+        known = {"name": _cure(name), "default": _cure(self.default), "loss": nats(loss), "claimed": nats(claimed)}
+        text = "Recommended: {name}. Its log loss is {loss} (it expected {claimed})"
+        if kept:
+            text = "Keep {name}: "
+            if self._clearly_better(self.best, name):
+                known |= {"other": _cure(self.best)}
+                text += "{other} is better by {gap:.3f} ± {se:.3f}, but gives probability 0 to values not seen so far."
+            else:
+                text += "no other model is clearly better."
+        elif self.default not in self.answers:
+            text += "; {default} cannot be scored."
+        elif np.isfinite(self._behind(self.default, name)[0]):
+            text += ", better than {default} by {gap:.3f} ± {se:.3f}."
         else:
-            text += "no other line of the table is credibly better."
-        return text if cost < shares else f"{text} A row costs no less with it than with the class shares."
+            text += "; {default} gave probability 0 to the class of a row."
+        gap, se = self._behind(self.default, self.best if kept else name) if self.default in self.answers else (0, 0)
+        more = "" if loss < shares else " Its log loss is no lower than that of the class frequencies."
+        return Said(text + more, **known, gap=gap, se=se)
+
+    @property
+    def finding(self) -> Said:
+        """The scores of the recommended model, and why it is recommended."""
+        return Said("{recommendation} {scores}", scores=self.card().finding, recommendation=self.recommendation)
 
     @property
     def sentence(self) -> str:
-        """What the scores say of full Bayes, and which line of the table to take."""
-        return self.sentence_of("predictive")
-
-    def sentence_of(self, name: Any) -> str:
-        """What the scores of an estimate or a dependence say, and which line of the table to take instead."""
-        return f"{self.card(name).sentence} {self.advice(name)}"
+        """The finding as text."""
+        return str(self.finding)
 
 
 def _credible(gap: Any, se: Any) -> Any:
@@ -140,10 +168,9 @@ def _credible(gap: Any, se: Any) -> Any:
     return (gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))
 
 
-def _written(name: Any) -> str:
-    """An estimate or a dependence as it is written in Python."""
-    what = "estimate" if name in ESTIMATES else "dependence"
-    return f'{what}="{name}"' if isinstance(name, str) else f"{what}={name!r}"
+def _cure(name: Any) -> Cure:
+    """An estimate or a dependence as an option."""
+    return Cure("estimate" if name in ESTIMATES else "dependence", name)
 
 
 def compare_estimates(
@@ -214,6 +241,7 @@ def comparison(
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
     prob: float | None = None,
+    default: Any = None,
 ) -> Comparison:
     """What :func:`compare_estimates` compares, with the scorecard of each estimate.
 
@@ -223,12 +251,16 @@ def comparison(
         As for :func:`compare_estimates`.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+    default : str, optional
+        The line that is recommended unless another one is clearly better. By default that of ``clf`` itself, if it is
+        in the table, otherwise "predictive".
     """
     plain = Parameters.of(clf, estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
     scored = drawn(len(codes), rows, random_state)
     by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv
-    answers: dict[str, Array | str] = {}
+    answers: dict[Any, Array] = {}
+    absent: dict[Any, Exception] = {}
     with Progress("scoring") as progress:
         progress.total(1 + len(ESTIMATES) + len(dependence), "models")
         folds, target = folds_of(plain, X, y, cv, scored)
@@ -238,26 +270,27 @@ def comparison(
             try:
                 answers[estimate], codes = answers_of(folds, target, methodcaller("with_estimate", estimate))
             except (BoundaryError, ImproperError) as error:
-                answers[estimate] = str(error)
+                absent[estimate] = error
             progress.add(1)
         for name in dependence:
             try:
                 answers[name], codes = answers_of(*folds_of(replace(plain, dependence=name), X, y, by, scored))
             except ValueError as error:
-                answers[name] = str(error)
+                absent[name] = error
             progress.add(1)
     prob = probability_of_interval(prob)
-    found = pd.DataFrame({name: _one(name, answers, codes, prob) for name in answers}).T.rename_axis("estimate")
-    there = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
-    found = _with_differences(found, there, codes)
-    if by != cv:
-        learned = [name for name in dependence if not found.loc[name, "note"]]
-        folds_said = "one fit without them" if by == "once" else f"{by} folds"
-        found.loc[learned, "note"] = f"scored by {folds_said}, because exponents learn from the labels"
-    how = "exact leave-one-out" if cv == "loo" else f"{cv}-fold cross-validation"
-    if scored is not None:
-        how += f" of {len(scored):,} rows drawn at random"
-    return Comparison(found, how, there, codes, classes, prob)
+    n = None if scored is None else len(scored)
+    how = dict.fromkeys(ESTIMATES, HeldOut(cv, n)) | dict.fromkeys(dependence, HeldOut(by, n if by == cv else None))
+    notes = {name: str(error) for name, error in absent.items()}
+    notes |= {name: f"scored by {how[name]}, because exponents learn from the labels" for name in dependence
+              if by != cv and name in answers}  # fmt: skip
+    lines = {name: _one(name, answers, codes, prob) if name in answers else {} for name in how}
+    found = pd.DataFrame({name: line | {"note": notes.get(name, "")} for name, line in lines.items()}).T
+    found = _with_differences(found.rename_axis("estimate"), answers, codes)
+    if default is None:
+        default = getattr(clf, "dependence", None) or clf.estimate
+    default = default if default in how else "predictive"
+    return Comparison(found, how, answers, absent, codes, classes, prob, default)
 
 
 def drawn(n: int, rows: int | None, seed: int) -> Array | None:
@@ -276,10 +309,9 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
     return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
 
 
-def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: float) -> dict[str, Any]:
-    answer, predictive = answers[name], answers["predictive"]
-    if isinstance(answer, str):
-        return {"note": answer}
+def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> dict[str, Any]:
+    """The scores of one line of the table."""
+    answer, predictive = answers[name], answers.get("predictive")
     columns: dict[str, Any] = {}
     for score, value in scores(answer, codes).items():
         columns[score] = value
@@ -287,12 +319,12 @@ def _one(name: str, answers: Mapping[str, Array | str], codes: Array, prob: floa
             ends = share_interval(round(value * len(codes)), len(codes), prob)
             columns["accuracy_lower"], columns["accuracy_upper"] = map(float, ends)
     columns["difference"] = columns["se_difference"] = np.nan
-    if not isinstance(predictive, str):
+    if predictive is not None:
         stated, full = (np.exp(log_proba_of(each)) for each in (answer, predictive))
         columns["from_predictive"] = float(np.abs(stated - full).max())
         if name in ESTIMATES:
             columns["price"] = float(prices(stated, full, expected_losses("log loss")).mean())
-    return columns | {"note": ""}
+    return columns
 
 
 def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: Array) -> pd.DataFrame:

@@ -25,8 +25,8 @@ class Support:
         The name of this set of values.
     needs : str
         The name of one of the values, for errors.
-    cure : str
-        What to do with a column that holds other values, for errors.
+    others : tuple of str
+        Families that read a column of other values, by the names of their classes, for errors.
     contains : function
         Which numbers of an array are in the support, as booleans.
     interval : bool
@@ -35,7 +35,7 @@ class Support:
 
     name: str
     needs: str
-    cure: str
+    others: tuple[str, ...]
     contains: Callable[[Array], Array]
     interval: bool = False
 
@@ -54,32 +54,30 @@ class Support:
         return bool(self.contains(x).all())
 
 
-REALS = Support("reals", "a finite number", "write a missing value (NaN) or a number there", np.isfinite)
+REALS = Support("reals", "a finite number", (), np.isfinite)
 """Finite numbers."""
 
-POSITIVE = Support("positive reals", "a positive number", "use Gaussian() for it", lambda x: (x > 0) & np.isfinite(x))
+POSITIVE = Support("positive reals", "a positive number", ("Gaussian",), lambda x: (x > 0) & np.isfinite(x))
 """Finite numbers above 0."""
 
 NONNEGATIVE = Support(
-    "0 and positive reals", "0 or a positive number", "use Gaussian() for it", lambda x: (x >= 0) & np.isfinite(x)
+    "0 and positive reals", "0 or a positive number", ("Gaussian",), lambda x: (x >= 0) & np.isfinite(x)
 )
 """Finite numbers from 0 on."""
 
-COUNTS = Support("counts", "a count", "use Gaussian() for it", lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
+COUNTS = Support("counts", "a count", ("Gaussian",), lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
 """Whole numbers from 0 on. Above 2^53, not every whole number is a float, and a sum keeps no digit of small counts."""
 
-ZEROS_AND_ONES = Support(
-    "zeros and ones", "0 or 1", "use Categorical() or Gaussian() for it", lambda x: (x == 0) | (x == 1)
-)
+ZEROS_AND_ONES = Support("zeros and ones", "0 or 1", ("Categorical", "Gaussian"), lambda x: (x == 0) | (x == 1))
 """0 and 1."""
 
-LEVELS = Support("levels", "a level", "use Categorical() for it", lambda x: x >= -1)
+LEVELS = Support("levels", "a level", ("Categorical",), lambda x: x >= -1)
 """Codes of the levels of a column; -1 is missing."""
 
 BAG = Support(
     "vector of counts",
     "a count that is not negative",
-    "use Gaussian() for it",
+    ("Gaussian",),
     lambda x: (x >= 0) & np.isfinite(x),
     interval=True,
 )

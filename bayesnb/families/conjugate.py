@@ -499,7 +499,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
     try:
         return left.plug_in(point)
     except LocatedError as error:
-        raise type(error)(str(error), cell(error.where)) from error
+        raise type(error)(error.args[0], cell(error.where)) from error
 
 
 # What a statistic is made of: sums over the rows of each class of functions of a cell.

@@ -27,9 +27,11 @@ from bayesnb.dependence import columns, terms
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
 from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
+from bayesnb.model.naive_bayes import USE_DRAWS
 from bayesnb.numerics import Array, log
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import Cure, RefusedError
 
 type Given = Literal["row", "data"]
 
@@ -110,9 +112,9 @@ class Believed:
         return self.dependence is None
 
     def require_naive(self, reason: str) -> None:
-        """Raise ``ValueError`` with this reason where terms have exponents."""
+        """Raise ``RefusedError`` with this reason if terms have exponents."""
         if not self.naive:
-            raise ValueError(reason)
+            raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
 
     def require_exponents(self) -> Dependence:
         """The learned exponents; raise ``ValueError`` where there are none."""
@@ -292,13 +294,15 @@ def chosen_classes(log_joint: Array, uniform: Array) -> Array:
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
     """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
     if estimate_rule(estimate).point == "mode":
-        model.require_exact(f'estimate="{estimate}"', 'use "predictive" or "mean"', apart=False)
+        model.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 
 
 def require_prior(estimate: Estimate) -> None:
     """Refuse an estimate without priors, under which exponents may have no value."""
     if estimate_rule(estimate).flat:
-        raise ValueError(
-            f'estimate="{estimate}" takes all priors away, and exponents have no maximum of the likelihood where '
-            'classes separate; use estimate="map", or dependence=None'
+        raise RefusedError(
+            "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "
+            "use {cure}",
+            estimate=Cure("estimate", estimate),
+            cure=(Cure("estimate", "map"), Cure("dependence")),
         )

@@ -15,6 +15,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import loo
 from bayesnb.inference.questions import Shown, question
 from bayesnb.priors import Array
+from bayesnb.wording import Said
 
 NUMBERS = 2**24
 """Log probabilities that are looked at; of more, those of rows that are drawn at random."""
@@ -38,7 +39,8 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
         The most telling first. ``alone``, by how many nats a row the log loss of the class shares falls if only this
         column is known; ``alone_se``, its standard error; ``without``, by how many nats a row the log loss of all
         columns rises if this one is left out, below 0 where predictions are better without it; ``without_se``, its
-        standard error. ``attrs["says"]`` is a sentence.
+        standard error. ``attrs["says"]`` is a sentence. It names columns that are better left out for naive Bayes
+        only: under a dependence, exponents weigh them, and a column that does harm here may be useful there.
 
     Notes
     -----
@@ -72,7 +74,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
         lines.append((alone.mean(), _error(alone), without.mean(), _error(without)))
     frame = pd.DataFrame(lines, pd.Index(names), ["alone", "alone_se", "without", "without_se"])
     frame = frame.sort_values("alone", ascending=False, kind="stable")
-    frame.attrs["says"] = _telling(frame)
+    frame.attrs["says"] = _telling(frame, classifier.dependence is None)
     return frame
 
 
@@ -92,17 +94,24 @@ def _error(gains: Array) -> float:
     return float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.nan
 
 
-def _telling(frame: pd.DataFrame) -> str:
-    """Which columns tell most, and which do harm."""
+def _telling(frame: pd.DataFrame, naive: bool) -> Said:
+    """The most informative columns; of naive Bayes also those that do harm.
+
+    A column that does harm in naive Bayes may be useful under a dependence, whose exponents weigh it.
+    """
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
+    named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())
+    said = Said("The most informative columns by themselves: {named}.", named=named)
     if telling.empty:
-        said = "No column tells anything credible about the class by itself."
-    else:
-        named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())
-        said = f"By themselves, these columns tell most about the class: {named}."
-    if harmful.empty:
+        said = Said("No column is measurably informative by itself.")
+    if harmful.empty or not naive:
         return said
-    few = ", ".join(map(str, harmful.sort_values("without").index[:3]))
-    verb = "is" if len(harmful) == 1 else "are"
-    return f"{said} {len(harmful)} of {len(frame)} columns {verb} better left out, one at a time: first {few}."
+    return Said(
+        "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
+        said=said,
+        k=len(harmful),
+        n=len(frame),
+        are="is" if len(harmful) == 1 else "are",
+        few=", ".join(map(str, harmful.sort_values("without").index[:3])),
+    )

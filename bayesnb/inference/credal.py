@@ -43,6 +43,7 @@ from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
 from bayesnb.statistics.membership import Column
 from bayesnb.statistics.statistic import Statistic
+from bayesnb.wording import Cure, Said
 
 LEAST = 1e-12
 """The smallest share t, in place of 0, which is not in the set."""
@@ -343,11 +344,13 @@ def _require_priors(classifier: Classifier) -> None:
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
     classifier.posterior.model.require_exact(
-        "a set of priors", "leave the column out, or give it a family that has one, such as Gaussian() or Binned()"
+        "a set of priors",
+        Said(
+            "leave the column out, or give it a family that has one, such as {cure}",
+            cure=(Cure("family", "Gaussian"), Cure("family", "Binned")),
+        ),
     )
-    classifier.believed.require_naive(
-        "the exponents were learned under one prior and would change with it; ask a model with dependence=None"
-    )
+    classifier.believed.require_naive("the exponents were learned under one prior and would change with it")
     classifier.believed.require_predictive("bounds are of probabilities with all parameters integrated out")
 
 

@@ -6,7 +6,7 @@ Start with :func:`independence`. It gives an :class:`Independence`, whose text i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import pairs, terms
 from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
+from bayesnb.dependence.exponents import DependenceName, Exponents, name_of
 from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
 from bayesnb.dependence.terms import TermSet
@@ -25,6 +26,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import Cure, Said
 
 CHANCE = 0.05
 """How probable it may at most be that a table without any dependence is said to have some."""
@@ -52,11 +54,14 @@ class Independence:
         1, which is naive Bayes. 0.25 says that log-odds are four times too large.
     columns : tuple
         The columns that were compared.
+    dependence : str or Exponents, optional
+        The dependence that the model has already.
     """
 
     pairs: pd.DataFrame
     exponent: pd.Series
     columns: tuple[Any, ...]
+    dependence: DependenceName | Exponents | None = None
 
     @property
     def threshold(self) -> float:
@@ -94,29 +99,41 @@ class Independence:
             return "pairwise"
         return "weighted" if self.too_sure != 1 else None
 
-    def __str__(self) -> str:
-        found, size = self.dependent, self.too_sure
-        if not len(self.pairs):
-            counted = "there is no pair of columns to compare"
+    @property
+    def finding(self) -> Said:
+        """How many pairs depend on each other, how far log-odds are off, and what to do."""
+        found, size, n = self.dependent, self.too_sure, len(self.pairs)
+        if not n:
+            counted = Said("There is no pair of columns to compare")
         elif found.empty:
-            counted = f"none of {len(self.pairs)} pairs of columns shows dependence given the class"
+            counted = Said("None of {n} pairs of columns shows dependence given the class", n=n)
         else:
-            best, many = found.iloc[0], len(found) > 1
-            counted = (
-                f"{len(found)} of {len(self.pairs)} pairs of columns depend{'' if many else 's'} on each other given "
-                f"the class{', most of all' if many else ':'} {best['first']!r} and {best['second']!r}"
+            said = (
+                "{k} of {n} pairs of columns depend on each other given the class, most of all {first!r} and {second!r}"
             )
+            one = "1 of {n} pairs of columns depends on each other given the class: {first!r} and {second!r}"
+            counted = Said(said if len(found) > 1 else one, k=len(found), n=n, **found.iloc[0][["first", "second"]])
         times = 1 / size if size < 1 else size
-        small = f"{times:{'.2g' if times < 10 else ',.0f'}} times too {'small' if size < 1 else 'large'}"
-        odds = f"log-odds are {small}" if size != 1 else "nothing says that log-odds are too large or too small"
-        if self.advice is not None:
-            cure = f'use dependence="{self.advice}"'
-            cure += ", or another family for columns of another shape" if found.empty else ""
-        elif found.empty:
-            cure = "nothing need be done"
-        else:
-            cure = 'compare tells whether dependence="pairwise" predicts better'
-        return f"{counted[0].upper()}{counted[1:]}; {odds}; {cure}."
+        odds = Said("there is no evidence of over- or underconfidence")
+        if size != 1:
+            shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
+            odds = Said("log-odds are {times} times too {way}", times=shown, way=way)
+        return Said("{counted}; {odds}; {cure}.", counted=counted, odds=odds, cure=self._cure)
+
+    @property
+    def _cure(self) -> Said:
+        none = self.dependent.empty
+        if none and self.advice is None:
+            return Said("nothing need be done")
+        if self.dependence is not None:
+            return Said("the model has {dependence}", dependence=Cure("dependence", self.dependence))
+        if self.advice is None:
+            return Said("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
+        said = "use {cure}, or another family for columns of another shape" if none else "use {cure}"
+        return Said(said, cure=Cure("dependence", self.advice))
+
+    def __str__(self) -> str:
+        return str(self.finding)
 
     def __repr__(self) -> str:
         return f"<Independence: {self}>"
@@ -193,7 +210,8 @@ def independence(
     classifier.require_one_class_prior("the audit of independence")
     classifier.require_counted("the audit leaves rows out, which is exact for rows that were counted")
     rows = classifier.rows(X, y, sample_weight).labelled()
-    return audited(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
+    found = audited(classifier.posterior, *classifier.encoded(rows), probability_of_interval(prob))
+    return found if classifier.dependence is None else replace(found, dependence=name_of(classifier.dependence.spec))
 
 
 def audited(
@@ -222,7 +240,7 @@ def audited(
     ValueError
         Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
-    require_exact(posterior.model, "or leave the column out")
+    require_exact(posterior.model, Said("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
     called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
     factors = log_bayes_factors(grid, counts, finer)

@@ -15,6 +15,9 @@ from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.wording import meant
 
+ENDS = ("lower", "median", "upper")
+"""The numbers of an interval that stand in a table of predictions."""
+
 
 @question("predictions as a table, beside columns of yours", "predict", "deploy")
 def predict_table(
@@ -69,10 +72,12 @@ def predict_table(
     proba = classifier.predict_proba(table)
     # Taken as values of their type, which reads each class once and not the text of each row.
     classes = pd.Series(classifier.classes, dtype=columns[0][1]).array
-    values = [classes.take(proba.argmax(axis=1)), *proba.T]
+    values = {"prediction": classes.take(proba.argmax(axis=1))}
+    values |= {f"p_{label}": p for label, p in zip(classifier.classes, proba.T, strict=True)}
     if interval:
-        values += classifier.predict_interval(table, prob).to_numpy().T.tolist()
-    scored = {name: pd.Series(v, dtype=kind) for (name, kind), v in zip(columns, values, strict=True)}
+        ends = classifier.predict_interval(table, prob)
+        values |= {f"p_{label}_{end}": ends[label, end].to_numpy() for label in classifier.classes for end in ENDS}
+    scored = {name: pd.Series(values[name], dtype=kind) for name, kind in columns}
     predictions = pd.DataFrame(kept | scored, copy=False)
     return predictions if index_of(X) is None else predictions.set_index(index_of(X))
 
@@ -82,7 +87,7 @@ def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str
     text = all(isinstance(label, str) for label in classifier.classes)
     names = [f"p_{label}" for label in classifier.classes]
     if interval:
-        names += [f"p_{label}_{part}" for label in classifier.classes for part in ("lower", "median", "upper")]
+        names += [f"p_{label}_{end}" for label in classifier.classes for end in ENDS]
     if len(set(names)) < len(names):
         raise ValueError(f"the classes {list(classifier.classes)} give columns of one name")
     return [("prediction", "str" if text else classifier.classes.dtype), *((name, "float64") for name in names)]

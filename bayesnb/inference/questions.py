@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from bayesnb.inference.methods import FittedModel
-from bayesnb.wording import require_choice
+from bayesnb.wording import Said, require_choice
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
 
@@ -51,9 +51,11 @@ class Asked[**P, R](Protocol):
     def __get__(self, model: Any, kind: Any = None) -> Callable[P, R]: ...
 
 
-def _sentence(found: Any) -> str:
-    """What an answer says of itself in words: its text, or the sentence of a table."""
-    return found.attrs.get("says", "") if hasattr(found, "attrs") else "" if isinstance(found, Mapping) else str(found)
+def _sentence(found: Any) -> str | Said:
+    """What an answer says of itself in words: its finding, the sentence of a table, or its text."""
+    if hasattr(found, "attrs"):
+        return found.attrs.get("says", "")
+    return getattr(found, "finding", "" if isinstance(found, Mapping) else str(found))
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Shown:
     lines : callable
         The table of the answer, or several by their names; by default the answer itself.
     says : callable
-        The answer as a sentence; by default its text, or ``attrs["says"]`` of a table.
+        The answer as a sentence; by default its ``finding`` or its text, or ``attrs["says"]`` of a table.
     notes : callable
         A text that stands under the table; by default there is none.
     plot : str, optional
@@ -84,7 +86,7 @@ class Shown:
 
     title: str
     lines: Callable[[Any], Any] = lambda found: found
-    says: Callable[[Any], str] = _sentence
+    says: Callable[[Any], str | Said] = _sentence
     notes: Callable[[Any], str] = lambda _: ""
     plot: str | None = None
     asks: Mapping[str, Any] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from bayesnb.inference.scoring import (
     share_interval,
 )
 from bayesnb.numerics import Array, log
+from bayesnb.wording import Cure, Said, Spelled
 
 GROUPS = 2000
 """Rows that the bootstrap weights one by one; of more rows, it weights as many random groups of equal size."""
@@ -35,6 +36,37 @@ DRAWS = 2000
 
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How the rows that were scored were held out from the model.
+
+    Parameters
+    ----------
+    by : int, "loo", "once", "given" or "learned"
+        The number of folds; exact leave-one-out; one fit without them; by whoever gave them; or not at all: the model
+        has learned these rows.
+    rows : int, optional
+        How many were drawn at random, if not all rows were scored.
+    """
+
+    by: int | Literal["loo", "once", "given", "learned"]
+    rows: int | None = None
+
+    def __str__(self) -> str:
+        said = {
+            "loo": "exact leave-one-out", "once": "one fit without them", "given": "held-out rows",
+            "learned": "the rows that the model has learned",
+        }.get(self.by, f"{self.by}-fold cross-validation")  # fmt: skip
+        return said if self.rows is None else f"{said} of {self.rows:,} rows drawn at random"
+
+
+LEARNED_ROWS = Said(
+    "These look like the rows that the model was fitted to (equal counts and sums), and it predicts new rows less "
+    "well: {cure}. ",
+    cure=Spelled('score with cv="loo" or cv=5, which hold rows out', "use bayesnb compare, which holds rows out"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +89,10 @@ class Scorecard:
         The probability of the intervals.
     never_learned : {class: rows}
         Rows whose class the classifier does not know. They are not among the scores.
-    how : str
+    how : HeldOut, optional
         How the rows were held out.
-    cure : str
-        What to try if the model is over-sure; the sentence says it then.
+    cure : Cure, optional
+        What to try if the model is overconfident; the finding says it then.
 
     Examples
     --------
@@ -81,8 +113,8 @@ class Scorecard:
     by_class: pd.DataFrame
     prob: float
     never_learned: Mapping[Any, int] = field(default_factory=dict)
-    how: str = ""
-    cure: str = ""
+    how: HeldOut | None = None
+    cure: Cure | None = None
 
     @property
     def rows(self) -> int:
@@ -90,52 +122,82 @@ class Scorecard:
         return int(self.by_class["rows"].sum())
 
     @property
-    def sure(self) -> str:
-        """``"over-sure"`` or ``"under-sure"`` where the claimed log loss is outside its interval, else ``""``.
+    def confidence(self) -> Literal["overconfident", "underconfident", ""]:
+        """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside its interval.
 
-        Where the log loss is as claimed, the accuracy is asked in the same way. Less than a thousandth of a nat is no
-        difference.
+        If it is inside, the accuracy decides in the same way. A difference below a thousandth of a nat does not count.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:
-            return "over-sure" if claimed < lower else "under-sure"
+            return "overconfident" if claimed < lower else "underconfident"
         _, lower, upper, claimed, *_ = self.table.loc["accuracy"]
-        return "over-sure" if claimed > upper else "under-sure" if claimed < lower else ""
+        return "overconfident" if claimed > upper else "underconfident" if claimed < lower else ""
+
+    @property
+    def finding(self) -> Said:
+        """The scores in a few sentences. The verdicts are about the log loss, not about the accuracy."""
+        right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
+        loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
+        verdict = Said("it is {confidence}", confidence=self.confidence)
+        if not self.confidence:
+            verdict = Said("its confidence agrees with these rows")
+        elif self.cure and self.confidence == "overconfident":
+            verdict = Said("it is overconfident (try {cure})", cure=self.cure)
+        rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
+        beside = Said(
+            "With {rows}, the model is not measurably better than the class frequencies ({shares}).",
+            rows=rows,
+            shares=nats(shares),
+        )
+        if upper < shares or lower > shares:
+            better = "better" if upper < shares else "worse"
+            beside = Said(
+                "The class frequencies alone have a log loss of {shares}: the model is {better}.",
+                shares=nats(shares),
+                better=better,
+            )
+        return Said(
+            "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
+            "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
+            "model expected {claimed}: {verdict}. {beside}{unknown}",
+            learned=LEARNED_ROWS if self.how is not None and self.how.by == "learned" else "",
+            prob=self.prob,
+            right=right,
+            rows=rows,
+            low=low,
+            high=high,
+            says=says,
+            largest=str(self.by_class["rows"].idxmax()),
+            majority=majority,
+            loss=nats(loss),
+            lower=nats(lower),
+            upper=nats(upper),
+            claimed=nats(claimed),
+            verdict=verdict,
+            beside=beside,
+            unknown=self._unknown,
+        )
 
     @property
     def sentence(self) -> str:
-        """What the scores say, in a few sentences. The verdicts are about the log loss, not about the accuracy."""
-        right, low, high, says, _, majority = self.table.loc["accuracy"]
-        cost, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
-        rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
-        largest = str(self.by_class["rows"].idxmax())
-        sure = self.sure or "as sure as these rows can tell"
-        if self.cure and self.sure == "over-sure":
-            sure += f" (try {self.cure})"
-        if upper < shares:
-            beside = "the model is better."
-        elif lower > shares:
-            beside = "the model is worse."
-        else:
-            beside = f"{rows} cannot tell the model from that."
-        first = (
-            f"Right in {percent(right)} of {rows} ({self.prob:.0%} interval: {percent(low)} to {percent(high)}), where "
-            f"it says {percent(says)}; always saying {largest!r} is right in {percent(majority)}."
-        )
-        second = f"A row costs {nats(cost)} nats ({nats(lower)} to {nats(upper)}), where the model claims "
-        third = f"The class shares alone cost {nats(shares)}: {beside}"
-        return " ".join([first, f"{second}{nats(claimed)}: {sure}.", third, *self._unknown()])
+        """The finding as text."""
+        return str(self.finding)
 
-    def _unknown(self) -> list[str]:
+    @property
+    def _unknown(self) -> Said | str:
         if not self.never_learned:
-            return []
+            return ""
         n = sum(self.never_learned.values())
         each = ", ".join(f"{str(label)!r} {count:,}" for label, count in [*self.never_learned.items()][:8])
         right = self.table.loc["accuracy", "value"] * self.rows / (self.rows + n)
-        return [
-            f"{n:,} more row{'s have' if n > 1 else ' has'} a class that was never learned ({each}) and no score; "
-            f"counted as wrong, {percent(right)} are right."
-        ]
+        return Said(
+            " {n:,} more {have} a class that the model has not learned ({each}) and no score; if they count as wrong, "
+            "{right} are correct.",
+            n=n,
+            have="rows have" if n > 1 else "row has",
+            each=each,
+            right=percent(right),
+        )
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{self.table.round(3)}\n\n{self.confusion}"
@@ -159,8 +221,8 @@ def scorecard_of(
     prob: float | None = None,
     random_state: Any = 0,
     never_learned: Mapping[Any, int] | None = None,
-    how: str = "",
-    cure: str = "",
+    how: HeldOut | None = None,
+    cure: Cure | None = None,
 ) -> Scorecard:
     """The scorecard of rows.
 

@@ -21,7 +21,10 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Th
 from bayesnb.priors.belief import Point
 from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import warn
+from bayesnb.wording import Cure, RefusedError, Said, warn
+
+USE_DRAWS = Said("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
+"""What to do about an estimate by the mode of a family that has no formula for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,7 @@ class NaiveBayes:
 
     def flat(self) -> NaiveBayes:
         """The same likelihood under flat priors, whose mode is maximum likelihood."""
-        self.require_exact("maximum likelihood", 'use estimate="predictive" or "mean"', apart=False)
+        self.require_exact("maximum likelihood", USE_DRAWS, apart=False)
         families = {name: family.flat() for name, family in self.features.items()}
         return replace(self, features=families, label=self.label.flat())
 
@@ -144,8 +147,8 @@ class NaiveBayes:
         """True if the posterior of every feature is a formula, and its classes are independent."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
-    def require_exact(self, what: str, cure: str, apart: bool = True) -> None:
-        """Raise ``ValueError``, naming all features that are sampled, where ``what`` needs a closed form.
+    def require_exact(self, what: str | Said, cure: str | Said, apart: bool = True) -> None:
+        """Raise ``RefusedError``, naming all features that are sampled, where ``what`` needs a closed form.
 
         With ``apart`` it needs classes that are independent, too.
         """
@@ -153,10 +156,11 @@ class NaiveBayes:
         if apart:
             together = (name for name, family in self.features.items() if not family.classes_apart)
             reasons |= dict.fromkeys(together, "shares parameters between classes")
-        said = [f"feature {name!r}: {type(self.features[name]).__name__} {why}" for name, why in reasons.items()]
-        if said:
-            have = "has" if len(said) == 1 else "have"
-            raise ValueError(f"{', '.join(said)} and {have} no closed form for {what}; {cure}")
+        found = [f"feature {name!r}: {type(self.features[name]).__name__} {why}" for name, why in reasons.items()]
+        if found:
+            have = "has" if len(found) == 1 else "have"
+            said = "{features} and {have} no closed form for {what}; {cure}"
+            raise RefusedError(said, features=", ".join(found), have=have, what=what, cure=cure)
 
     @property
     def sampled(self) -> tuple[Any, ...]:
@@ -167,9 +171,12 @@ class NaiveBayes:
         """Raise ``ValueError``, naming the feature, where no row can be left out of an estimate."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
-                f'leave-one-out of estimate="{estimate}"',
-                'use "predictive", whose draws are weighted; or fit without the rows and predict them, as '
-                "cross-validation does",
+                Said("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
+                Said(
+                    "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
+                    "cross-validation does",
+                    cure=Cure("estimate", "predictive"),
+                ),
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
@@ -326,7 +333,7 @@ class Posterior:
     def point(self, which: Point) -> Parameters:
         """The posterior mode (jointly within a factor) or mean of all parameters."""
         if which == "mode":
-            self.model.require_exact("the posterior mode", 'use estimate="predictive" or "mean"', apart=False)
+            self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
             log_pi = log(getattr(self.label, which)())
         return Parameters(self.model, log_pi, self._each(lambda f, p: f.plug_in(p, which)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import LocatedError, Statistic, cleared
+from bayesnb.wording import RefusedError, Said
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
@@ -66,9 +67,10 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
     try:
         yield
     except LocatedError as error:
-        raise type(error)(f"{', '.join([what, *_cell(error.where, labels, s)])}: {error}", error.where) from error
+        place = ", ".join([what, *_cell(error.where, labels, s)])
+        raise type(error)(Said("{place}: {error}", place=place, error=error), error.where) from error
     except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+        raise RefusedError("{place}: {error}", place=what, error=error) from error
 
 
 def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) -> list[str]:
@@ -81,6 +83,19 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
     if (words := getattr(s, "words", None)) and len(where) > 1:
         said.append(f"word {words[where[1]]!r}")
     return said
+
+
+ROUNDING = 1e-10
+"""How far sums over the same rows may differ, in units of the largest sum of the feature."""
+
+
+def _numbers(s: Any) -> Array:
+    """All numbers of a statistic in one array: those of its fields, and of the statistics that it is made of."""
+    if is_dataclass(s):
+        return _numbers(tuple(getattr(s, f.name) for f in fields(s)))
+    if isinstance(s, tuple):
+        return np.concatenate([np.empty(0), *map(_numbers, s)])
+    return s.ravel() if isinstance(s, np.ndarray) and s.dtype.kind in "iuf" else np.empty(0)
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
@@ -175,6 +190,16 @@ class Statistics:
 
     def __sub__(self, other: Statistics) -> Statistics:
         return self + other * -1.0
+
+    def close_to(self, other: Statistics) -> bool:
+        """Whether all counts and sums are equal up to rounding, so that both seem to be those of the same rows."""
+        if self.labels != other.labels or self.features.keys() != other.features.keys():
+            return False
+        pairs = [(self.rows, other.rows)] + [(s, other.features[name]) for name, s in self.features.items()]
+        for one, two in ([*map(_numbers, pair)] for pair in pairs):
+            if one.shape != two.shape or np.abs(one - two).max(initial=0.0) > ROUNDING * np.abs(two).max(initial=0.0):
+                return False
+        return True
 
     def without(self, other: Statistics) -> Statistics:
         """``self - other``, where ``other`` is a part of the learned rows.

@@ -26,10 +26,10 @@ from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.report import scores
-from bayesnb.report.parts import Findings, Page, Section, count_of, one_line
+from bayesnb.report.parts import Findings, Page, Section, Sentence, count_of, one_line
 from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
 from bayesnb.report.writer import MARK, page_as
-from bayesnb.wording import require_choice, require_whole
+from bayesnb.wording import Form, Said, require_choice, require_whole
 
 if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
@@ -66,8 +66,8 @@ def report(
     progress: Callable[[str], None] | None = None,
     cv: int | Literal["loo"] = "loo",
     rows: int | None = MOST_SCORED,
-    remarks: Sequence[str] = (),
-    said: Callable[[str], str] = str,
+    remarks: Sequence[Sentence] = (),
+    form: Form = "python",
 ) -> str:
     """The page of a fitted classifier.
 
@@ -98,9 +98,8 @@ def report(
         Score at most so many rows, drawn at random. All are learned.
     remarks : sequence of str
         Sentences about the table that stand first among what to look at, such as those of ``bayesnb inspect``.
-
-    said : callable
-        It puts a sentence in other words, such as those of the command line.
+    form : {"python", "command"}
+        Whether cures are spelled as in Python, ``dependence="weighted"``, or as on the command line.
 
     Returns
     -------
@@ -125,25 +124,22 @@ def report(
     table = Table.of(X)
     codes = _learned_codes(clf, table, y)
     share = probability_of_interval(prob)
-    remarks = [
-        remark[:1].upper() + remark[1:] + ("" if remark.endswith((".", "?", "!")) else ".") for remark in remarks
-    ]
     key: Any = clf.estimate if clf.dependence is None else clf.dependence
 
     @cache
     def compared() -> Any:
         other = "pairwise" if clf.dependence in (None, "weighted") else clf.dependence
         found = comparison(clf, table, y, cv, ["weighted", other], rows, prob=share)
-        if key not in found.answers:
-            raise ValueError(found.table.loc[key, "note"])
+        if key in found.absent:
+            raise found.absent[key]
         return found
 
     asking = Asking(clf.classifier_, table, y, share)
     steps: dict[str, Callable[[], Section]] = {
-        scores.WORTH: lambda: scores.worth(compared().card(key), compared().sentence_of(key)),
+        scores.WORTH: lambda: scores.worth(compared().card(key), compared().recommendation),
         UNCERTAIN: lambda: uncertain(clf, table, codes, explain, by, unit, share, draws),
         scores.CALIBRATION: lambda: scores.calibration(compared(), key),
-        scores.ESTIMATES: lambda: scores.estimates(compared(), key),
+        scores.ESTIMATES: lambda: scores.estimates(compared()),
         scores.EVIDENCE: lambda: scores.evidence(clf, table),
     }
     named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown}
@@ -155,19 +151,19 @@ def report(
         try:
             sections.append(steps[title_of]())
         except ValueError as error:
-            missing.append(f"Not shown: {title_of}, because {error}.")
+            missing.append(Said("Not shown: {title}, because {error}.", title=title_of, error=error))
     places = {section.title: k for k, section in enumerate(sections)}
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)
     if remarks and (k := places.get(READ)) is not None:
         remarked = Findings([(remark, None) for remark in remarks])
         sections[k] = replace(sections[k], parts=[*sections[k].parts, remarked])
-    items: list[tuple[str, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
+    items: list[tuple[Sentence, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
     if (more := len(remarks) - MOST_REMARKS) > 0:
         items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
     sections.insert(1, Section(LOOK, [Findings(items)]))
-    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format, said)
+    return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format, form)
 
 
 def write(page: str, path: str | Path) -> None:
@@ -221,7 +217,7 @@ def _about(clf: BayesianNB, table: Table, y: Any) -> str:
     )
 
 
-def _made(missing: Sequence[str]) -> Section:
+def _made(missing: Sequence[Sentence]) -> Section:
     packages = ("numpy", "scipy", "scikit-learn", "pandas", "matplotlib")
     versions = {"bayesnb": __version__, "Python": platform.python_version()} | {
         name: version(name) for name in packages

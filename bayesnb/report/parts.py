@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.wording import Said
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -78,10 +80,13 @@ class Picture:
 class Findings:
     """A list of sentences, each with the title of the section that has more, or with ``None``."""
 
-    items: Sequence[tuple[str, str | None]]
+    items: Sequence[tuple[Sentence, str | None]]
 
 
-type Part = str | Grid | Picture | Findings
+type Sentence = str | Said
+"""What a person reads; the writer of a page or a screen spells its cures."""
+
+type Part = Sentence | Grid | Picture | Findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +98,9 @@ class Section:
     title : str
     parts : sequence of parts
         A text is a paragraph.
-    lead : str
+    lead : str or Said
         The sentence that stands first, and is the answer.
-    finding : str
+    finding : str or Said
         One sentence for the list of what to look at.
     folded : bool
         True if HTML shows the section only on demand.
@@ -103,8 +108,8 @@ class Section:
 
     title: str
     parts: Sequence[Part]
-    lead: str = ""
-    finding: str = ""
+    lead: Sentence = ""
+    finding: Sentence = ""
     folded: bool = False
 
 

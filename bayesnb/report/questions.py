@@ -8,7 +8,6 @@ ledger of a row, are shown in a form of their own.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +22,7 @@ from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import Bars, Grid, Part, Picture, Section, one_line, readable, spoken, with_interval
+from bayesnb.wording import Cure, Said
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -100,14 +100,13 @@ class Asking:
     def section(self, name: str, top: int | None = None) -> Section:
         """The answer to a question as a section."""
         made = section_of(QUESTIONS[name], self.answer(name), top)
-        if self.model.dependence is not None:
-            # It has what the audit would advise.
-            has = f'; the model has dependence="{self.model.dependence}".'
-            lead, finding = (re.sub(r"; (?:use|compare tells) .*", has, said) for said in (made.lead, made.finding))
-            return replace(made, lead=lead, finding=finding)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made
-        judged = f'{made.lead} They are judged with dependence="{self.advice}", which the audit of the columns advises.'
+        judged = Said(
+            "{lead} They are judged with {cure}, which the audit of the columns advises.",
+            lead=made.lead,
+            cure=Cure("dependence", self.advice),
+        )
         return replace(made, lead=judged, finding=judged)
 
 

@@ -10,8 +10,9 @@ import pandas as pd
 
 from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
-from bayesnb.report.parts import Grid, Part, Picture, Section, one_line, with_error, with_interval, written
+from bayesnb.report.parts import Grid, Part, Picture, Section, Sentence, one_line, with_error, with_interval, written
 from bayesnb.report.questions import section_of, shortened
+from bayesnb.wording import Said
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -43,8 +44,8 @@ NAMES = {
 }  # fmt: skip
 
 
-def worth(card: Scorecard, sentence: str = "") -> Section:
-    """The scores of a model beside their yardsticks, and how often each class is taken for another."""
+def worth(card: Scorecard, recommendation: Said | str = "") -> Section:
+    """The scores of a model beside their yardsticks, and how often each class is predicted as another."""
     digits = 3 if card.rows < 20_000 else 4
     scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
     ends = scores.pop("lower") + "–" + scores.pop("upper")
@@ -57,7 +58,8 @@ def worth(card: Scorecard, sentence: str = "") -> Section:
         "recall: the share of a class that is found; precision: of what is predicted as the class, the share that is; "
         f"with {card.prob:.0%} intervals.",
     ]
-    return Section(WORTH, parts, sentence or card.sentence, _commonest_mistake(card))
+    lead = Said("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
+    return Section(WORTH, parts, lead if recommendation else card.finding, _commonest_mistake(card))
 
 
 def _confusion(card: Scorecard) -> pd.DataFrame:
@@ -78,7 +80,7 @@ def _confusion(card: Scorecard) -> pd.DataFrame:
 
 
 def _commonest_mistake(card: Scorecard) -> str:
-    """The class that is most often taken for another."""
+    """The class that is most often predicted as another."""
     wrong = card.confusion.to_numpy().copy()
     np.fill_diagonal(wrong, 0)
     if not wrong.any():
@@ -86,11 +88,11 @@ def _commonest_mistake(card: Scorecard) -> str:
     row, column = np.unravel_index(wrong.argmax(), wrong.shape)
     true, taken = (one_line(axis[k], 60) for axis, k in ((card.confusion.index, row), (card.confusion.columns, column)))
     rows = int(card.by_class["rows"].iloc[row])
-    return f"The commonest mistake: {wrong[row, column]} of {rows} rows of {true!r} are taken for {taken!r}."
+    return f"Most frequent error: {wrong[row, column]:,} of the {rows:,} {true!r} rows are predicted as {taken!r}."
 
 
-def estimates(compared: Comparison, name: str = "predictive") -> Section:
-    """The four estimates, and the dependences, on the same held-out rows; ``name`` is the model of the page."""
+def estimates(compared: Comparison) -> Section:
+    """The four estimates, and the dependences, on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}
@@ -109,19 +111,24 @@ def estimates(compared: Comparison, name: str = "predictive") -> Section:
         }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate").dropna(axis=1, how="all")
     if worse:
-        verdict = f"* credibly worse than {compared.best}, by more than two standard errors."
+        verdict = f"* worse than {compared.best} by more than two standard errors."
     else:
-        verdict = "None is credibly worse than the best, by more than two standard errors."
+        verdict = "None is worse than the best by more than two standard errors."
     text = (
-        f"Held out by {compared.how}. {verdict} right in %: accuracy, with its {compared.prob:.0%} interval. behind "
-        "the best: how much more log loss a row has than with the best estimate, and the standard error of that, from "
-        "the differences of the same rows. price: how much more a row costs than by full Bayes (predictive), if the "
-        "model is right."
+        f"Rows held out by {compared.how['predictive']}. {verdict} right in %: accuracy, with its {compared.prob:.0%} "
+        "interval. behind the best: mean difference in log loss from the best line, and its standard error, from the "
+        "differences of the same rows. price: expected increase in log loss over full Bayes (predictive), if the model "
+        "is right."
     )
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
-    notes = [f"{compared.price(estimate)}." for estimate in plug_ins]
-    notes += [f"{estimate}: {note}." for estimate, note in compared.table["note"].items() if note]
-    finding = compared.advice(name) if compared.take(name) != name else ""
+    notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
+    notes += [Said("{name}: {error}.", name=name, error=error) for name, error in compared.absent.items()]
+    notes += [
+        Said("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)
+        for name, how in compared.how.items()
+        if how.by != compared.how["predictive"].by and name in compared.answers
+    ]
+    finding = compared.recommendation if compared.recommended != compared.default else ""
     return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
 
 

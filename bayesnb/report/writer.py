@@ -13,13 +13,13 @@ import hashlib
 import io
 import re
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesnb.plots.panels import AGAINST, FOR, GREY
 from bayesnb.report.parts import Bars, Cells, Findings, Grid, Page, Part, Picture, cells_of, one_line
+from bayesnb.wording import Form, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,10 +34,10 @@ PHONE = 46
 """Letters of a table that stand side by side on a screen of 390 pixels."""
 
 
-def page_as(page: Page, format: str, said: Callable[[str], str] = str) -> str:
+def page_as(page: Page, format: str, form: Form = "python") -> str:
     """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests.
 
-    ``said`` puts a sentence in other words: those of the command line, where options have another spelling.
+    ``form`` says whether cures are spelled as in Python or as on the command line.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -47,7 +47,7 @@ def page_as(page: Page, format: str, said: Callable[[str], str] = str) -> str:
         autoescape=format == "html", trim_blocks=format == "md", lstrip_blocks=format == "md",
     )  # fmt: skip
     environment.filters |= {
-        "line": one_line, "paragraph": lambda text: one_line(said(str(text)), LONGEST), "md": escaped
+        "line": one_line, "paragraph": lambda text: one_line(written(text, form), LONGEST), "md": escaped
     }  # fmt: skip
     # The style sheet is the package's own text, and its hash allows it: escaped it would be another.
     style = Markup(environment.loader.get_source(environment, "style.css")[0])

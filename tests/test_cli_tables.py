@@ -10,6 +10,7 @@ from conftest import run
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
 from bayesnb.cli.doctor import examine
+from bayesnb.wording import written
 
 N = 200
 
@@ -63,13 +64,13 @@ REMARKS = {
     "income": "numbers except 'n.a.', so all are read as",
     "debt": "are -999: if it means missing, --na debt=-999",
     "amount": "skewed and all positive",
-    "calls": "counts? --feature calls=poisson",
+    "calls": "counts: --feature calls=poisson",
     "outcome": "tells the class exactly",
 }
 
 
 def test_each_fault_of_a_column_is_remarked_on_and_no_other():
-    said = {remark.column: remark.said for remark in examine(credit(), "class", N)}
+    said = {remark.column: written(remark.said, "command") for remark in examine(credit(), "class", N)}
     assert said.keys() == REMARKS.keys()
     for column, words in REMARKS.items():
         assert words in said[column]
@@ -78,18 +79,22 @@ def test_each_fault_of_a_column_is_remarked_on_and_no_other():
 def test_amounts_of_which_many_are_zero_are_remarked_on():
     amount = np.exp(np.linspace(3, 9, N)).round(1) * (np.arange(N) % 4 > 0)
     (remark,) = examine(pd.DataFrame({"claims": amount}), None, N)
-    assert remark.said == "25 % are 0, the others positive: --feature claims=hurdle"
+    assert written(remark.said, "command") == "25 % are 0, the others positive: --feature claims=hurdle"
 
 
 @pytest.mark.parametrize(
     ("labels", "said"),
-    [(["a"] * N, "one class"), ([f"c{k}" for k in range(N)], "200 classes"), (np.linspace(0, 1, N), "is it a number")],
+    [
+        (["a"] * N, "one class"),
+        ([f"c{k}" for k in range(N)], "200 classes"),
+        (np.linspace(0, 1, N), "as if it were a number"),
+    ],
 )
 def test_a_target_with_one_class_or_hundreds_is_remarked_on(labels, said):
     (remark,) = examine(pd.DataFrame({"x": np.resize([1.5, 2.0, 7.0], N), "y": labels}), "y", N)
     assert remark.column == "y"
     assert remark.serious
-    assert said in remark.said
+    assert said in written(remark.said)
 
 
 @pytest.mark.parametrize("name", ["Kundennr.", "kundennummer", "Order No", "order_no.", "caseID", "user id"])

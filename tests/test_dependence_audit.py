@@ -185,8 +185,8 @@ def test_the_audit_raises_no_alarm_on_tables_drawn_from_naive_bayes():
     # Each of two statements may be wrong in a table of twenty: of six tables, 3 would be a wonder (1 in 60).
     assert alarms <= 2
     assert str(asked(*made_by_the_model())) == (
-        "None of 3 pairs of columns shows dependence given the class; nothing says that log-odds are too large or too "
-        "small; nothing need be done."
+        "None of 3 pairs of columns shows dependence given the class; there is no evidence of over- or "
+        "underconfidence; nothing need be done."
     )
 
 
@@ -203,7 +203,7 @@ def test_dependence_that_the_labels_do_not_notice_is_left_to_a_comparison():
     found = asked(X, rng.integers(2, size=200))
     assert len(found.dependent) == 1
     assert found.advice is None
-    assert str(found).endswith('; compare tells whether dependence="pairwise" predicts better.')
+    assert str(found).endswith('; compare shows whether dependence="pairwise" predicts better.')
 
 
 def test_a_family_of_the_wrong_shape_is_told_from_dependence():

@@ -235,6 +235,6 @@ def test_labels_of_numpys_strings_of_any_length_are_scored() -> None:
 def test_never_are_more_levels_said_than_there_are_rows() -> None:
     keys = pd.Categorical([f"k{i}" for i in range(20)], [f"k{i}" for i in range(2000)])
     (remark,) = examine(pd.DataFrame({"key": keys, "y": list("pq") * 10}), "y", 20)
-    assert "20 levels in 20 rows" in remark.sentence
+    assert "20 levels in 20 rows" in str(remark.sentence)
     said = placed(lambda: BayesianNB().fit({"k": list("abcdefghijklmnopqrstuvwx")}, [0, 1] * 12, np.full(24, 0.5)))
     assert "24 levels in rows of weight 12:" in said[0][0]

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+import importlib
 import io
 import json
 import os
@@ -609,3 +610,42 @@ def test_in_a_browser_the_content_policy_blocks_unescaped_scripts_too(browser, t
         assert any("Content Security Policy" in text and sign in text for text in said), (sign, said)
     assert alarms == []
     assert not [url for url in arrived if url.startswith("http")]
+
+
+# No internal object on a page or a screen
+
+
+def internal_classes() -> set[str]:
+    """The names of all classes of the package that are no specification, which a user could have written."""
+    import pkgutil
+
+    import bayesnb.families
+    import bayesnb.priors
+
+    written = {*bayesnb.__all__, *bayesnb.families.__all__, *bayesnb.priors.__all__, "Exponents"}
+    found = set()
+    for module in pkgutil.walk_packages(bayesnb.__path__, "bayesnb."):
+        if not module.name.endswith("__main__"):
+            kinds = vars(importlib.import_module(module.name)).values()
+            found |= {k.__name__ for k in kinds if isinstance(k, type) and k.__module__.startswith("bayesnb.")}
+    return found - written
+
+
+def require_no_internal_object(text: str) -> None:
+    assert not re.search(r"<bayesnb|object at 0x|\barray\(", text)
+    shown = {*re.findall(r"\b([A-Z]\w+)\((?=\w+=|\))", html.unescape(text))}
+    assert not shown & internal_classes()
+
+
+def test_no_page_or_screen_shows_an_internal_object():
+    for path in (Path(__file__).parent / "snapshots").glob("*.txt"):
+        require_no_internal_object(path.read_text(encoding="utf-8"))
+    # The audit names the dependence of the model where columns depend on each other.
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200)
+    X = pd.DataFrame(dict.fromkeys(["one", "two", "three"], rng.normal(y)))
+    clf = BayesianNB(dependence="tempered").fit(X, y)
+    page = report(clf, X, y, format="md", explain=1, draws=50, cv=2)
+    require_no_internal_object(page)
+    assert 'the model has dependence="tempered".' in page
+    require_no_internal_object(clf._repr_html_())

@@ -125,14 +125,6 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
     return total.reshape(*lead, len(x), n_classes)
 
 
-def log_students(x: Column, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
-    """Σ_j of the Student-t log density as (row, class), where NaN adds nothing."""
-    curve = m, low, scale, exponent, log_height
-    if sparse.issparse(x):
-        return over_stored(log_student, x, *curve)
-    return densities.students(x, *curve)
-
-
 def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
     """The Student-t log density of each cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
     away = (x - m) - low
@@ -210,8 +202,10 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     def of_reals(self, posterior: NormalGamma, x: Column, labels: Labels | None = None) -> Array | None:
         if labels is None:
-            return log_students(x, *posterior.curve())
-        return densities.students(x, *posterior.curve(-1), labels.codes) if labels.unweighted else None
+            if sparse.issparse(x):
+                return over_stored(log_student, x, *posterior.curve())
+            return posterior.students.summed(x)
+        return densities.Students.of(*posterior.curve(-1)).summed(x, labels.codes) if labels.unweighted else None
 
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm

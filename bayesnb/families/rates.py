@@ -107,7 +107,8 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
         start = np.where(posterior.alpha > events, posterior.alpha - events, np.nan)
         power = start
     top = log_rising(start, np.broadcast_to(events, start.shape)) - events * np.log(posterior.beta)
-    return densities.students(np.sqrt(x), nowhere, nowhere, scale, power, top, None if labels is None else labels.codes)
+    curves = densities.Students.of(nowhere, nowhere, scale, power, top)
+    return curves.summed(np.sqrt(x), None if labels is None else labels.codes)
 
 
 @dataclass(frozen=True, eq=False)

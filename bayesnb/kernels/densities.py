@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
@@ -12,85 +14,104 @@ from bayesnb.kernels.sparse_rows import products
 RUN = 32
 """Columns of one product: 1 + z² of them multiply to a float while z stays below 65,536."""
 
+SHORT = 8
+"""Up to this many numbers side by side, Python adds them in less time than numpy takes for a call."""
+
 TILE = 64
 """Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
 
 
-def runs(power: Array) -> tuple[Array, Array, Array]:
-    """Columns of each class grouped by ``power`` (class, column), at most ``RUN`` at once.
+@dataclass(frozen=True, eq=False)
+class Students:
+    """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    Returns
-    -------
-    order, run : int arrays (class, column)
-        The columns by run, and the run of each.
-    powers : array (run, class)
-        0 where a class has fewer runs.
-    """
-    order = np.argsort(power, axis=1, kind="stable")
-    ordered = np.take_along_axis(power, order, axis=1)
-    new = np.diff(ordered, axis=1, prepend=np.nan) != 0
-    place = np.arange(power.shape[1])
-    since = place - np.maximum.accumulate(np.where(new, place, 0), axis=1)
-    run = np.cumsum(since % RUN == 0, axis=1) - 1
-    powers = np.zeros((run.max(initial=-1) + 1, len(power)))
-    powers[run, np.arange(len(power))[:, None]] = ordered
-    return order, run, powers
-
-
-def students(
-    x: Array, location: Array, low: Array, scale: Array, power: Array, top: Array, codes: Array | None = None
-) -> Array:
-    """Σ_j top - power ln(1 + z²) with z = (x - location - low) scale, (row, class), NaN adding nothing.
-
-    With ``codes``, the classes of rows that were learned, it is Σ_j top + power ln(1 - z²) at a row's own class,
-    (row,): the form of a density that has not learned the row. It is NaN where a z² is 1 or more.
-
-    The sum of the logarithms of up to ``RUN`` columns of one power is the logarithm of the product of their 1 ± z². The
-    loop stores the product minus 1, which keeps every digit where z is small. Where the product overflows, the
-    logarithm of each cell is computed.
+    The sum of the logarithms of up to ``RUN`` columns of one power is the logarithm of the product of their 1 + z². So
+    the columns of each class are ordered by power, and divided into runs. This takes longer than the densities of one
+    row, so a posterior keeps its curves.
 
     Parameters
     ----------
-    x : array or sparse matrix (row, column)
-        A sparse matrix becomes dense block by block.
     location, low, scale, power, top : arrays (class, column)
-    codes : int array (row,), optional
+    order : int array (class, column)
+        The columns of each class, ordered by power.
+    run : int array (class, column)
+        The run of each of them.
+    powers : array (run, class)
+        0 if a class has fewer runs.
+    in_order : tuple of arrays (class, column)
+        location, low, scale and top in that order.
     """
-    order, run, powers = runs(power)
-    cells = [np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top)]
-    slots, sign = (len(location), 1.0) if codes is None else (1, -1.0)
-    total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
-    form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
 
-    def part(cut: slice) -> Array:
-        block = blocks.contiguous(x[cut], float)
-        own, row, factor = None, np.arange(len(block)), powers[..., None]
-        if codes is not None:
-            # Numbers of one or two bytes are sorted without comparisons.
-            row = np.argsort(codes[cut].astype(np.min_scalar_type(len(location))), kind="stable")
-            own, factor = codes[cut][row], -powers[:, None, codes[cut]]
-        product, lead = np.zeros((len(powers), slots, len(block))), np.zeros((slots, len(block)))
-        form(block, row, own, sign, order, run, *cells, product, lead)
-        far = np.empty(0, np.intp)
-        if codes is not None:
-            product[product <= -1] = np.nan
-        # The sum is finite if all are, and it is quicker than a test of each.
-        elif not np.isfinite(product.sum()):
-            far = np.flatnonzero(~np.isfinite(product).all(axis=(0, 1)))
-        np.log1p(product, out=product)
-        product *= factor
-        for place in range(len(powers)):
-            lead -= product[place]
-        total[cut] = lead.T
-        return cut.start + far
+    location: Array
+    low: Array
+    scale: Array
+    power: Array
+    top: Array
+    order: Array
+    run: Array
+    powers: Array
+    in_order: tuple[Array, ...]
 
-    with np.errstate(all="ignore"):
-        beyond = np.concatenate(list(blocks.each(part, blocks.cuts(x.shape[0], max(x.shape[1], slots * len(powers))))))
-        if len(beyond):
-            away = np.abs(((x[beyond][:, None] - location) - low) * scale)
-            each = top - power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
-            total[beyond] = np.where(np.isnan(away), 0.0, each).sum(-1)
-    return total if codes is None else total[:, 0]
+    @classmethod
+    def of(cls, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Students:
+        """The curves of these parameters, (class, column) each."""
+        order = np.argsort(power, axis=1, kind="stable")
+        ordered = np.take_along_axis(power, order, axis=1)
+        new = np.diff(ordered, axis=1, prepend=np.nan) != 0
+        place = np.arange(power.shape[1])
+        since = place - np.maximum.accumulate(np.where(new, place, 0), axis=1)
+        run = np.cumsum(since % RUN == 0, axis=1) - 1
+        powers = np.zeros((run.max(initial=-1) + 1, len(power)))
+        powers[run, np.arange(len(power))[:, None]] = ordered
+        in_order = tuple(np.take_along_axis(v, order, axis=1) for v in (location, low, scale, top))
+        return cls(location, low, scale, power, top, order, run, powers, in_order)
+
+    def each(self, x: Array) -> Array:
+        """The log density of each cell of dense rows, (row, class, column); 0 where it is missing."""
+        away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
+        value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
+        return np.where(np.isnan(away), 0.0, value)
+
+    def summed(self, x: Array, codes: Array | None = None) -> Array:
+        """The sums over columns, (row, class), where NaN adds nothing; a sparse ``x`` becomes dense block by block.
+
+        With ``codes``, the classes of rows that were learned, it is Σ_j top + power ln(1 - z²) at a row's own class,
+        (row,): the form of a density that has not learned the row. It is NaN where a z² is 1 or more.
+
+        The loop stores the product of 1 ± z² minus 1, which keeps every digit where z is small. Where the product
+        overflows, the logarithm of each cell is computed.
+        """
+        slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
+        total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
+        form = _products_of_runs if blocks.worthwhile(size) else _products_of_runs_in_numpy
+
+        def part(cut: slice) -> Array:
+            block = blocks.contiguous(x[cut], float)
+            own, row, factor = None, np.arange(len(block)), self.powers[..., None]
+            if codes is not None:
+                # Numbers of one or two bytes are sorted without comparisons.
+                row = np.argsort(codes[cut].astype(np.min_scalar_type(len(self.location))), kind="stable")
+                own, factor = codes[cut][row], -self.powers[:, None, codes[cut]]
+            product, lead = np.zeros((len(self.powers), slots, len(block))), np.zeros((slots, len(block)))
+            form(block, row, own, sign, self.order, self.run, *self.in_order, product, lead)
+            far = np.empty(0, np.intp)
+            if codes is not None:
+                product[product <= -1] = np.nan
+            # The sum is finite if all are, and it is quicker than a test of each.
+            elif not np.isfinite(product.sum()):
+                far = np.flatnonzero(~np.isfinite(product).all(axis=(0, 1)))
+            np.log1p(product, out=product)
+            product *= factor
+            for place in range(len(self.powers)):
+                lead -= product[place]
+            total[cut] = lead.T
+            return cut.start + far
+
+        with np.errstate(all="ignore"):
+            parts = blocks.cuts(x.shape[0], max(x.shape[1], slots * len(self.powers)))
+            if len(beyond := np.concatenate(list(blocks.each(part, parts)))):
+                total[beyond] = self.each(blocks.contiguous(x[beyond], float)).sum(-1)
+        return total if codes is None else total[:, 0]
 
 
 @loop
@@ -167,17 +188,40 @@ def _products_of_runs_in_numpy(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    for c in range(len(order)) if own is None else np.unique(own):
-        rows, slot = (slice(None), c) if own is None else (row[slice(*np.searchsorted(own, [c, c + 1]))], 0)
-        block, carried = x[rows], 0.0
-        for k in range(x.shape[1]):
-            cells = block[:, order[c, k]]
-            known = cells == cells
-            z = np.where(known, ((cells - location[c, k]) - low[c, k]) * scale[c, k], 0.0)
-            carried = carried + sign * (z * z * (1.0 + carried))
-            lead[slot, rows] += np.where(known, top[c, k], 0.0)
-            if k + 1 == x.shape[1] or run[c, k + 1] != run[c, k]:
-                product[run[c, k], slot, rows], carried = carried, 0.0
+    """The same to the last bit, column by column, for all classes of a few rows at once."""
+    ends = [*(np.flatnonzero((run[:, 1:] != run[:, :-1]).any(axis=0)) + 1).tolist(), run.shape[1]]
+    for c in [slice(None)] if own is None else [slice(c, c + 1) for c in np.unique(own)]:
+        rows, slot = slice(None), c
+        if own is not None:
+            rows, slot = row[slice(*np.searchsorted(own, [c.start, c.stop]))], slice(0, 1)
+        cells, tops = x[rows][:, order[c]], top[None, c]
+        z = ((cells - location[c]) - low[c]) * scale[c]
+        if (missing := cells != cells).any():
+            z[missing], tops = 0.0, np.where(missing, 0.0, tops)
+        # A cumulative sum adds column by column, as the loop does.
+        lead[slot, rows] = tops.cumsum(axis=-1)[..., -1:].sum(axis=-1).T
+        squares = (sign * (z * z)).transpose(2, 0, 1)
+        carried, start = np.zeros(squares.shape[1:]), 0
+        for end in ends:
+            carried = _carried(carried, squares[start:end])
+            closing = run[c, end - 1] != run[c, end] if end < run.shape[1] else run[c, end - 1] >= 0
+            for k in np.flatnonzero(closing) if end else ():
+                product[run[c][k, end - 1], k, rows] = carried[:, k]
+                carried[:, k] = 0.0
+            start = end
+
+
+def _carried(carried: Array, squares: Array) -> Array:
+    """(1 + carried) ∏ (1 + square) - 1, (row, class), of squares (column, row, class)."""
+    if carried.size <= SHORT:
+        each = carried.ravel().tolist()
+        for k, line in enumerate(squares.reshape(len(squares), -1).T.tolist()):
+            for square in line:
+                each[k] += square * (1.0 + each[k])
+        return np.array(each).reshape(carried.shape)
+    for square in squares:
+        carried = carried + square * (1.0 + carried)
+    return carried
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:

@@ -31,9 +31,10 @@ def extreme(x: Array) -> bool:
     """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
     if x.dtype.kind != "f":
         return False
+    if not blocks.worthwhile(x.size):
+        return bool(extremes(x).any())
     x = x.T if x.flags.f_contiguous else x
-    form = _extreme if blocks.worthwhile(x.size) else lambda cells, *_: bool(extremes(cells).any())
-    return any(blocks.each(lambda cut: form(x[cut].ravel(), LEAST, MOST), blocks.cuts(*x.shape)))
+    return any(blocks.each(lambda cut: _extreme(x[cut].ravel(), LEAST, MOST), blocks.cuts(*x.shape)))
 
 
 @loop

@@ -30,6 +30,9 @@ def groups(
     features: Mapping[Any, Family], n_rows: int, *given: Mapping[Any, Any]
 ) -> Iterator[tuple[Family, list[Any]]]:
     """Yield the features of each specification, if what is given of them has the same axes beside that of columns."""
+    if len(features) == 1:
+        yield next(iter(features.values())), list(features)
+        return
     specified = {id(family): family for family in features.values()}
     specified = {key: _specified(family) for key, family in specified.items()}
     alike: dict[Any, list[Any]] = {}

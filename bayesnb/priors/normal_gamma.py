@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 from scipy.special import digamma, gammaln, stdtrit, zeta
 
+from bayesnb.kernels.densities import Students
 from bayesnb.numerics import LOG_2PI, Array, Size, log, log_gamma_draw, log_rising
 from bayesnb.priors import elicitation
 from bayesnb.priors.belief import FINITE, NOT_NEGATIVE, BoundaryError, Theta, first, positive_scale, shared, spread
@@ -346,6 +348,11 @@ class NormalGamma(UnknownPrecision):
             log_height = rise - 0.5 * (np.log(self.b) + LOG_2PI)
         values = self.m, np.broadcast_to(self.low, self.m.shape), scale, self.a + t / 2, log_height
         return tuple(np.where(proper, value, np.nan) for value in values)
+
+    @cached_property
+    def students(self) -> Students:
+        """The curves of new rows, in the form in which they are evaluated."""
+        return Students.of(*self.curve())
 
     # A cell is d = (1, x, 0, 0).
 

@@ -152,13 +152,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         starts.
     random_state : int, Generator or None
         Seed of what is drawn: new rows, parameters, further starts of EM. Predictions need none.
-    dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents, optional
+    dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. Else each term of naive
         Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for all features;
         one for each, and for the shape of each column of numbers; or for up to 150 pairs of columns too.
-        "auto" averages over naive Bayes, "weighted", and "pairwise" with terms of near rows and of random partitions,
-        by what each says of rows that were left out of everything; a model of at most 4,096 rows then keeps the cells
-        of all rows.
+        "auto" averages over naive Bayes, "weighted", "pairwise" with terms of near rows and of random partitions, trees
+        that see the label, and a linear model, by their predictions of held-out rows. A model of at most 4,096 rows
+        then keeps the cells of all rows; with "auto-counts" it keeps counts only.
 
     Attributes
     ----------

@@ -36,10 +36,11 @@ def renamed(column: pd.Series) -> pd.Series:
 def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     learned = auto.classifier_.dependence.exponents
     assert_allclose(sum(learned.average.values()), 1.0)
-    assert set(learned.average) == {"class shares", "naive Bayes", "weighted", "all terms"}
+    assert set(learned.average) == {"class shares", "naive Bayes", "weighted", "trees", "linear", "all terms"}
     naive = BayesianNB().fit(X, Y).predict_proba(X[:20])
     lowest = learned.average[NAIVE] * naive + learned.average[SHARES] * auto.classifier_.posterior.label.mean()
-    assert (auto.predict_proba(X[:20]) >= lowest - 1e-9).all()
+    mean = auto.predict_proba(X[:20]) ** (1 / learned.power)  # without its power
+    assert (mean / mean.sum(1, keepdims=True) >= lowest - 1e-9).all()
 
 
 def test_weights_follow_what_members_say_of_rows_and_few_rows_leave_them_near_the_prior():
@@ -58,7 +59,7 @@ def test_contributions_of_an_average_add_up_to_its_log_odds_and_columns_carry_th
     data = auto.classifier_.encoded_table(nb.data.tables.Table.of(X))
     beside = dependence.beside(auto.classifier_.posterior, data, len(X))
     for name, share in dependence.terms.shares(data, len(X)).items():
-        k = dependence.exponents.names.index(name) - len(dependence.exponents.names)
+        k = dependence.terms.names_of_all.index(name) - len(dependence.terms.names_of_all)
         assert_allclose(share.sum(-1), beside[..., k], atol=1e-9)
 
 

@@ -70,7 +70,7 @@ def test_every_kind_of_column_can_be_learned_and_asked(how):
     log_p = found.log_proba(posterior, data, len(labels))
     assert_allclose(logsumexp(log_p, axis=1), 0.0, atol=1e-9)
     assert (np.exp(log_p)[np.arange(len(labels)), labels.codes]).mean() > 0.6
-    assert len(found.exponents.table()) == found.exponents.layout.terms
+    assert len(found.exponents.table()) == found.exponents.learned.terms
 
 
 def given(term: CellTerm, counts: np.ndarray) -> CellTerm:

@@ -198,7 +198,7 @@ OPTIONS = {
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
-        type=Word(["none", "auto", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
+        type=Word(["none", "auto", "auto-counts", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "values": option(

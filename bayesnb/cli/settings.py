@@ -39,10 +39,11 @@ class Settings:
         laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.
     weight : COL
         Column that holds the frequency weight of a row.
-    dependence : {"auto", "none", "tempered", "weighted", "pairwise"}
+    dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise"}
         How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for all of
-        them; one for each; or also terms of pairs. auto averages over none, weighted, and pairwise with terms of near
-        rows and random partitions, weighed by their predictions of held-out rows.
+        them; one for each; or also terms of pairs. auto averages over none, weighted, pairwise with terms of near rows
+        and random partitions, trees, and a linear model, weighed by their predictions of held-out rows. auto-counts
+        leaves near rows out, so that the model file holds counts and no row.
     unseen, absent, columns : str
         Those of :class:`bayesnb.BayesianNB`.
     """
@@ -55,7 +56,7 @@ class Settings:
     unseen: str = "missing"
     absent: str = "error"
     columns: str = "fixed"
-    dependence: Literal["auto", "none", "tempered", "weighted", "pairwise"] = "auto"
+    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise"] = "auto"
 
     @property
     def of_all(self) -> str | None:

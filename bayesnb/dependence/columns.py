@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
+from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.dependence.partitions import Partitions
@@ -228,6 +229,55 @@ def _cut(piece: Piece, x: Any, weight: Array) -> Cut | None:
     return 2 if piece.family.support == ZEROS_AND_ONES else Dyadic.of(dense_cells(piece.of(x))[:, 0], DEPTH, weight)
 
 
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """How the real columns of a grid are standardized, by the rows that they were first seen in.
+
+    Parameters
+    ----------
+    columns : int array (number,)
+        Their positions in the grid. A column without two values has no place here.
+    centre, scale, low, high : array (number,)
+        Mean and standard deviation; and the smallest and the largest value. A value beyond these counts as they do: the
+        model knows of no row there.
+    """
+
+    columns: Array
+    centre: Array
+    scale: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, grid: Grid, data: Data, weight: Array) -> Numbers:
+        """The numbers of encoded rows."""
+        found = []
+        for k in np.flatnonzero(grid.real):
+            x = _values(grid, data, k)
+            seen = np.isfinite(x) & (weight > 0)
+            x, w = x[seen], weight[seen] / (weight[seen].sum() or 1.0)
+            low, high = x.min(initial=np.inf), x.max(initial=-np.inf)
+            if low < high:
+                # Relative to the range, so that no square overflows.
+                unit = (x / 2 - low / 2) / (high / 2 - low / 2)
+                mean = w @ unit
+                sd = np.sqrt(w @ (unit - mean) ** 2)
+                found.append((k, low + mean * (high / 2 - low / 2) * 2, sd * (high / 2 - low / 2) * 2, low, high))
+        columns, *others = np.array(found, float).reshape(-1, 5).T
+        return cls(columns.astype(np.intp), *others)
+
+    def standardized(self, grid: Grid, data: Data) -> Array:
+        """The numbers of rows, (row, number); 0 where missing."""
+        each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
+        found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
+        return np.nan_to_num(np.stack(found, axis=1))
+
+
+def _values(grid: Grid, data: Data, column: int) -> Array:
+    """The values of a real column of the grid, (row,)."""
+    return dense_cells(columns_of(data[grid.features[column]], [grid.places[column]]))[:, 0]
+
+
 # What is counted
 
 
@@ -249,6 +299,10 @@ class Cells:
         Whether the combinations of cells are counted in which rows lie.
     partitions : Partitions or None
         The random partitions whose nodes are counted.
+    trees : LabelTrees or None
+        The trees that see the label, whose nodes are counted.
+    numbers : Numbers or None
+        How numbers are standardized that have slopes.
     """
 
     grid: Grid
@@ -257,6 +311,8 @@ class Cells:
     joint: int
     kernel: bool = False
     partitions: Partitions | None = None
+    trees: LabelTrees | None = None
+    numbers: Numbers | None = None
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels) -> Cells:
@@ -271,7 +327,7 @@ class Cells:
             return nothing(labels.n).cells
         some = spec.drawn(len(labels), spec.rows)
         grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
-        if not (spec.pairs or spec.kernel or spec.partitions):
+        if not (spec.pairs or spec.kernel or spec.partitions or spec.trees or spec.linear):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
             return cls(grid.only(read.tolist()), spec.shapes, (), 0)
         if isinstance(spec.pairs, int):
@@ -283,10 +339,16 @@ class Cells:
         else:
             pairs = _named(spec.pairs, grid.names(names(posterior)))
         joint, cut, n = len(gaussians(posterior)) if spec.pairs else 0, len(grid) > 0, len(labels.weight[some])
-        codes = grid.codes(part_of(data, some), n) if cut and spec.partitions else None
-        drawn = None if codes is None else Partitions.drawn(grid.real, codes, spec.partitions, spec.random_seed)
+        codes = grid.codes(part_of(data, some), n) if cut and (spec.partitions or spec.trees) else np.zeros((0, n))
+        drawn = grown = None
+        if cut and spec.partitions:
+            drawn = Partitions.drawn(grid.real, codes, spec.partitions, spec.random_seed)
+        if cut and spec.trees:
+            sizes = [axis.size for axis in grid.axes(DEPTH)]
+            grown = LabelTrees.grown(grid.real, sizes, codes, labels[some], spec.trees, spec.random_seed)
+        numbers = Numbers.of(grid, part_of(data, some), labels.weight[some]) if spec.linear else None
         near = spec.kernel and cut and len(labels) <= MOST_ROWS
-        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0, near, drawn)
+        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0, near, drawn, grown, numbers)
 
     @property
     def shaped(self) -> Array:
@@ -296,7 +358,7 @@ class Cells:
     @property
     def empty(self) -> bool:
         """Whether nothing is counted."""
-        return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions)
+        return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
         """The counts in some rows.
@@ -318,11 +380,18 @@ class Cells:
         # Where nothing is counted, rows that nobody counted can be added and forgotten.
         rows = labels[:0] if self.empty else labels
         rows = PairCounts.of(np.zeros((1, len(rows)), np.int32), [1], [(0, 0)], rows)
-        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, joint), near, self._leaves(data, labels), rows)
+        leaves, stops = (self._nodes(trees, data, labels) for trees in (self.partitions, self.trees))
+        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, joint), near, leaves, stops, rows)
 
-    def _leaves(self, data: Data, labels: Labels) -> PairCounts:
-        """Counts of the nodes of partitions, each as a pair with a column that has one cell."""
-        if (found := self.partitions) is None:
+    def standardized(self, data: Data, n_rows: int) -> Array:
+        """The numbers of rows that have slopes, (row, number)."""
+        numbers = self.numbers
+        some = numbers is not None and len(numbers.columns)
+        return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
+
+    def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
+        """Counts of the nodes in which rows stop, of each tree as of a pair with a column that has one cell."""
+        if found is None:
             return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
         n = len(found)
         which, sizes = [(k, n) for k in range(n)], [*[found.nodes] * n, 1]
@@ -351,8 +420,8 @@ class DependenceStatistics:
     joint : Scatter
     near : NearCounts
         The rows of the kernel.
-    leaves : PairCounts
-        The node of a partition is counted as a pair with a column that has one cell.
+    leaves, stops : PairCounts
+        The node of a partition, and that of a tree, is counted as a pair with a column that has one cell.
         Each of these has nothing in it where the specification does not count it.
     rows : PairCounts
         The weight of the rows, as of a column that has one cell; 0 where nothing is counted.
@@ -364,11 +433,12 @@ class DependenceStatistics:
     joint: Scatter
     near: NearCounts
     leaves: PairCounts
+    stops: PairCounts
     rows: PairCounts
 
     def parts(self) -> tuple[Statistic, ...]:
         """The statistics."""
-        return self.shapes, self.pairs, self.joint, self.near, self.leaves, self.rows
+        return self.shapes, self.pairs, self.joint, self.near, self.leaves, self.stops, self.rows
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
         """The statistics that a function makes of each of them, and of those of others."""

@@ -20,7 +20,7 @@ class NoExponentsError(RefusedError):
     """Exponents cannot be learned from this table; the message gives the reason and a remedy."""
 
 
-type DependenceName = Literal["auto", "tempered", "weighted", "pairwise"]
+type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pairwise"]
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,23 @@ class Layout:
     terms, classes : int
         How many there are.
     own : int array (deviation,)
-        The terms with a deviation for each class; behind them all cells, numbered on from ``terms``, and the constant.
+        The terms with a deviation for each class; behind them all cells, numbered on from ``terms``, all numbers, and
+        the constant.
     cells : int
         How many cells of columns have offsets.
+    numbers : int
+        How many numbers have a slope for each class.
     """
 
     terms: int
     classes: int
     own: Array
     cells: int = 0
+    numbers: int = 0
 
     @classmethod
-    def of(cls, groups: Sequence[Group], classes: int, cells: int = 0) -> Layout:
-        """The parameters of these terms, and of the offsets of so many cells.
+    def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
+        """The parameters of these terms, of the offsets of so many cells, and of the slopes of so many numbers.
 
         Raises
         ------
@@ -77,7 +81,8 @@ class Layout:
         """
         by_class = [group.by_class for group in groups for _ in range(group.terms)]
         terms = len(by_class)
-        layout = cls(terms, classes, np.array([*np.flatnonzero(by_class), *range(terms, terms + cells + 1)]), cells)
+        own = np.array([*np.flatnonzero(by_class), *range(terms, terms + cells + numbers + 1)])
+        layout = cls(terms, classes, own, cells, numbers)
         require_few(layout.size)
         return layout
 
@@ -87,16 +92,42 @@ class Layout:
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """v as (..., class, term + cell + 1) from (..., parameter); the last column holds the offsets b_c."""
+        """v as (..., class, term + cell + number + 1) from (..., parameter); last stand the offsets b_c."""
         lead = parameters.shape[:-1]
-        v = np.zeros((*lead, self.classes, self.terms + self.cells + 1))
+        v = np.zeros((*lead, self.classes, self.width))
         v[..., : self.terms] = parameters[..., None, : self.terms]
         v[..., self.own] += parameters[..., self.terms :].reshape(*lead, self.classes, len(self.own))
         return v
 
+    @property
+    def width(self) -> int:
+        """How many numbers v has for each class."""
+        return self.terms + self.cells + self.numbers + 1
+
     def slopes(self, by_exponent: Array) -> Array:
-        """Slopes in the parameters from those in v, (class, term + cell + 1): the transpose of :meth:`exponents`."""
+        """Slopes in the parameters from those in v, (class, term + cell + number + 1): transposes `exponents`."""
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
+
+    def wider(self, terms: int, numbers: int) -> Layout:
+        """The layout with so many more terms, whose exponents the classes share, and with the slopes of numbers."""
+        n = self.terms + terms
+        own = [*self.own[self.own < self.terms], *range(n, n + self.cells + numbers + 1)]
+        return Layout(n, self.classes, np.array(own), self.cells, numbers)
+
+    def places(self, other: Layout) -> Array:
+        """Where the parameters stand in a layout that begins with the same terms, (parameter,)."""
+        first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
+        block = np.searchsorted(first, self.own, side="right") - 1
+        # Where there are no cells, those of numbers begin at the same place: the last block that begins there counts.
+        columns = np.searchsorted(other.own, there[block] + self.own - first[block])
+        of_class = other.terms + len(other.own) * np.arange(self.classes)[:, None] + columns
+        return np.concatenate([np.arange(self.terms), of_class.ravel()])
+
+    def within(self, points: Array, other: Layout) -> Array:
+        """Points (..., parameter) as points of a layout that begins with the same terms; what is new there is 0."""
+        found = np.zeros((*points.shape[:-1], other.size))
+        found[..., self.places(other)] = points
+        return found
 
 
 @dataclass(frozen=True)
@@ -125,6 +156,10 @@ class Exponents:
         it is left out where these are more than 4,096.
     partitions : int
         How many random partitions of the rows have a term together, which says what many columns say at once.
+    trees : int
+        How many trees that see the label are a member of the average.
+    linear : bool
+        Whether a member of the average is linear in the numbers.
     sd : float or tuple of float
         Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
@@ -140,10 +175,12 @@ class Exponents:
         Prior standard deviation of the classes' offsets, in nats, around 0.
     cell_sd : float or tuple of float
         The same of the offsets of cells. Of several, the one of the largest evidence.
+    slope_sd : float or tuple of float
+        The same of the slopes of the linear member, in nats per standard deviation of a number.
     average : bool
-        Whether class probabilities are averaged over members of different freedom: the shares of the classes (as if the
-        label were wrong), naive Bayes, exponents of columns and shapes alone, and those of all terms. Their weights
-        follow from what each says of rows that were left out of everything.
+        Whether class probabilities are averaged over members of different freedom: the class frequencies (as if the
+        label were wrong), naive Bayes, exponents of columns and shapes alone, those of all terms, and, where asked for,
+        trees that see the label and a linear model. Their weights follow from their predictions of held-out rows.
     rows : int
         From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
         into cells. The cells are counted over all rows; of a table that is read in parts, over the drawn ones.
@@ -190,6 +227,8 @@ class Exponents:
     pairs: int | tuple[tuple[Any, Any], ...] = 0
     kernel: bool = False
     partitions: int = 0
+    trees: int = 0
+    linear: bool = False
     sd: float | tuple[float, ...] = (0.3, 1.0)
     pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
@@ -199,6 +238,7 @@ class Exponents:
     offsets: Literal["cell", "class"] = "cell"
     offset_sd: float = 1.0
     cell_sd: float | tuple[float, ...] = (0.01, 0.3, 1.0)
+    slope_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     average: bool = False
     rows: int = 32_768
     draws: int = 64
@@ -214,7 +254,9 @@ class Exponents:
         require_choice("by", self.by, ("feature", "model", "class"))
         require_choice("offsets", self.offsets, ("cell", "class"))
         require_whole(1, rows=self.rows, draws=self.draws)
-        require_whole(0, partitions=self.partitions)
+        require_whole(0, partitions=self.partitions, trees=self.trees)
+        if (self.trees or self.linear) and not self.average:
+            raise ValueError("trees and linear are members of an average: set average=True")
         for name in (f.name for f in fields(self) if f.name == "sd" or f.name.endswith("_sd")):
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
@@ -233,7 +275,9 @@ class Exponents:
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
             mean[first:last], sd[first:last] = group.mean, scales[group.name]
         by_class = sd[layout.terms :].reshape(layout.classes, -1)
-        by_class[:, len(layout.own) - layout.cells - 1 :] = scales[CELLS]
+        cells, numbers = len(layout.own) - layout.cells - layout.numbers - 1, len(layout.own) - layout.numbers - 1
+        by_class[:, cells:numbers] = scales[CELLS]
+        by_class[:, numbers:-1] = scales[SLOPES]
         by_class[:, -1] = self.offset_sd
         return mean, sd
 
@@ -242,7 +286,8 @@ NAMED = {
     "tempered": Exponents(by="model", shapes=False, offsets="class"),
     "weighted": Exponents(),
     "pairwise": Exponents(pairs=150),
-    "auto": Exponents(pairs=150, kernel=True, partitions=100, average=True),
+    "auto": Exponents(pairs=150, kernel=True, partitions=100, trees=100, linear=True, average=True),
+    "auto-counts": Exponents(pairs=150, partitions=100, trees=100, linear=True, average=True),
 }
 """The specifications that have a name."""
 
@@ -268,8 +313,8 @@ def name_of(spec: Exponents) -> DependenceName | Exponents:
     return next((name for name, known in NAMED.items() if spec == known), spec)
 
 
-OWN, CELLS = "classes", "cells"
-"""The groups of the classes' deviations, and of their offsets in cells."""
+OWN, CELLS, SLOPES = "classes", "cells", "slopes"
+"""The groups of the classes' deviations, of their offsets in cells, and of their slopes."""
 
 MOST_OFFSETS = 1_000
 """Offsets of cells that are learned together quickly."""

@@ -14,13 +14,13 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import DependenceStatistics, names
+from bayesnb.dependence.columns import Cells, DependenceStatistics, names
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
-from bayesnb.dependence.likelihood import HELD, Rows, indicators, log_posterior_of_classes
-from bayesnb.dependence.posterior import LearnedExponents
+from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
+from bayesnb.dependence.posterior import LearnedExponents, tempered
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Parameters, Posterior, part_of
+from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 
@@ -71,7 +71,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows that the exponents were learned from, as the second stage sees them: each left out of its terms.
+        """The rows that the exponents were learned from, each left out of its terms, as all members see them.
 
         Raises
         ------
@@ -90,7 +90,8 @@ class Dependence:
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
                 f"weight {self.weight:g}: pass exactly those rows"
             )
-        return rows_left_out(self.terms, self.spec, posterior, data, labels, self.exponents.layout.cells)(slice(None))
+        layout = self.exponents.layout
+        return rows_left_out(self.terms, self.spec, posterior, data, labels, layout.cells, layout.numbers)(slice(None))
 
     # Answering
 
@@ -130,7 +131,7 @@ class Dependence:
             else:
                 own = np.stack([*terms.likelihood(posterior, theta, part, n)], axis=-1)
                 asked = exponent_terms(self.spec, own, self.beside(posterior, part, n))
-            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.cells(part, n))
+            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.alike(part, n))
         return found
 
     def beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
@@ -139,9 +140,10 @@ class Dependence:
         columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, n_classes, 0))
         return self.terms.beside(posterior, columns, data)
 
-    def cells(self, data: Data, n_rows: int) -> Array | None:
-        """The cells of rows that have offsets, (row, column); none where no cell has one."""
-        return self.statistics.cells.grid.numbered(data, n_rows) if self.exponents.layout.cells else None
+    def alike(self, data: Data, n_rows: int) -> Alike | None:
+        """The cells of rows that have offsets, and the numbers that have slopes; ``None`` if there are neither."""
+        layout = self.exponents.layout
+        return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
         """log p(c | x_i, D without row i) of rows that were learned, (row, class); the exponents are held."""
@@ -150,7 +152,7 @@ class Dependence:
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
             part, own = part_of(data, cut), labels[cut]
             asked = terms_of(self.terms, self.spec, posterior, part, own)
-            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.cells(part, len(own)))
+            found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.alike(part, len(own)))
         return found
 
     def left_out_of_exponents(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
@@ -169,13 +171,14 @@ class Dependence:
         rows, v = self.rows(posterior, data, labels), self.exponents.layout.exponents(self.exponents.points)
         for cut in slices(len(rows.codes), max(1, HELD // (len(v) * len(posterior.labels)))):
             part = rows[cut]
-            log_p = log_posterior_of_classes(part.terms, part.offset, v, part.cells)
+            log_p = log_posterior_of_classes(part.terms, part.offset, v, part.alike)
             own = log_p[part.codes, np.arange(len(part.codes))]
             weight = self.exponents.weights * np.exp(own.min(1, keepdims=True) - own)
             held.append((np.exp(log_p) @ self.exponents.weights).T)
             without.append((np.exp(log_p) * (weight / weight.sum(1, keepdims=True))).sum(-1).T)
             codes.append(part.codes)
-        return np.concatenate(held), np.concatenate(without), np.concatenate(codes)
+        held, without = (np.exp(tempered(np.log(np.concatenate(p)), self.exponents.power)) for p in (held, without))
+        return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
         """Draws of the parameters of the columns with as many draws of the exponents."""
@@ -221,17 +224,36 @@ class DrawnDependence:
         """Log class probabilities, (draw, class)."""
         return self.theta.log_pi
 
-    def log_joint(self, data: Data, n_rows: int) -> Array:
+    def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
 
-        The parameters of shapes, pairs and joint columns are integrated out, as everywhere.
+        The parameters of shapes, pairs and joint columns are integrated out, as everywhere. Each draw of an average is
+        one of its learned members, mixed with the class frequencies by their weight, π₀ p(c) + (1 - π₀) p(c | x, θ, w),
+        and to the power of the average. The class frequencies are no belief about p(c | x): they stand for wrong
+        labels. If they were drawn as a member is, then as soon as their weight is above half of what an interval leaves
+        out, one of its ends would be the class frequency, whatever the row.
+
+        Parameters
+        ----------
+        data, n_rows
+        offset : array that spreads to (row, class)
+            What is added to the log class probabilities.
         """
+        exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
+        joint = self._log_joint_of_members(data, n_rows) + offset
+        if not exponents.average:
+            return joint
+        log_p, log_share = normalize(joint), normalize(self.log_pi[:, None] + offset)
+        mixed = np.logaddexp(np.log1p(-frequencies) + log_p, np.log(frequencies) + log_share)
+        return tempered(mixed, exponents.power)
+
+    def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
+        """The log joints of the members that are drawn, (draw, row, class)."""
         dependence, layout = self.dependence, self.dependence.exponents.layout
         v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
-        if layout.cells:
-            inside = indicators(dependence.cells(data, n_rows), n_rows, layout.cells)
-            joint += inside @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
+        if (alike := dependence.alike(data, n_rows)) is not None:
+            joint += alike.matrix(layout.cells + layout.numbers) @ v[:, 0, :, layout.terms : -1].swapaxes(-1, -2)
         if dependence.spec.by == "model":
             return joint + weighed(v[..., 0], self.theta.log_joint_features(data, n_rows))
         by_class, k = dependence.spec.by == "class", -1
@@ -263,12 +285,20 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
     return np.where(np.isneginf(asked), 0.0, asked), np.where(ruled_out & ~nowhere[:, None], -np.inf, log_prior)
 
 
+def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
+    """What rows have that is the same under every class: cells if ``cells`` is not 0, numbers if ``numbers`` is not."""
+    if not cells + numbers:
+        return None
+    inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
+    return Alike(inside, counted.standardized(data, n_rows) if numbers else np.zeros((n_rows, 0)))
+
+
 def rows_left_out(
-    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int
+    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int
 ) -> Callable[[Any], Rows]:
     """A function that gives some of the rows as the exponents see them: each left out of its terms.
 
-    Of the cells, none have offsets if ``cells`` is 0.
+    If ``cells`` is 0, no cell has an offset; if ``numbers`` is 0, no number has a slope.
 
     A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
     stood twice in the table; of a row of weight ½ all of it is.
@@ -276,13 +306,12 @@ def rows_left_out(
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
-    grid = found.statistics.cells.grid
 
     def rows(which: Any) -> Rows:
         part, own = part_of(data, which), left[which]
-        within = grid.numbered(part, len(own)) if cells else None
+        alike = alike_of(found.statistics.cells, part, len(own), cells, numbers)
         asked = terms_of(found, spec, posterior, part, own)
-        return Rows(asked, prior[which], own.codes, labels.weight[which], within)
+        return Rows(asked, prior[which], own.codes, labels.weight[which], alike)
 
     return rows
 

@@ -2,33 +2,33 @@
 
 Start with :func:`learn`, which takes the posterior of naive Bayes, and the rows that it was learned from, to a
 :class:`~bayesnb.dependence.learned.Dependence`. An average is over models of different freedom, weighed by what each
-says of rows that it has not seen: :func:`members` are naive Bayes and its richer relatives as points in one space of
-exponents, :func:`weights` weighs them, and :func:`averaged` makes one posterior of them.
+predicts of rows that it has not seen: its members are naive Bayes and its richer relatives as points in one space of
+exponents, :func:`stacked` weighs them, and :func:`averaged` makes one posterior of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
-from bayesnb.dependence.likelihood import HELD, Rows, Source
-from bayesnb.dependence.posterior import LearnedExponents, learn_exponents
+from bayesnb.dependence.likelihood import HELD
+from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
-from bayesnb.model import Data, NaiveBayes, Posterior, part_of
+from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError, Said
 
 OR_NAIVE = Said("or use {cure}", cure=Cure("dependence"))
 
-COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "offsets")
+COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "offsets")
 """The settings that say what is counted."""
 
 FOLDS, FEW, STACKED = 5, 600, 2_048
@@ -56,7 +56,7 @@ def learn(
     data : {name: encoded column}
     labels : Labels
         The classes and weights of the rows; there is no unlabelled row among them.
-    dependence : {"auto", "tempered", "weighted", "pairwise"} or Exponents
+    dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents
     before : Dependence, optional
         What was counted before of all learned rows, of which these may be a sample. The rows are counted only where the
         specification asks for other terms.
@@ -106,35 +106,69 @@ def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, s
     each = _members(found, posterior, data, labels, spec)
     exponents = each[ALL]
     if spec.average:
-        exponents = averaged(each, weights(*_left_out_of_all(posterior, data, labels, spec)))
+        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec)))
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 
 def _members(
     found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
 ) -> dict[str, LearnedExponents]:
-    """What rows say of the exponents of terms, in each member of an average or, without one, in all terms alone."""
-    columns = names(posterior)
-    called = found.names(spec, columns)
-    n, n_classes, cells = len(labels), len(posterior.labels), _offset_cells(found, spec, labels)
-    rows = rows_left_out(found, spec, posterior, data, labels, cells)
-    blocks = terms.in_blocks(n, n_classes, len(called))
+    """The posterior of the exponents in each member of an average or, without one, that of all terms alone.
+
+    The class frequencies and naive Bayes are points: all exponents are 0; or they are 1 for the families of columns,
+    and 0 for the other terms. "weighted" learns the exponents of columns and their shapes, the linear member only
+    slopes and offsets, and the last member those of all terms but the trees, of which each member is a point.
+    """
+    called = found.names(spec, names(posterior))
+    groups, cells = found.groups(spec, len(names(posterior))), _offset_cells(found, spec, labels)
+    counted = found.statistics.cells
+    trees, numbers = int(counted.trees is not None), 0 if counted.numbers is None else len(counted.numbers.columns)
+    n, n_classes = len(labels), len(posterior.labels)
+    rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers)
+    blocks = terms.in_blocks(n, n_classes, len(called) + trees)
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
     sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
-    groups = found.groups(spec, len(columns))
-    asked = spec, lambda: held or map(rows, blocks), groups, called, sample, cells
-    return members(*asked) if spec.average else {ALL: learn_exponents(*asked)}
+
+    def learned(groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
+        """The exponents of the first terms, which are in these groups."""
+        n = sum(group.terms for group in groups)
+        kept = None if held is None else [block.first(n, linear) for block in held]
+        few = None if sample is None else sample.first(n, linear)
+        source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
+        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear)
+
+    every = learned(groups)
+    if not spec.average:
+        return {ALL: every}
+    layout = every.learned.wider(trees, numbers)
+    each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
+    points = np.zeros((3, layout.size))
+    points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
+    point = replace(every, layout=layout, posterior=None, weights=np.ones(1))
+    columns = [group for group in groups if group.name in ("features", "shapes")]
+    found_members = {SHARES: replace(point, points=points[:1]), NAIVE: replace(point, points=points[1:2])}
+    found_members[WEIGHTED] = learned(columns) if columns != groups else every
+    if trees:
+        found_members[TREES] = replace(point, points=points[2:])
+    if numbers:
+        found_members[LINEAR] = learned([], linear=True)
+    found_members[ALL] = every
+    return {
+        name: replace(member, layout=layout, points=member.layout.within(member.points, layout))
+        for name, member in found_members.items()
+    }
 
 
-def _left_out_of_all(
-    posterior: Posterior, data: Data, labels: Labels, spec: Exponents
-) -> tuple[dict[str, Array], Array]:
-    """What each member of an average says of the labels of rows that it has not seen, and the weights of these rows.
+def _held_out(
+    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
+) -> tuple[dict[str, Array], Labels]:
+    """The log probabilities of each member of an average for rows that it has not seen, (row, class), and their labels.
 
     Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class. Weights need fewer draws than the answers, as they are means over all rows.
+    to folds class by class. Trees answer by those that were not grown on the row. Weights need fewer draws than the
+    answers, as they are means over all rows.
     """
-    spec = replace(spec, draws=max(1, spec.draws // 4))
+    few = replace(spec, draws=max(1, spec.draws // 4), trees=0)
     some = spec.drawn(len(labels), STACKED)
     data, labels = part_of(data, some), labels[some]
     folds = FOLDS if len(labels) <= FEW else 2
@@ -143,19 +177,21 @@ def _left_out_of_all(
     within = np.arange(len(order)) - np.searchsorted(labels.codes[order], labels.codes[order])
     fold = np.empty(len(order), int)
     fold[order] = within % folds
-    parts: list[dict[str, Array]] = []
+    log_p: dict[str, Array] = {}
     for k in range(folds):
         rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         model, seen = posterior.model, (part_of(data, rest), labels[rest])
         believed = model.posterior(model.statistics(*seen, posterior.labels))
-        found = TermSet(Cells.chosen(spec, believed, *seen).statistics(believed, *seen))
-        parts.append({})
-        asked, own = part_of(data, out), labels.codes[out]
-        for name, member in _members(found, believed, *seen, spec).items():
-            log_p = Dependence(found, member, 0.0).log_proba(believed, asked, len(out))
-            parts[-1][name] = log_p[np.arange(len(out)), own]
-    weight = np.concatenate([labels.weight[fold == k] for k in range(folds)])
-    return {name: np.concatenate([part[name] for part in parts]) for name in PRIOR}, weight
+        counts = TermSet(Cells.chosen(few, believed, *seen).statistics(believed, *seen))
+        asked = part_of(data, out)
+        for name, member in _members(counts, believed, *seen, few).items():
+            of_rows = log_p.setdefault(name, np.zeros((len(labels), labels.n)))
+            of_rows[out] = Dependence(counts, member, 0.0).log_proba(believed, asked, len(out))
+    if found.statistics.cells.trees:
+        left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
+        term = found.trees.term(found.statistics.cells.grid.codes(data, len(labels)), left)
+        log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)
+    return {name: log_p[name] for name in PRIOR if name in log_p}, labels
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
@@ -168,64 +204,51 @@ def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
 
 SHARES, NAIVE, WEIGHTED, ALL = "class shares", "naive Bayes", "weighted", "all terms"
 
-PRIOR = {SHARES: 0.02, NAIVE: 1.0, WEIGHTED: 1.0, ALL: 1.0}
-"""How many left-out rows each member has spoken for before any has: the Dirichlet prior of the weights.
+TREES, LINEAR = "trees", "linear"
 
-The shares of the classes take the place of rows with a wrong label, of which there are few.
+PRIOR = {SHARES: 0.02, NAIVE: 1.0, WEIGHTED: 1.0, TREES: 1.0, LINEAR: 1.0, ALL: 1.0}
+"""How many held-out rows each member has predicted before any has: the Dirichlet prior of the weights, in their order.
+
+The class frequencies take the place of rows with a wrong label, of which there are few.
 """
 
+POWER_SD = 0.3
+"""Prior standard deviation of the logarithm of the power of an average, around 0."""
 
-def members(
-    spec: Exponents, source: Source, groups: Sequence[Group], names: Sequence[Any], *sample_and_cells: Any
-) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents in each member, written as a posterior of the exponents of all terms.
 
-    The exponents of the shares of the classes are 0; those of naive Bayes are 1 for the families of columns, and 0 for
-    what stands beside them; "weighted" learns those of columns and their shapes; the last learns all.
+def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
+    """The weight of each member of the average, and the power of their mean: the modes of their posteriors.
+
+    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (stacking of predictive
+    distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018). A mean of probabilities is less certain than its
+    members are, even if each of them is calibrated (Ranjan and Gneiting 2010), so the mean is then taken to a power
+    with ln power ~ Normal(0, 0.3), by the same rows.
 
     Parameters
     ----------
-    spec, source, groups, names
-        As :func:`learn_exponents` takes them.
-    *sample_and_cells
-        The same.
+    log_p : {member: array (row, class)}
+        Of rows that the members have not seen.
+    labels : Labels
+        The classes and weights of these rows.
     """
-    every = learn_exponents(spec, source, groups, names, *sample_and_cells)
-    columns = [group for group in groups if group.name in ("features", "shapes")]
-    n, known = every.layout.terms, sum(group.terms for group in columns)
-    fixed = np.zeros((2, every.layout.size))
-    fixed[1, :n] = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
-    found = {
-        SHARES: replace(every, points=fixed[:1], weights=np.ones(1)),
-        NAIVE: replace(every, points=fixed[1:], weights=np.ones(1)),
-    }
-    if known == n:
-        found[WEIGHTED] = every
-    else:
-        sample, *cells = sample_and_cells
+    rows = np.arange(len(labels))
+    found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
+    mean = np.log(sum(found[name] * np.exp(p) for name, p in log_p.items()))
 
-        def only(rows: Rows) -> Rows:
-            return replace(rows, terms=np.ascontiguousarray(rows.terms[:, :, :known]))
+    def loss(log_power: float) -> float:
+        own = tempered(mean, np.exp(log_power))[rows, labels.codes]
+        return 0.5 * (log_power / POWER_SD) ** 2 - float(labels.weight @ own)
 
-        few = learn_exponents(
-            spec, lambda: map(only, source()), columns, names[:known], None if sample is None else only(sample), *cells
-        )
-        points = np.zeros((len(few.points), every.layout.size))
-        points[:, :known], points[:, n:] = few.points[:, :known], few.points[:, known:]
-        found[WEIGHTED] = replace(every, points=points, weights=few.weights)
-    return found | {ALL: every}
+    return found, float(np.exp(minimize_scalar(loss, bounds=(-1.5, 1.5), method="bounded", options={"xatol": 1e-8}).x))
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The weight of each member of the average, which is the mode of their posterior.
-
-    The probability of the label of a left-out row is Σ_m π_m p_m, with a Dirichlet prior of π; the mode is found by EM
-    (stacking of predictive distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018).
+    """The weight of each member of the average, which is the mode of their posterior, found by EM.
 
     Parameters
     ----------
     log_p : {member: array (row,)}
-        What each says of the labels of rows that it has not seen.
+        Of the labels of rows that the members have not seen.
     weight : array (row,)
     """
     prior = np.array([PRIOR[name] for name in log_p])
@@ -238,8 +261,11 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
     return dict(zip(log_p, pi.tolist(), strict=True))
 
 
-def averaged(found: Mapping[str, LearnedExponents], weight: Mapping[str, float]) -> LearnedExponents:
+def averaged(
+    found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
+) -> LearnedExponents:
     """One posterior of the exponents: the draws of all members, each with the weight of its member."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
-    return replace(found[ALL], points=points, weights=of_points / of_points.sum(), average=dict(weight))
+    of_points /= of_points.sum()
+    return replace(found[ALL], points=points, weights=of_points, average=dict(weight), power=power)

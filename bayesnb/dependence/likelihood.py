@@ -2,11 +2,11 @@
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
 beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
-or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the cells that the
-row lies in, and the constant 1. They are the same under every class and have only deviations: the offsets b_ck of a
-class in cell k of a column, and the offsets b_c. So everything is linear in the parameters (w, d), and the
-log-likelihood is concave (it is that of multinomial logistic regression with covariates that differ by class:
-McFadden 1974).
+or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the
+cells that the row lies in, its standardized numbers, and the constant 1. They are the same under every class and have
+only deviations: the offsets b_ck of a class in cell k of a column, the slopes of a class, and the offsets b_c. So
+everything is linear in the parameters (w, d), and the log-likelihood is concave (it is that of multinomial logistic
+regression with covariates that differ by class: McFadden 1974).
 
 Start with :class:`Rows` of terms, :func:`log_likelihood` and its :func:`derivatives`. A *source* is a function that
 gives all blocks of rows again whenever it is called: every sum over rows is a pass over them.
@@ -15,13 +15,41 @@ gives all blocks of rows again whenever it is called: every sum over rows is a p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bayesnb.dependence.exponents import Layout
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """What rows have beside their terms that is the same under every class, and has a parameter of each class.
+
+    Parameters
+    ----------
+    cells : int array (row, column)
+        The number of the row's cell of each column that has an offset, counted over all columns; -1 where missing.
+    numbers : array (row, number)
+        The numbers that have slopes, standardized; 0 where missing.
+    """
+
+    cells: Array
+    numbers: Array
+
+    def __getitem__(self, which: Array | slice) -> Alike:
+        """Some of the rows."""
+        return Alike(self.cells[which], self.numbers[which])
+
+    def matrix(self, width: int) -> Array:
+        """The indicators of the cells, 1 or 0, and the numbers, (row, width)."""
+        rows, n = len(self.cells), width - self.numbers.shape[1]
+        found = np.zeros((rows, n + 1))  # the last column takes what is missing
+        if n:
+            found[np.arange(rows)[:, None], self.cells] = 1.0
+        return np.concatenate([found[:, :n], self.numbers], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +64,29 @@ class Rows:
         What is added to every weighted sum of terms, in nats.
     codes, weight : array (row,)
         The class of each row, and how often it counts.
-    cells : int array (row, column), optional
-        The cells that have offsets, as :func:`indicators` reads them; by default there are none.
+    alike : Alike, optional
+        The cells that have offsets, and the numbers that have slopes; by default there are none.
     """
 
     terms: Array
     offset: Array
     codes: Array
     weight: Array
-    cells: Array | None = None
+    alike: Alike | None = None
 
     def __getitem__(self, which: Array | slice) -> Rows:
         """Some of the rows."""
-        cells = None if self.cells is None else self.cells[which]
-        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], cells)
+        alike = None if self.alike is None else self.alike[which]
+        return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
+
+    def first(self, terms: int, numbers: bool = False) -> Rows:
+        """The same rows with so many terms, and without their numbers or with them."""
+        alike = self.alike
+        if alike is not None and not numbers:
+            alike = Alike(alike.cells, alike.numbers[:, :0])
+        if terms == self.terms.shape[2] and alike is self.alike:
+            return self
+        return replace(self, terms=np.ascontiguousarray(self.terms[:, :, :terms]), alike=alike)
 
 
 type Source = Callable[[], Iterable[Rows]]
@@ -61,36 +98,21 @@ NUMBERS = 2**18
 """Numbers of a temporary array, one for each row, class and draw."""
 
 
-def indicators(cells: Array | None, rows: int, n: int) -> Array:
-    """Which of n cells each row lies in, (row, cell), 1 or 0.
-
-    Parameters
-    ----------
-    cells : int array (row, column), or None
-        The number of the row's cell of each column, counted over all columns; -1 where it is missing.
-    rows, n : int
-    """
-    found = np.zeros((rows, n + 1))  # the last column takes what is missing
-    if cells is not None and n:
-        found[np.arange(rows)[:, None], cells] = 1.0
-    return found[:, :n]
-
-
-def log_joint(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
-    """o + Σ_t v_t s_t + Σ_k b_k over the row's cells, as (class, row, draw); v is (draw, class, term + cell + 1)."""
+def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
+    """o + Σ_t v_t s_t + Σ_k b_k z_k, as (class, row, draw); v is (draw, class, term + cell + number + 1)."""
     n, found = terms.shape[2], np.empty((terms.shape[1], len(terms), len(v)))
-    inside = indicators(cells, len(terms), v.shape[-1] - n - 1)
+    inside = alike.matrix(v.shape[-1] - n - 1) if alike is not None else None
     for c, joint in enumerate(found):
         np.matmul(terms[:, c], v[:, c, :n].T, out=joint)
-        if inside.shape[1]:
+        if inside is not None:
             joint += inside @ v[:, c, n:-1].T
         joint += offset[:, c, None] + v[:, c, -1]
     return found
 
 
-def log_posterior_of_classes(terms: Array, offset: Array, v: Array, cells: Array | None = None) -> Array:
+def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
     """log p(c | x, w), as (class, row, draw)."""
-    joint = log_joint(terms, offset, v, cells)
+    joint = log_joint(terms, offset, v, alike)
     joint -= joint.max(0)
     joint -= np.log(np.exp(joint).sum(0))
     return joint
@@ -110,7 +132,7 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
     for block in source():
         for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
             rows = block[cut]
-            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)
+            log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)
             yield rows, rows.weight[:, None] * log_p[rows.codes, np.arange(len(rows.codes))]
 
 
@@ -141,14 +163,16 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
-    slope = np.zeros((n_classes, n_terms + layout.cells + 1))
+    slope = np.zeros((n_classes, layout.width))
     shared, mixed = np.zeros((n_terms, n_terms)), np.zeros((n_terms, n_classes, len(own)))
     apart = np.zeros((n_classes, len(own), n_classes, len(own)))
     for rows in source():
-        log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.cells)[..., 0]
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)[..., 0]
         value += float(rows.weight @ log_p[rows.codes, np.arange(len(rows.codes))])
         p = np.exp(log_p)
-        alike = np.column_stack([indicators(rows.cells, len(rows.codes), layout.cells), np.ones(len(rows.codes))])
+        alike = np.ones((len(rows.codes), 1))
+        if rows.alike is not None:
+            alike = np.column_stack([rows.alike.matrix(layout.cells + layout.numbers), alike])
         for c in range(n_classes):
             missed = rows.weight * ((rows.codes == c) - p[c])
             slope[c, :n_terms] += missed @ rows.terms[:, c]

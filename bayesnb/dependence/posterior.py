@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.special import ndtri
+from scipy.special import logsumexp, ndtri
 
-from bayesnb.dependence.exponents import CELLS, OWN, Exponents, Group, Layout, NoExponentsError
+from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Exponents, Group, Layout, NoExponentsError
 from bayesnb.dependence.likelihood import (
     HELD,
     NUMBERS,
+    Alike,
     Rows,
     Source,
     derivatives,
@@ -257,7 +258,7 @@ class _Ratio:
         for block in source():
             for cut in slices(len(block.codes), max(1, NUMBERS // (CHAINS * n))):
                 rows = block[cut]
-                joint = log_joint(rows.terms, offset * rows.offset, v, rows.cells)
+                joint = log_joint(rows.terms, offset * rows.offset, v, rows.alike)
                 every = (rows.codes + np.arange(n)[:, None]) % n
                 joint = joint[every, np.arange(len(rows.codes))]
                 yield np.ascontiguousarray((joint[1:] - joint[0]).swapaxes(1, 2)), rows.weight
@@ -364,11 +365,15 @@ class LearnedExponents:
     ----------
     spec : Exponents
     layout : Layout
+        Of the points.
     names, groups : tuple
-        What each term is called, and the groups they are in.
+        What each learned term is called, and the groups they are in.
     scales : {group: float}
         The prior standard deviation of each group, as given or as chosen by the evidence.
-    posterior : Laplace
+    learned : Layout
+        Of the parameters that were learned; those that only other members of an average have are 0.
+    posterior : Laplace or None
+        The Normal around the mode of the learned parameters; ``None`` if the points are all that is known.
     points : array (draw, parameter)
         Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
     off : float
@@ -376,7 +381,10 @@ class LearnedExponents:
     weights : array (draw,)
         How much each draw counts; they sum to 1.
     average : {member: weight}
-        Where the draws are those of several members, how much each of these counts.
+        Where the draws are those of several members, how much each of these counts. The first point then stands for
+        the class frequencies, the last points for the member that learns all terms, to which the posterior belongs.
+    power : float
+        The power of the averaged probabilities, one over their temperature.
     """
 
     spec: Exponents
@@ -384,16 +392,18 @@ class LearnedExponents:
     names: tuple[Any, ...]
     groups: tuple[Group, ...]
     scales: dict[str, float]
-    posterior: Laplace
+    learned: Layout
+    posterior: Laplace | None
     points: Array
     off: float
     weights: Array
     average: dict[str, float]
+    power: float = 1.0
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
-        """Prior mean and standard deviation of the parameters, each (parameter,)."""
-        return self.spec.prior(self.layout, self.groups, self.scales)
+        """Prior mean and standard deviation of the learned parameters, each (parameter,)."""
+        return self.spec.prior(self.learned, self.groups, self.scales)
 
     @property
     def by_draws(self) -> bool:
@@ -401,21 +411,30 @@ class LearnedExponents:
 
         Their mean and standard deviation then have a Monte Carlo error.
         """
-        return (self.off > EXACT or bool(self.average)) and len(self.points) > 1
+        return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
         """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
-        if not self.by_draws:
-            return self.posterior.mode, self.posterior.covariance()
+        if self.posterior is not None and not self.by_draws:
+            mean, rows = (
+                self.learned.within(x, self.layout) for x in (self.posterior.mode, self.posterior.covariance())
+            )
+            return mean, self.learned.within(rows.T, self.layout)
         covariance = np.cov(self.points.T, bias=True, aweights=self.weights)
         return self.weights @ self.points, covariance.reshape(2 * (self.layout.size,))
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
-        """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them."""
+        """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them.
+
+        The mode of an average is that of the member that learns all terms. A point has no temperature.
+        """
         if point is None:
             return self
-        points = (self.posterior.mode if point == "mode" else self.moments()[0])[None]
-        return replace(self, points=points, weights=np.ones(1))
+        if point == "mode" and self.posterior is not None:
+            points = self.learned.within(self.posterior.mode, self.layout)
+        else:
+            points = self.moments()[0]
+        return replace(self, posterior=None, points=points[None], weights=np.ones(1), average={}, power=1.0)
 
     @property
     def said(self) -> str:
@@ -431,13 +450,24 @@ class LearnedExponents:
         if not self.average:
             return self
         n = self.spec.draws
-        return replace(self, points=self.points[-n:], weights=np.full(n, 1 / n), average={})
+        points, weights = self.points[-n:, self.learned.places(self.layout)], np.full(n, 1 / n)
+        return replace(self, layout=self.learned, points=points, weights=weights, average={}, power=1.0)
+
+    @property
+    def frequencies(self) -> float:
+        """The weight of the class frequencies among the members of an average."""
+        return float(self.weights[0]) if self.average else 0.0
 
     def drawn(self, rng: Generator, n: int) -> Array:
-        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order."""
-        if self.by_draws:
-            return self.points[rng.choice(len(self.points), n, p=self.weights)]
-        return self.posterior.at(rng.standard_normal((n, len(self.posterior.mode))))
+        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order.
+
+        Of an average the class frequencies are not drawn, because every draw is mixed with them.
+        """
+        if self.posterior is None or self.by_draws:
+            weights = self.weights.copy()
+            weights[: bool(self.average)] = 0.0
+            return self.points[rng.choice(len(self.points), n, p=weights / weights.sum())]
+        return self.learned.within(self.posterior.at(rng.standard_normal((n, self.learned.size))), self.layout)
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
         """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior.
@@ -446,23 +476,25 @@ class LearnedExponents:
         """
         if list(index) == list(range(self.layout.classes)):
             return self
-        n, own = self.layout.terms, len(self.layout.own)
-        layout, old = replace(self.layout, classes=len(index)), np.asarray(index, np.intp)
-        place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
-        place = np.concatenate([np.arange(n), place])
-        known, new = place >= 0, place < 0
-        sd = self.spec.prior(layout, self.groups, self.scales)[1]
-        mode = np.where(known, self.posterior.mode[place], 0.0)
-        covariance = np.diag(sd**2)
-        covariance[np.ix_(known, known)] = self.posterior.covariance()[np.ix_(place[known], place[known])]
-        factor = cholesky(np.linalg.inv(covariance), lower=True)
-        points = np.where(known, self.points[:, place], 0.0)
-        rng = np.random.default_rng(self.spec.random_seed)
-        points[:, new] = sd[new] * rng.standard_normal((len(points), int(new.sum())))
-        posterior = Laplace(mode, factor, self.posterior.log_evidence)
-        return replace(self, layout=layout, posterior=posterior, points=points)
+        (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
+        posterior, sd = self.posterior, self.spec.prior(learned, self.groups, self.scales)[1]
+        if posterior is not None:
+            at, old = of_learned
+            mode = np.where(old, posterior.mode[at], 0.0)
+            covariance = np.diag(sd**2)
+            covariance[np.ix_(old, old)] = posterior.covariance()[np.ix_(at[old], at[old])]
+            factor = cholesky(np.linalg.inv(covariance), lower=True)
+            posterior = Laplace(mode, factor, posterior.log_evidence)
+        points, new, rng = (
+            np.where(known, self.points[:, place], 0.0),
+            ~known,
+            np.random.default_rng(self.spec.random_seed),
+        )
+        every = learned.within(sd, layout)
+        points[:, new] = every[new] * rng.standard_normal((len(points), int(new.sum())))
+        return replace(self, layout=layout, learned=learned, posterior=posterior, points=points)
 
-    def log_proba(self, terms: Array, offset: Array, cells: Array | None = None) -> Array:
+    def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
         """log p(c | x) as (row, class), averaged over the draws of the exponents.
 
         Parameters
@@ -471,20 +503,20 @@ class LearnedExponents:
             Of rows that were not learned, or with their rows left out.
         offset : array (row, class)
             log p(c | D).
-        cells : int array (row, column), optional
-            The cells that have offsets, as in :class:`Rows`.
+        alike : Alike, optional
+            The cells that have offsets, and the numbers that have slopes, as in :class:`Rows`.
         """
         v, found = self.layout.exponents(self.points), np.empty(offset.shape)
         step = max(1, NUMBERS // max(1, len(v) * offset.shape[1]))
 
         def part(cut: slice, found: Array) -> None:
-            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if cells is None else cells[cut])
+            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if alike is None else alike[cut])
             top = log_p.max(-1, keepdims=True)
             # A class whose prior is 0 has -inf in every draw.
             top = np.where(np.isneginf(top), 0.0, top)
             found[:] = (top[..., 0] + log(np.exp(log_p - top) @ self.weights)).T
 
-        return written(found, part, slices(len(offset), step))
+        return tempered(written(found, part, slices(len(offset), step)), self.power)
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
@@ -498,7 +530,7 @@ class LearnedExponents:
         level : float
             Probability of the interval.
         """
-        n, (prior_mean, prior_sd) = self.layout.terms, self.prior
+        n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
         mean, sd = mean[:n], np.sqrt(np.diag(covariance)[:n])
         half = ndtri(0.5 + level / 2) * sd
@@ -509,6 +541,21 @@ class LearnedExponents:
         return pd.DataFrame(columns, index=pd.Index(names, name="term"))
 
 
+def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
+    """The layout of the classes at these positions, where each parameter stood before, and whether it did."""
+    n, own, old = layout.terms, len(layout.own), np.asarray(index, np.intp)
+    place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
+    place = np.concatenate([np.arange(n), place])
+    return replace(layout, classes=len(index)), place, place >= 0
+
+
+def tempered(log_p: Array, power: float) -> Array:
+    """The log probabilities (..., class) to a power, normalized again."""
+    if power == 1.0:
+        return log_p
+    return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
+
+
 @one_thread_each()
 def learn_exponents(
     spec: Exponents,
@@ -517,6 +564,7 @@ def learn_exponents(
     names: Sequence[Any],
     sample: Rows | None = None,
     cells: int = 0,
+    numbers: int = 0,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
@@ -533,8 +581,8 @@ def learn_exponents(
         What each term is called.
     sample : Rows, optional
         Fewer rows, drawn at random, to choose standard deviations on and to start from.
-    cells : int
-        How many cells have offsets.
+    cells, numbers : int
+        How many cells have offsets, and how many numbers have slopes.
 
     Raises
     ------
@@ -542,10 +590,12 @@ def learn_exponents(
         Where a term is not finite, as under a prior that gives a level the probability 0.
     """
     few: Source = source if sample is None else lambda: [sample]
-    layout = Layout.of(groups, _classes(few, names), cells)
-    every = {group.name: group.sd for group in groups} | {OWN: spec.class_sd, CELLS: spec.cell_sd}
+    layout = Layout.of(groups, _classes(few, names), cells, numbers)
+    every = {group.name: group.sd for group in groups}
+    every |= {OWN: spec.class_sd, CELLS: spec.cell_sd, SLOPES: spec.slope_sd}
     chosen = [group.name for group in groups]
     chosen += [OWN] * any(group.by_class for group in groups) + [CELLS] * (cells > 0)
+    chosen += [SLOPES] * (numbers > 0)
     scales = {name: float(np.atleast_1d(sd)[0]) for name, sd in every.items()}
     choices = {name: np.atleast_1d(every[name]).tolist() for name in chosen}
 
@@ -589,7 +639,7 @@ def learn_exponents(
     rng = np.random.default_rng(spec.random_seed)
     points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
     weights = np.full(len(points), 1 / len(points))
-    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, best, points, off, weights, {})
+    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {})
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:

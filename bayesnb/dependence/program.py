@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bayesnb.chains import Convergence, Sampler
-from bayesnb.dependence.likelihood import Rows, indicators
+from bayesnb.dependence.likelihood import Rows
 from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.numerics import Array
 
@@ -34,11 +34,14 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     rows : Rows
         All rows, each left out of its own terms.
     learned : LearnedExponents
+        Of an average, the member with all terms is written.
     """
     import pymc as pm
     from pytensor import tensor as pt
 
+    learned = learned.largest
     layout, n = learned.layout, learned.layout.terms
+    rows = rows.first(n)
     deviations = layout.own[layout.own < n]
     mean, every = learned.prior
     sd = every[n:].reshape(layout.classes, -1)
@@ -51,7 +54,7 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
             joint += (rows.terms[:, :, deviations] * d).sum(-1)
         if layout.cells:
             b_cell = pm.Normal("b_cell", 0.0, sd[:, len(deviations) : -1], shape=(layout.classes, layout.cells))
-            joint += pt.dot(indicators(rows.cells, len(rows.codes), layout.cells), b_cell.T)
+            joint += pt.dot(rows.alike.matrix(layout.cells), b_cell.T)
         own = joint[np.arange(len(rows.codes)), rows.codes]
         pm.Potential("labels", (rows.weight * (own - pt.logsumexp(joint, axis=1))).sum())
     return model
@@ -133,12 +136,13 @@ def verify(
     from arviz_stats.base import array_stats
 
     learned = learned.largest
+    rows = rows.first(learned.layout.terms)
     model, judge = pymc_model(rows, learned), Sampler(**sampler)
     names = [variable.name for variable in model.free_RVs]
     drawn, convergence = judge.run(model, names, "the exponents")
     points = parameters_of(drawn)
     sampled = replace(learned, points=points, weights=np.full(len(points), 1 / len(points)))
-    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.cells)) for each in (learned, sampled))
+    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.alike)) for each in (learned, sampled))
     mean, sd = points.mean(0), points.std(0)
     own_mean, covariance = learned.moments()
     own_sd = np.sqrt(np.diag(covariance))

@@ -26,6 +26,7 @@ from bayesnb.dependence.columns import (
     pieces,
 )
 from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
@@ -187,6 +188,13 @@ class TermSet:
         return PartitionTerm(partitions, counts, counts.sum(0))
 
     @cached_property
+    def trees(self) -> LabelTreeTerm:
+        """The term of the trees that see the label."""
+        trees, stops = self.statistics.cells.trees, self.statistics.stops.counts
+        counts = stops.reshape(len(stops), len(trees), trees.nodes)
+        return LabelTreeTerm(trees, counts, self.statistics.cells.grid.real)
+
+    @cached_property
     def _tables(self) -> list[Array]:
         """The term of each pair of cells under each class."""
         return tables(self.of_cells)
@@ -197,7 +205,10 @@ class TermSet:
         return tables(self.of_cells, 1.0)
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The priors of the exponents, in the order of the terms; the model has so many columns."""
+        """The priors of the exponents that are learned, in the order of the terms; the model has so many columns.
+
+        The term of trees stands behind them. It has the exponent 1 in the member of an average that it is, else 0.
+        """
         by = spec.by == "class"
         if spec.by == "model":
             return [Group("features", 1, 1.0, spec.sd)]
@@ -218,8 +229,11 @@ class TermSet:
         return found
 
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
-        """The names of all terms, given the names of the columns."""
-        return ["features"] if spec.by == "model" else [*columns, *self.names_beside(columns)]
+        """The names of the terms whose exponents are learned, given the names of the columns."""
+        if spec.by == "model":
+            return ["features"]
+        found = [*columns, *self.names_beside(columns)]
+        return found[:-1] if self.statistics.cells.trees else found
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
         """The names of the terms beside those of the columns."""
@@ -232,7 +246,7 @@ class TermSet:
     def names_of_all(self) -> list[str]:
         """What the terms of all columns together are called."""
         cells = self.statistics.cells
-        there = {"joint": cells.joint, "kernel": cells.kernel, "partitions": cells.partitions}
+        there = {"joint": cells.joint, "kernel": cells.kernel, "partitions": cells.partitions, "trees": cells.trees}
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
@@ -283,6 +297,8 @@ class TermSet:
             parts.append(self.near.term(codes, left)[:, :, None])
         if cells.partitions:
             parts.append(self.partitions.term(cells.partitions.places(cells.grid.real, codes), left)[:, :, None])
+        if cells.trees:
+            parts.append(self.trees.term(codes, left)[:, :, None])
         return np.concatenate(parts, axis=-1)
 
 

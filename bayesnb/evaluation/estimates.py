@@ -192,7 +192,7 @@ def compare_estimates(
         As in :func:`bayesnb.evaluate`.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
-    dependence : sequence of {"auto", "tempered", "weighted", "pairwise"}
+    dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         Which of them to set beside the estimates. With "loo" they are scored by folds, because exponents learn from the
         labels: five; two of 65,536 rows or more, where half of the rows is as many as exponents learn from; and where
         the rows that are scored are at most a fifth of all, they are held out once. Each costs as many fits.

@@ -242,7 +242,9 @@ class Believed:
         data, n_rows
         offset : array that spreads to (row, class)
         """
-        if self.given == "data" or isinstance(drawn, DrawnDependence):
+        if isinstance(drawn, DrawnDependence):
+            return drawn.log_joint(data, n_rows, offset)
+        if self.given == "data":
             return drawn.log_joint(data, n_rows) + offset
         common = CommonDraws(len(drawn.log_pi), seed)
         log_joint = self.posterior.log_predictive(data, n_rows) + offset

@@ -181,15 +181,23 @@ def weighed_terms(
     yield line(OFFSET, np.full(n, _against(v[:, -1], a, b)), biases)
     # What the offsets of cells, the kernel and the partitions add to each column, and draws of it.
     beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
-    cells, shares = dependence.cells(data, n), dependence.terms.shares(data, n)
-    if cells is not None:
-        for term, cell in zip(grid.terms, cells.T, strict=True):
-            at = exponents.layout.terms + np.maximum(cell, 0)
+    alike, shares, layout = dependence.alike(data, n), dependence.terms.shares(data, n), exponents.layout
+    if alike is not None:
+        for term, cell in zip(grid.terms, alike.cells.T, strict=False):
+            at = layout.terms + np.maximum(cell, 0)
             beside_columns[int(term)] = [np.where(cell >= 0, _against(each[..., at].swapaxes(-1, -2), a, b), 0.0)
                                          for each in (v, vs)]  # fmt: skip
+        numbers = dependence.statistics.cells.numbers
+        for k, number in enumerate(alike.numbers.T):
+            old, at = beside_columns[int(grid.terms[numbers.columns[k]])], layout.terms + layout.cells + k
+            old[:] = [before + np.multiply.outer(_against(each[..., at], a, b), number)
+                      for before, each in zip(old, (v, vs), strict=True)]  # fmt: skip
+    called = [*exponents.names, *["trees"] * (dependence.statistics.cells.trees is not None)]
+    of_all = dependence.terms.names_of_all
+    place = {name: len(called) - len(of_all) + k for k, name in enumerate(of_all)}
     for name, share in shares.items():
         for term, of_column in zip(grid.terms, np.moveaxis(share, -1, 0), strict=True):
-            added = weighed_odds(exponents.names.index(name), of_column, of_column)
+            added = weighed_odds(place[name], of_column, of_column)
             old = beside_columns[int(term)]
             beside_columns[int(term)] = [before + more for before, more in zip(old, added, strict=True)]
     for entry in entries(classifier.schema, believed, data):
@@ -205,8 +213,10 @@ def weighed_terms(
     if spec.by != "model":
         beside = dependence.beside(believed.posterior, data, n)
         beside = relative(beside) if spec.by == "class" else beside
-        for k in range(len(exponents.names) - beside.shape[-1], len(exponents.names) - len(shares)):
-            name, term = exponents.names[k], beside[..., k - len(exponents.names)]
+        for k in range(len(called) - beside.shape[-1], len(called)):
+            if k in {place[name] for name in shares}:
+                continue
+            name, term = called[k], beside[..., k - len(called)]
             entry = Entry([name] * n, np.arange(n), term, (), [None] * n, (term == 0).all(1), k)
             yield line(entry, *weighed_odds(k, term, term))
     total = _against(log_joint, a, b)

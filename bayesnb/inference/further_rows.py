@@ -132,7 +132,7 @@ def worth_of_rows(
     draws : int
         How many values of the parameters are drawn from the posterior, each of which may be the true one.
     rows : int
-        How many rows are asked about at each draw; the band is that of the mean loss of so many rows.
+        How many rows are asked about at each draw; the band is that of the mean loss of this number of rows.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -140,8 +140,8 @@ def worth_of_rows(
     -------
     DataFrame (more, ...)
         ``loss``, the expected loss of a row by the predictive; ``lower`` and ``upper``, the band of the mean loss of
-        ``rows`` labelled rows; ``saving``, by how much the loss falls (the expected value of the sample); and the
-        ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many further rows on its
+        ``rows`` labelled rows, absent with a ``dependence``; ``saving``, by how much the loss falls (the expected value
+        of the sample); and the ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many further rows on its
         price is below ``bound``: 0 if it is so now, and infinity if it is not so in this table. ``attrs``
         hold ``prob`` and ``bound``, too, and the number of ``learned`` rows.
 
@@ -154,8 +154,9 @@ def worth_of_rows(
     Notes
     -----
     Without X and y, the model believes itself: where columns depend on each other given the class, it expects too
-    little loss. With a ``dependence``, the exponents are held as the learned rows left them. Priors keep the scale that
-    they took from the learned rows.
+    little loss. With a ``dependence``, the exponents are held as the learned rows left them, so the loss that is stated
+    for many further rows is too large, and there is no band: it held the loss that came in two cases of three only.
+    Priors keep the scale that they took from the learned rows.
 
     References
     ----------
@@ -229,6 +230,8 @@ def worth_of_rows(
     # Of exchangeable values, the next lies below such a quantile of the others with just its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
+    if not full.naive:
+        del columns["lower"], columns["upper"]
     columns |= {f"price of {name}": price[m].mean(0) for m, name in enumerate(plug_ins)}
     found = pd.DataFrame(columns, index=pd.Index(sizes, name="more"))
     needed = {m: rows_needed(learned, np.array(sizes), columns[f"price of {m}"], bound) for m in plug_ins}

@@ -10,7 +10,6 @@ import pandas as pd
 from scipy.special import softmax
 
 from bayesnb.dependence.columns import pieces
-from bayesnb.dependence.likelihood import indicators
 from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
@@ -88,7 +87,8 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
     Raises
     ------
     ValueError
-        Where classes have exponents of their own, or a feature is sampled and terms have exponents.
+        For an average of models, where classes have exponents of their own, or where a feature is sampled and terms
+        have exponents.
     """
     model = believed.posterior.model
     if not all(family.classes_apart for family in model.features.values()):
@@ -155,6 +155,11 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
             "the moments of the log-odds have no closed form where classes have exponents of their own; use "
             "predict_interval or sample_proba, which draw"
         )
+    if dependence.exponents.average:
+        raise ValueError(
+            "the moments of the log-odds have no closed form for an average of models; use predict_interval or "
+            "sample_proba, which draw"
+        )
     posterior.model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     n_classes, (mean, covariance) = len(posterior.labels), dependence.exponents.moments()
     layout, n_terms = dependence.exponents.layout, dependence.exponents.layout.terms
@@ -173,7 +178,9 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
             level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
         level = np.concatenate([level, dependence.beside(posterior, part, n)], axis=-1)[..., :n_terms]
         # A step of an exponent moves ln p(c, x) by its term, and one of an offset by 1, if the row has it.
-        held = np.column_stack([indicators(dependence.cells(part, n), n, layout.cells), np.ones(n)])
+        alike = dependence.alike(part, n)
+        beside = [] if alike is None else [alike.matrix(layout.cells + layout.numbers)]
+        held = np.column_stack([*beside, np.ones(n)])
         own = np.einsum("ck,rj->rckj", np.eye(n_classes), held).reshape(n, n_classes, -1)
         steps = np.concatenate([level, own], axis=-1)
         apart = steps[:, :, None] - steps[:, None, :]

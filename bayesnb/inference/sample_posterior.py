@@ -302,7 +302,9 @@ def sampled_exponents(
     if "columns" in wanted:
         raise ValueError("the second stage describes labels given terms, so its tree has no columns")
     dependence = classifier.believed.require_exponents()
-    learned, rng = dependence.exponents, np.random.default_rng(seed)
+    # Of an average, the member that learns all terms has a model in PyMC.
+    learned, rng = dependence.exponents.largest, np.random.default_rng(seed)
+    rows = rows.first(learned.layout.terms)
     start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
     if sampler == "nuts":
         settings = {"random_seed": int(rng.integers(2**31)), **arguments}
@@ -362,7 +364,7 @@ def _classes(points: Array, learned: LearnedExponents, rows: TermRows, rng: np.r
     v, n = learned.layout.exponents(points.reshape(-1, points.shape[-1])), len(rows.codes)
     own, y = np.empty((len(v), n)), np.empty((len(v), n), np.int64)
     for cut in slices(len(v), max(1, NUMBERS // max(1, n * learned.layout.classes))):
-        log_p = log_posterior_of_classes(rows.terms, rows.offset, v[cut], rows.cells)
+        log_p = log_posterior_of_classes(rows.terms, rows.offset, v[cut], rows.alike)
         own[cut] = log_p[rows.codes, np.arange(n)].T * rows.weight
         y[cut] = drawn_codes(log_p, rng, axis=0).T
     return own.reshape(*points.shape[:2], n), y.reshape(*points.shape[:2], n)

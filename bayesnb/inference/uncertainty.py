@@ -16,6 +16,9 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
 
+ENDS = ("lower", "median", "upper")
+"""The columns of an interval."""
+
 
 @question(
     "to know what is uncertain about a row, and why",
@@ -49,8 +52,9 @@ def uncertainty(
     Returns
     -------
     DataFrame (row, ...)
-        ``prediction``; ``probability``, that of the predicted class by the chosen estimate; ``lower`` and ``upper``,
-        the interval of its p(c | x, θ); ``top``, the probability that it is the most probable class under θ;
+        ``prediction``; ``probability``, that of the predicted class by the chosen estimate; ``lower``, ``median`` and
+        ``upper``, the interval of its p(c | x, θ) and its median, as :meth:`predict_interval` gives them; ``top``, the
+        probability that it is the most probable class under θ;
         ``total``, the entropy of the mean of p(c | x, θ), in nats, which given the row is the predictive probability,
         so that the total is exact; ``aleatoric``, the expected entropy of p(c | x, θ), which may rise or fall as rows
         are learned (Wimmer et al. 2023); ``epistemic``, their difference, the mutual information of the row's class
@@ -64,6 +68,9 @@ def uncertainty(
     After a fit with unlabelled rows all of it is too sure: labels were taken as expected counts. Given the data alone
     the entropies split the mean over draws, an average of ratios, which is not the predictive probability.
     Novelties of rows with different missing values are densities of different things.
+
+    ``probability`` is a mean, and the interval is one of quantiles. The mean of a skewed distribution, as that of a
+    probability near 1 is, may lie outside of its interval; the median never does.
 
     Examples
     --------
@@ -79,7 +86,7 @@ def uncertainty(
     log_joint, offset = classifier.log_joint(data, n), classifier.offset
     codes, row = log_joint.argmax(axis=1), np.arange(n)
     tail = (1 - probability_of_interval(prob)) / 2
-    shares = [tail, 1 - tail]
+    shares = [tail, 0.5, 1 - tail]
     believed = answering(classifier, "auto", draws, given)
     drawn = believed.draws if isinstance(believed, Saddlepoint) else believed
     predictive = classifier.believed.log_predictive(data, n)
@@ -90,7 +97,7 @@ def uncertainty(
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
     errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
     if by_draws:
-        errors |= dict(zip(("lower", "upper"), found["interval"][row, codes, :, 1].T, strict=True))
+        errors |= dict(zip(ENDS, found["interval"][row, codes, :, 1].T, strict=True))
         found["interval"] = found["interval"][..., 0]
         errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)
     else:
@@ -100,8 +107,7 @@ def uncertainty(
     columns = {
         "prediction": classifier.classes[codes],
         "probability": np.exp(normalize(log_joint))[row, codes],
-        "lower": found["interval"][row, codes, 0],
-        "upper": found["interval"][row, codes, 1],
+        **dict(zip(ENDS, found["interval"][row, codes].T, strict=True)),
         "top": found["top"],
         **dict(zip(("total", "aleatoric", "epistemic"), entropies.T, strict=True)),
         "novelty": novelty,

@@ -16,8 +16,9 @@ from bayesnb.data.encoders import Feature
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned
 from bayesnb.data.text import Text
-from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells
-from bayesnb.dependence.exponents import CELLS, OWN, Layout
+from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells, Grid
+from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Layout
+from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.learned import Dependence
 from bayesnb.dependence.pairs import PairCounts
 from bayesnb.dependence.partitions import MOST_STEPS
@@ -144,7 +145,7 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     """Refuse exponents that are not those of these columns, and counts that no rows can have led to."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
-    numbers = (found.weight, learned.off, posterior.log_evidence)
+    numbers = (found.weight, learned.off, learned.power, posterior.log_evidence)
     sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
     require(sound, "its dependence has other numbers than it should")
     _require_cells(cells, schema)
@@ -154,10 +155,15 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
         sound = sound and all(each.dtype.kind == "i" and (each >= 0).all() for each in (cut.columns, cut.cells))
         require(sound and (cut.columns < len(cells.grid)).all(), "its dependence has partitions that none can be")
         n, nodes = len(cut), cut.nodes
+    trees, n_trees, ends = cells.trees, 0, 0
+    if trees is not None:
+        _require_trees(trees, cells.grid)
+        n_trees, ends = len(trees), trees.nodes
     fine, coarse = ((*(axis.size for axis in cells.grid.axes(depth)), 1) for depth in (DEPTH, PAIR_DEPTH))
     fits = _counts(statistics.shapes, tuple((int(k), len(cells.grid)) for k in cells.shaped), fine)
     fits = fits and _counts(statistics.pairs, cells.pairs, coarse)
     fits = fits and _counts(statistics.leaves, tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
+    fits = fits and _counts(statistics.stops, tuple((k, n_trees) for k in range(n_trees)), (*[ends] * n_trees, 1))
     fits = fits and _counts(statistics.rows, ((0, 0),), (1,))
     fits = fits and _form(statistics.joint) == _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS))
     sizes = fine[:-1] if cells.kernel else ()
@@ -168,20 +174,34 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
         _require_possible(s, rows, "its dependence")
     groups, offsets = found.terms.groups(spec, _columns(schema)), learned.layout.cells
     require(offsets in (0, cells.grid.offset_cells), "its dependence has offsets of cells that it does not have")
-    layout = Layout.of(groups, len(rows), offsets)
-    fits = same((learned.groups, learned.layout), (tuple(groups), layout)) and len(learned.names) == layout.terms
-    fits = fits and {*(group.name for group in groups), OWN, CELLS} <= set(learned.scales)
+    layout = every = Layout.of(groups, len(rows), offsets)
+    if spec.average:
+        every = layout.wider(cells.trees is not None, 0 if cells.numbers is None else len(cells.numbers.columns))
+    fits = same((learned.groups, learned.learned, learned.layout), (tuple(groups), layout, every))
+    fits = fits and len(learned.names) == layout.terms and 0 < learned.power < np.inf
+    fits = fits and {*(group.name for group in groups), OWN, CELLS, SLOPES} <= set(learned.scales)
     require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
     n = layout.size
     draws = len(learned.weights) if spec.average else spec.draws
     arrays = {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
-    arrays |= {"points": (learned.points, (draws, n)), "weights": (learned.weights, (draws,))}
+    arrays |= {"points": (learned.points, (draws, every.size)), "weights": (learned.weights, (draws,))}
     for name, (array, shape) in arrays.items():
         require(array.shape == shape, f"its dependence has no array {name} of shape {shape}")
         require(np.isfinite(array).all(), f"its dependence: {name} is not finite somewhere")
     require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
     sound = (learned.weights >= 0).all() and np.isclose(learned.weights.sum(), 1.0) and draws >= spec.draws
     require(sound, "its dependence: the draws of the exponents have no weights")
+
+
+def _require_trees(trees: LabelTrees, grid: Grid) -> None:
+    """Refuse trees that no rows of this grid can have led to: a walk through them must come to an end."""
+    columns, cells, left, keys = trees.columns, trees.cells, trees.left, trees.keys
+    sizes = [axis.size for axis in grid.axes(DEPTH)]
+    sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, cells, left))
+    sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(trees.seed, int) and 0 < trees.share <= 1
+    sound = sound and keys.dtype == np.uint64 and keys.shape == (len(sizes), max(sizes, default=1) + 1)
+    sound = sound and bool(((columns >= -1) & (columns < len(sizes)) & (cells >= -1)).all())
+    require(sound and trees.sound, "its dependence has trees that none can be")
 
 
 def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
@@ -209,6 +229,12 @@ def _require_cells(cells: Cells, schema: Schema) -> None:
     fits = [place.get(column) for column in columns] == grid.terms.tolist() and len(columns) == len(grid.cuts)
     require(fits, "its dependence has cells of columns that the model does not have")
     require(all(map(_is_cut, grid.cuts)), "its dependence has columns that are cut as none can be")
+    if (numbers := cells.numbers) is not None:
+        each = (numbers.centre, numbers.scale, numbers.low, numbers.high)
+        sound = numbers.columns.dtype.kind == "i" and all(x.shape == numbers.columns.shape for x in each)
+        sound = sound and all(np.isfinite(x).all() for x in each) and bool((numbers.scale > 0).all())
+        real = np.flatnonzero(grid.real)
+        require(sound and set(numbers.columns.tolist()) <= set(real.tolist()), "its dependence has no such numbers")
     fits = _tuples(cells.pairs) and all(len(pair) == 2 for pair in cells.pairs)
     fits = fits and all(type(k) is int and 0 <= k < len(columns) for pair in cells.pairs for k in pair)
     require(fits, "its dependence has pairs of columns that the model does not have")

@@ -18,7 +18,7 @@ import numpy as np
 from bayesnb import chains
 from bayesnb.data import encoders, schema, specifications
 from bayesnb.data.text import Text
-from bayesnb.dependence import columns, exponents, learned, near, pairs, partitions, posterior, terms
+from bayesnb.dependence import columns, exponents, label_trees, learned, near, pairs, partitions, posterior, terms
 from bayesnb.families import dyadic, families, from_pymc, sampled
 from bayesnb.model import Statistics
 from bayesnb.numerics import Array
@@ -37,7 +37,7 @@ OTHERS = (
     specifications.Missing, specifications.Unlabelled, encoders.Feature, schema.Schema, Statistics, Scatter,
     learned.Dependence, Text,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,
-    partitions.Partitions,
+    partitions.Partitions, label_trees.LabelTrees, columns.Numbers,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}

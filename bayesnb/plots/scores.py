@@ -153,8 +153,8 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        On the left the expected loss of a row with its band, on the right the price of each plug-in and the price that
-        does not matter, both over all rows that are learned then.
+        On the left the expected loss of a row with its band if it has one, on the right the price of each plug-in and
+        the price that does not matter, both over all rows that are learned then.
 
     Examples
     --------
@@ -167,11 +167,13 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     """
     rows = found.index.to_numpy() + found.attrs["learned"]
     figure, (left, right) = panels_of(2, 4.8, 3.6)
-    left.fill_between(rows, found["lower"], found["upper"], color=FOR, alpha=0.18, lw=0)
+    banded = "lower" in found
+    if banded:
+        left.fill_between(rows, found["lower"], found["upper"], color=FOR, alpha=0.18, lw=0)
     left.plot(rows, found["loss"], "o-", color=FOR, ms=4)
     left.set(
         xscale="log", xlabel="rows learned", ylabel="loss of a row", ylim=(0, None),
-        title=f"full Bayes, with the {found.attrs['prob']:.0%} band",
+        title="full Bayes" + f", with the {found.attrs['prob']:.0%} band" * banded,
     )  # fmt: skip
     entries = []
     for k, estimate in enumerate(name for name in ESTIMATES if f"price of {name}" in found):

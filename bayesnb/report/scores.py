@@ -140,10 +140,8 @@ def more_rows(found: pd.DataFrame) -> Section:
         f"{name} {since.get(rows, f'from {rows:,.0f} more rows on')}"
         for name, rows in found.attrs["rows_needed"].items()
     )
-    text = (
-        f"The loss is in nats, with its {found.attrs['prob']:.0%} band. A price is at most {found.attrs['bound']:g} "
-        f"nats: {needed}."
-    )
+    band = f", with its {found.attrs['prob']:.0%} band" if "lower" in found else ""
+    text = f"The loss is in nats{band}. A price is at most {found.attrs['bound']:g} nats: {needed}."
     return replace(made, title=MORE, parts=[*made.parts, text])
 
 

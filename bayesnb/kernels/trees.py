@@ -1,0 +1,359 @@
+"""Loops over classification trees whose nodes hold counts by class, each in one form only: they are always compiled.
+
+A tree is three arrays over its nodes: the column that a node asks about (-1 in a leaf), the cell, and the number of
+its left child, behind which the right child stands. The root is node 0, and children have larger numbers. A row goes
+right if its code is at or above the cell, or, in a column that is not real, equal to it. A code below 0 stops it.
+"""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log
+
+import numpy as np
+
+from bayesnb.kernels.blocks import Array, loop
+
+MOST_DEPTH = 64
+"""Nodes on the longest path of a tree."""
+
+
+@loop
+def mixed(key: np.uint64) -> np.uint64:
+    """A hash of 64 bits (the finalizer of SplitMix64: Steele, Lea and Flood 2014)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@loop
+def grow(
+    codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
+    classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
+) -> int:  # fmt: skip
+    """Grow one tree on some rows, whose numbers are put into another order; returns how many nodes it has.
+
+    A node tries some columns, those with the largest hash of the column's key and the sum of the keys of its rows, and
+    takes the cut with the largest fall of Gini's impurity. Of cuts that are equally good, one is chosen by a hash of
+    the keys on both sides. Where neighbouring cuts divide the rows in one way, the middle one is taken, and of two
+    middle ones that nearer to the middle of the column. So neither names nor the direction of a column matter.
+
+    Parameters
+    ----------
+    codes : int32 array (row, column)
+    real : bool array (column,)
+    sizes : int array (column,)
+    rows : int array
+    y, weight, keys : array (row,)
+    of_columns : uint64 array (column,)
+    classes : int
+    salt : uint64
+        It makes the hashes of this tree its own.
+    tried : int
+        How many columns a node tries.
+    least : float
+        The smallest weight of rows that are split.
+    column, cell, left : int32 array (node,)
+        Written to.
+    """
+    n_columns = codes.shape[1]
+    nothing = np.zeros(len(column), np.int64)
+    first, last, depth = nothing.copy(), nothing.copy(), nothing.copy()
+    last[0], nodes, at = len(rows), 1, 0
+    counts, total, below = np.zeros((sizes.max(), classes)), np.zeros(classes), np.zeros(classes)
+    own, hashes = np.zeros(sizes.max()), np.empty(n_columns, np.uint64)
+    of_cells, best_tie = np.zeros(sizes.max(), np.uint64), np.uint64(0)
+    while at < nodes:
+        column[at] = -1
+        begin, end = first[at], last[at]
+        key = salt
+        total[:] = 0.0
+        for r in range(begin, end):
+            key += keys[rows[r]]
+            total[y[rows[r]]] += weight[rows[r]]
+        mass, top = 0.0, 0.0
+        for c in range(classes):
+            mass, top = mass + total[c], max(top, total[c])
+        if mass < least or top >= mass or depth[at] + 2 > MOST_DEPTH or nodes + 2 > len(column):
+            at += 1
+            continue
+        for j in range(n_columns):
+            hashes[j] = mixed(mixed(key) ^ of_columns[j])
+        seen, best, best_column, best_low, best_high = 0, 1e-9, -1, 0, 0
+        for _ in range(n_columns):
+            j = 0
+            for k in range(1, n_columns):
+                if hashes[k] > hashes[j]:
+                    j = k
+            hashes[j] = 0
+            size = sizes[j]
+            counts[:size], own[:size], of_cells[:size] = 0.0, 0.0, np.uint64(0)
+            for r in range(begin, end):
+                i = rows[r]
+                k = codes[i, j]
+                if k >= 0:
+                    counts[k, y[i]] += weight[i]
+                    own[k] += weight[i]
+                    of_cells[k] += keys[i]
+            all_keys, keys_below = np.uint64(0), np.uint64(0)
+            for k in range(size):
+                all_keys += of_cells[k]
+            known, cells, whole = 0.0, 0, 0.0
+            for k in range(size):
+                known += own[k]
+                cells += own[k] > 0
+            if cells < 2:
+                continue
+            total[:] = 0.0
+            for k in range(size):
+                for c in range(classes):
+                    total[c] += counts[k, c]
+            for c in range(classes):
+                whole += total[c] * total[c]
+            here = 0.0
+            below[:] = 0.0
+            for k in range(size):
+                # A cut at k of a real column has the cells before k on its left; a level has the others there.
+                if real[j]:
+                    if k:
+                        for c in range(classes):
+                            below[c] += counts[k - 1, c]
+                        here += own[k - 1]
+                        keys_below += of_cells[k - 1]
+                    inside = here
+                else:
+                    for c in range(classes):
+                        below[c] = total[c] - counts[k, c]
+                    inside = known - own[k]
+                    keys_below = all_keys - of_cells[k]
+                if 0 < inside < known:
+                    one, other = 0.0, 0.0
+                    for c in range(classes):
+                        one += below[c] * below[c]
+                        other += (total[c] - below[c]) * (total[c] - below[c])
+                    gain = one / inside + other / (known - inside) - whole / known
+                    if gain < best * (1 - 1e-9) or (gain <= best * (1 + 1e-9) and j != best_column):
+                        continue
+                    if real[j] and j == best_column and own[k - 1] == 0 and best_high == k - 1:
+                        best_high = k
+                        continue
+                    tie = mixed(all_keys - keys_below)
+                    if real[j]:
+                        tie = mixed(tie + mixed(keys_below))
+                    if gain > best * (1 + 1e-9) or tie > best_tie:
+                        best, best_column, best_low, best_high, best_tie = gain, j, k, k, tie
+            seen += 1
+            if seen >= tried and best_column >= 0:
+                break
+        if best_column < 0:
+            at += 1
+            continue
+        cut = (best_low + best_high) // 2
+        if (best_low + best_high) % 2 and abs(2 * (cut + 1) - sizes[best_column]) < abs(2 * cut - sizes[best_column]):
+            cut += 1
+        column[at], cell[at], left[at] = best_column, cut, nodes
+        # The rows of the left child, those of the right one, and those that stop here.
+        j, r, high = best_column, begin, end
+        while r < high:
+            k = codes[rows[r], j]
+            if k < 0:
+                high -= 1
+                rows[r], rows[high] = rows[high], rows[r]
+            else:
+                r += 1
+        r, low = begin, high
+        while r < low:
+            k = codes[rows[r], j]
+            if (k >= cut) if real[j] else (k == cut):
+                low -= 1
+                rows[r], rows[low] = rows[low], rows[r]
+            else:
+                r += 1
+        first[nodes], last[nodes], depth[nodes] = begin, low, depth[at] + 1
+        first[nodes + 1], last[nodes + 1], depth[nodes + 1] = low, high, depth[at] + 1
+        nodes += 2
+        at += 1
+    return nodes
+
+
+@loop
+def stops(codes: Array, real: Array, column: Array, cell: Array, left: Array, found: Array) -> None:
+    """The node in which each row stops, int32 (row, tree), from codes (row, column)."""
+    for i in range(len(codes)):
+        for t in range(len(column)):
+            node = 0
+            while column[t, node] >= 0:
+                j = column[t, node]
+                k = codes[i, j]
+                if k < 0:
+                    break
+                node = left[t, node] + ((k >= cell[t, node]) if real[j] else (k == cell[t, node]))
+            found[i, t] = node
+
+
+@loop
+def _log_evidence(counts: Array, alpha: Array, strength: float) -> float:
+    found, n = 0.0, 0.0
+    for c in range(len(counts)):
+        n += counts[c]
+        if counts[c] > 0:
+            found += lgamma(counts[c] + alpha[c]) - lgamma(alpha[c])
+    return found - (lgamma(n + strength) - lgamma(strength))
+
+
+@loop
+def weigh(
+    column: Array, left: Array, alpha: Array, strength: float, counts: Array, known: Array, of_node: Array,
+    of_known: Array, below: Array,
+) -> None:  # fmt: skip
+    """Sum the counts of each tree from its leaves to its root, and average the evidence over all of its prunings.
+
+    Parameters
+    ----------
+    column, left : int32 array (tree, node)
+    alpha : array (class,)
+    strength : float
+        The sum of alpha.
+    counts : array (tree, node, class)
+        Of the rows that stop in each node; those of the rows that reach it are written to it.
+    known : array (tree, node, class)
+        Written: of the rows that go on to a child.
+    of_node, of_known, below : array (tree, node)
+        Written: the log evidence of the counts, of the known ones, and of all prunings of the subtree.
+    """
+    for t in range(len(column)):
+        for node in range(column.shape[1] - 1, -1, -1):
+            if column[t, node] >= 0:
+                child = left[t, node]
+                for c in range(len(alpha)):
+                    known[t, node, c] = counts[t, child, c] + counts[t, child + 1, c]
+                    counts[t, node, c] += known[t, node, c]
+            of_node[t, node] = _log_evidence(counts[t, node], alpha, strength)
+            below[t, node] = of_node[t, node]
+            if column[t, node] >= 0:
+                child = left[t, node]
+                leaf, split = _log_evidence(known[t, node], alpha, strength), below[t, child] + below[t, child + 1]
+                top = max(leaf, split)
+                both = top + log(0.5 * exp(leaf - top) + 0.5 * exp(split - top))
+                of_known[t, node] = leaf
+                below[t, node] += both - leaf
+
+
+@loop
+def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
+    """By how much the log evidence rises with the last weight of a class."""
+    n, of_class = 0.0, counts[own]
+    for c in range(len(counts)):
+        n += counts[c]
+    if weight == 1.0:
+        return log((of_class - 1.0 + alpha) / (n - 1.0 + strength))
+    rest = max(of_class - weight, 0.0)
+    of_class = lgamma(of_class + alpha) - lgamma(rest + alpha)
+    return of_class - lgamma(n + strength) + lgamma(max(n - weight, 0.0) + strength)
+
+
+@loop
+def answer(
+    codes: Array, real: Array, column: Array, cell: Array, left: Array, alpha: Array, strength: float, counts: Array,
+    known: Array, of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
+) -> None:  # fmt: skip
+    """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
+
+    A row that was learned is left out: of the trees that have seen it only the others answer, and its weight is taken
+    off the counts on its path and off the evidence there. A row whose cell is missing goes to both children, in the
+    proportion of the rows that are known there.
+
+    Parameters
+    ----------
+    codes : int32 array (row, column)
+    real, column, cell, left, alpha, strength, counts, known, of_node, of_known, below
+        As :func:`weigh` leaves them.
+    y : int array (row,)
+        The class of a learned row; -1 if it is new.
+    weight : array (row,)
+        What is left out of it.
+    inside : bool array (row, tree)
+        The trees that have seen it.
+    found : array (row, class)
+        Written.
+    """
+    classes = len(alpha)
+    path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)
+    at, share = np.empty(2 * MOST_DEPTH, np.int64), np.empty(2 * MOST_DEPTH)
+    for i in range(len(codes)):
+        answers, own, w = 0, y[i], weight[i]
+        for c in range(classes):
+            found[i, c] = 0.0
+        for t in range(len(column)):
+            if own >= 0 and inside[i, t]:
+                continue
+            answers += 1
+            steps, node = 0, 0
+            if own >= 0:
+                while True:
+                    path[steps] = node
+                    steps += 1
+                    if column[t, node] < 0 or codes[i, column[t, node]] < 0:
+                        break
+                    k = codes[i, column[t, node]]
+                    node = left[t, node] + ((k >= cell[t, node]) if real[column[t, node]] else (k == cell[t, node]))
+                lower = 0.0
+                for s in range(steps - 1, -1, -1):
+                    node = path[s]
+                    less = _log_last(counts[t, node], own, alpha[own], strength, w)
+                    total = of_node[t, node] - less
+                    stays[s] = 1.0
+                    if column[t, node] >= 0:
+                        child, leaf = left[t, node], of_known[t, node]
+                        split = below[t, child] + below[t, child + 1]
+                        if s < steps - 1:
+                            on = path[s + 1]
+                            split += lower - below[t, on]
+                            leaf -= _log_last(known[t, node], own, alpha[own], strength, w)
+                        stays[s] = 1.0 / (1.0 + exp(split - leaf))
+                        top = max(leaf, split)
+                        total += top + log(0.5 * exp(leaf - top) + 0.5 * exp(split - top)) - leaf
+                    lower = total
+            # Nodes to visit, with the mass that each has.
+            at[0], share[0], waiting, deep = 0, 1.0, 1, 0
+            while waiting:
+                waiting -= 1
+                node, mass = at[waiting], share[waiting]
+                on_path = deep < steps and path[deep] == node
+                off = w if on_path else 0.0
+                n = -off
+                for c in range(classes):
+                    n += counts[t, node, c]
+                n = max(n, 0.0) + strength
+                j = column[t, node]
+                stay = 1.0
+                if j >= 0:
+                    if on_path:
+                        stay = stays[deep]
+                    else:
+                        child = left[t, node]
+                        stay = 1.0 / (1.0 + exp(below[t, child] + below[t, child + 1] - of_known[t, node]))
+                for c in range(classes):
+                    seen = counts[t, node, c]
+                    if c == own and on_path:
+                        seen = max(seen - w, 0.0)
+                    found[i, c] += mass * stay * (seen + alpha[c]) / n
+                if on_path:
+                    deep += 1
+                if j < 0 or stay >= 1.0:
+                    continue
+                child, k = left[t, node], codes[i, j]
+                if k >= 0:
+                    at[waiting] = child + ((k >= cell[t, node]) if real[j] else (k == cell[t, node]))
+                    share[waiting] = mass * (1.0 - stay)
+                    waiting += 1
+                else:
+                    right, every = 0.0, 0.0
+                    for c in range(classes):
+                        right, every = right + counts[t, child + 1, c], every + known[t, node, c]
+                    right = right / every if every > 0 else 0.5
+                    for side in range(2):
+                        at[waiting] = child + side
+                        share[waiting] = mass * (1.0 - stay) * (right if side else 1.0 - right)
+                        waiting += 1
+        for c in range(classes):
+            found[i, c] = found[i, c] / answers if answers else alpha[c] / strength

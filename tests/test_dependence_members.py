@@ -1,0 +1,255 @@
+"""Members of an average beside the exponents, trees and a linear model: their draws, and model files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import gammaln, logsumexp
+
+import bayesnb as nb
+from bayesnb import BayesianNB, datasets
+from bayesnb.dependence.exponents import Group, Layout
+from bayesnb.dependence.label_trees import STRENGTH, LabelTrees, LabelTreeTerm
+from bayesnb.dependence.learning import LINEAR, TREES, stacked
+from bayesnb.statistics.membership import Labels
+
+REAL, SIZES = np.array([True, True, True, False, True]), [32, 32, 32, 4, 32]
+
+
+def rows(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Cells of five columns, of which two decide the class, with gaps in one of these."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(32, size=(5, n))
+    codes[3] = rng.integers(4, size=n)
+    y = ((codes[0] > 12) ^ (codes[3] == 2) ^ (rng.random(n) < 0.1)).astype(int)
+    codes[0, rng.random(n) < 0.1] = -1
+    return codes, y
+
+
+def term(codes, labels, real=REAL, sizes=SIZES, n=12) -> LabelTreeTerm:
+    """The term of trees that were grown on these rows."""
+    trees = LabelTrees.grown(real, sizes, codes, labels, n, 0)
+    return LabelTreeTerm(trees, counted(trees, codes, labels, real), real)
+
+
+def counted(trees, codes, labels, real=REAL):
+    """The weight of the rows that stop in each node, (class, tree, node)."""
+    counts, places = np.zeros((labels.n, len(trees), trees.nodes)), trees.places(real, codes)
+    for tree, place in enumerate(places.T):
+        np.add.at(counts, (labels.codes, tree, place), labels.weight)
+    return counts
+
+
+def probabilities(found: LabelTreeTerm, codes) -> np.ndarray:
+    """p(class | row) of new rows."""
+    share = (found.counts[:, 0].sum(1) + 1) / (found.counts[:, 0].sum() + len(found.counts))
+    return np.exp(found.term(codes)) * share
+
+
+def test_a_tree_is_the_mean_over_all_its_prunings_by_their_evidence():
+    # Two questions: the root, and its left child. A tree may be cut at either, with probability one half each.
+    columns = np.array([[0, 1, -1, -1, -1]], np.int32)
+    cells, left = np.array([[3, 2, -1, -1, -1]], np.int32), np.array([[1, 3, -1, -1, -1]], np.int32)
+    trees = LabelTrees(columns, cells, left, np.zeros((2, 5), np.uint64), 0.5, 0)
+    codes, y = np.array([[0, 1, 1, 2, 3, 3, 0, 2], [0, 1, 2, 3, 0, 3, 2, 1]]), np.array([0, 0, 1, 1, 1, 1, 1, 0])
+    real = np.array([True, True])
+    found = LabelTreeTerm(trees, counted(trees, codes, Labels.of(y), real), real)
+    alpha = STRENGTH * (np.bincount(y) + 1) / (len(y) + 2)
+
+    def log_evidence(leaf):
+        n = np.bincount(y[leaf], minlength=2)
+        return (gammaln(n + alpha) - gammaln(alpha)).sum() - gammaln(n.sum() + STRENGTH) + gammaln(STRENGTH)
+
+    at_left, low = codes[0] < 3, codes[1] < 2
+    prunings = [
+        (0.5, [codes[0] >= 0]),
+        (0.25, [at_left, ~at_left]),
+        (0.25, [at_left & low, at_left & ~low, ~at_left]),
+    ]
+    log_weight = np.array([np.log(p) + sum(map(log_evidence, leaves)) for p, leaves in prunings])
+    weight = np.exp(log_weight - logsumexp(log_weight))
+    for a, b in product([0, 3], [0, 3]):
+        inside = [0, int(a >= 3), 2 if a >= 3 else int(b >= 2)]
+        expected = 0.0
+        for w, (_, leaves), k in zip(weight, prunings, inside, strict=True):
+            n = np.bincount(y[leaves[k]], minlength=2)
+            expected = expected + w * (n + alpha) / (n.sum() + STRENGTH)
+        assert_allclose(probabilities(found, np.array([[a], [b]]))[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.4])
+def test_a_row_is_left_out_of_the_trees_exactly_and_of_those_that_were_grown_on_it(weight):
+    codes, y = rows()
+    labels = Labels(y, np.full(len(y), weight), 2)
+    found = term(codes, labels)
+    gap = int(np.flatnonzero(codes[0] < 0)[0])
+    held_out = found.term(codes, labels)
+    for row in (3, 7, gap):
+        others = ~found.trees.bags(codes)[row]
+        counts = found.counts.copy()
+        counts[y[row], np.arange(len(others)), found.trees.places(REAL, codes)[row]] -= weight
+        own = LabelTrees(
+            found.trees.columns[others], found.trees.cells[others], found.trees.left[others], found.trees.keys, 0.6, 0
+        )
+        # The frequencies that the priors of all nodes are around are held.
+        held = type("Held", (LabelTreeTerm,), {"_alpha": found._alpha})(own, counts[:, others], REAL)
+        assert_allclose(held_out[row], held.term(codes[:, [row]])[0], atol=1e-9)
+
+
+def test_trees_follow_from_the_content_of_a_table():
+    codes, y = rows()
+    found = term(codes, Labels.of(y))
+    p = probabilities(found, codes)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert_allclose(probabilities(term(codes[:, order], Labels.of(y[order])), codes), p, rtol=0)
+    columns = [4, 2, 3, 0, 1]
+    other = term(codes[columns], Labels.of(y), REAL[columns], [SIZES[k] for k in columns])
+    assert_allclose(probabilities(other, codes[columns]), p, atol=1e-12)
+    mirrored = np.where((codes >= 0) & REAL[:, None], 31 - codes, codes)
+    assert_allclose(probabilities(term(mirrored, Labels.of(y)), mirrored), p, atol=1e-12)
+    renamed = codes.copy()
+    renamed[3] = np.array([2, 0, 3, 1])[codes[3]]
+    assert_allclose(probabilities(term(renamed, Labels.of(1 - y)), renamed)[:, ::-1], p, atol=1e-12)
+    twice, weight = np.append(np.arange(len(y)), np.arange(40)), np.ones(len(y))
+    weight[:40] = 2.0
+    copies, weighed = term(codes[:, twice], Labels.of(y[twice])), term(codes, Labels(y, weight, 2))
+    assert_allclose(probabilities(copies, codes), probabilities(weighed, codes), rtol=0)
+
+
+def test_points_of_a_layout_stand_at_the_same_exponents_in_a_wider_one():
+    groups = [Group("features", 2, 1.0, 1.0, by_class=True), Group("pairs", 1, 0.0, 1.0)]
+    for cells in (0, 3):
+        layout = Layout.of(groups, 2, cells)
+        wider = layout.wider(1, 2)
+        points = np.random.default_rng(0).normal(size=(4, layout.size))
+        v = wider.exponents(layout.within(points, wider))
+        expected = np.zeros((4, 2, 3 + 1 + cells + 2 + 1))
+        own = layout.exponents(points)
+        expected[..., :3], expected[..., 4 : 4 + cells], expected[..., -1] = own[..., :3], own[..., 3:-1], own[..., -1]
+        assert_allclose(v, expected)
+        assert_allclose(layout.within(points, wider)[:, layout.places(wider)], points)
+
+
+def linear(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Uniform columns with a linear border."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(n, 4))
+    return pd.DataFrame(x).add_prefix("x"), (x @ [1.0, -1.0, 1.0, -1.0] + 0.1 * rng.normal(size=n) > 0).astype(int)
+
+
+def jumps(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Two columns of four, in whose corner the class jumps."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(n, 4))
+    inside = (x[:, 0] > 0.3) & (x[:, 1] > 0.4) & (x[:, 2] < 0.8)
+    return pd.DataFrame(x).add_prefix("x"), (rng.random(n) < np.where(inside, 0.95, 0.05)).astype(int)
+
+
+@pytest.mark.parametrize(("table", "member"), [(linear, LINEAR), (jumps, TREES)])
+def test_a_member_that_can_express_the_border_gets_most_of_the_weight_and_lowers_the_loss(table, member):
+    X, y = table(700)
+    without = nb.Exponents(pairs=150, kernel=True, partitions=100, average=True)
+    auto, other = (BayesianNB(dependence=how).fit(X[:200], y[:200]) for how in ("auto", without))
+    assert auto.classifier_.dependence.exponents.average[member] > 0.3
+    loss, before = (-np.log(clf.predict_proba(X[200:])[np.arange(500), y[200:]]).mean() for clf in (auto, other))
+    assert loss < before
+
+
+def test_the_power_of_an_average_makes_an_underconfident_mean_more_certain():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=3000)
+    y = (rng.random(3000) < p).astype(int)
+    timid = np.stack([1 - p, p], 1) ** 0.5
+    log_p = np.log(timid / timid.sum(1, keepdims=True))
+    found, power = stacked({"naive Bayes": log_p, "all terms": log_p}, Labels.of(y))
+    assert 1.7 < power < 2.3
+    assert_allclose(sum(found.values()), 1.0)
+    assert abs(stacked({"naive Bayes": log_p[:2]}, Labels.of(y[:2], 2))[1] - 1) < 0.2
+
+
+@pytest.fixture(scope="module")
+def auto() -> BayesianNB:
+    X, y = datasets.penguins()
+    return BayesianNB(dependence="auto").fit(X[::4], y[::4])
+
+
+def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequencies(auto):
+    X, _ = datasets.penguins()
+    learned, share = auto.classifier_.dependence.exponents, auto.classifier_.posterior.label.mean()
+    p = nb.draws.sample_proba(auto, X[:20], draws=400) ** (1 / learned.power)
+    p /= p.sum(-1, keepdims=True)
+    assert (p >= 0.5 * learned.average["class shares"] * share).all()
+    # A draw that is the class frequencies would be the same for every row.
+    assert not (np.ptp(p, axis=1).max(-1) < 1e-6).any()
+
+
+def test_a_member_that_is_taken_out_of_an_average_is_drawn_by_its_own_posterior(auto):
+    learned, rng = auto.classifier_.dependence.exponents, np.random.default_rng(0)
+    point = replace(learned, posterior=None, points=learned.points[1:2], weights=np.ones(1), average={})
+    assert (point.drawn(rng, 50) == learned.points[1]).all()
+    assert_allclose(point.moments()[0], learned.points[1])
+    assert_allclose(point.moments()[1], 0.0, atol=1e-12)
+    drawn = learned.largest.drawn(rng, 4000)
+    assert_allclose(drawn.mean(0), learned.largest.moments()[0], atol=0.3)
+
+
+def test_an_interval_holds_its_median_and_the_median_is_shown_beside_the_mean(auto):
+    X, _ = datasets.penguins()
+    found, intervals = auto.uncertainty(X[::9]), auto.predict_interval(X[::9])
+    assert ((found["lower"] <= found["median"]) & (found["median"] <= found["upper"])).all()
+    for row, prediction in found["prediction"].items():
+        assert_allclose(found.loc[row, ["lower", "median", "upper"]].astype(float), intervals.loc[row, prediction])
+
+
+def test_a_model_of_counts_keeps_no_row(tmp_path):
+    X, y = datasets.penguins()
+    clf = BayesianNB(dependence="auto-counts").fit(X[::4], y[::4])
+    statistics = clf.classifier_.dependence.statistics
+    assert not statistics.cells.kernel
+    assert statistics.near.cells.size == 0
+    clf.save(tmp_path / "m.bayesnb")
+    assert_allclose(nb.load(tmp_path / "m.bayesnb").predict_proba(X[:9]), clf.predict_proba(X[:9]), rtol=1e-12)
+
+
+def test_forgotten_rows_are_removed_from_near_rows_and_from_the_nodes_of_trees(auto):
+    X, y = datasets.penguins()
+    X, y = X[::4].reset_index(drop=True), y[::4].reset_index(drop=True)
+    rest = BayesianNB(dependence="auto").fit(X, y).forget(X[:9], y[:9]).classifier_.dependence.statistics
+    every = auto.classifier_.dependence.statistics
+    data = auto.classifier_.encoded_table(nb.data.tables.Table.of(X[9:]))
+    labels = Labels.of(np.searchsorted(auto.classes_, y[9:]), 3)
+    expected = every.cells.statistics(auto.classifier_.posterior, data, labels)
+    assert_allclose(rest.stops.counts, expected.stops.counts)
+    assert_allclose(rest.near.counts.sum(), len(X) - 9)
+    assert rest.near.cells.tolist() == expected.near.cells.tolist()
+
+
+def test_trees_whose_walks_do_not_end_are_refused():
+    codes, y = rows()
+    found = term(codes, Labels.of(y)).trees
+    assert found.sound
+    left = found.left.copy()
+    left[0, 0] = 0
+    assert not replace(found, left=left).sound
+    twice = found.left.copy()
+    twice[0, 1:] = np.where(found.columns[0, 1:] >= 0, found.left[0, 0], twice[0, 1:])
+    assert not replace(found, left=twice).sound
+
+
+def test_members_of_an_average_are_refused_without_one():
+    for settings in ({"trees": 3}, {"linear": True}):
+        with pytest.raises(ValueError, match="average=True"):
+            nb.Exponents(**settings)
+
+
+def test_with_a_dependence_the_loss_after_more_rows_has_no_band():
+    X, y = datasets.heights()
+    found = nb.design.worth_of_rows(BayesianNB(dependence="tempered").fit(X, y), [0, 40], X, y, draws=5)
+    assert {"loss", "saving"} < set(found)
+    assert not {"lower", "upper"} & set(found)
+    assert nb.plots.worth_of_rows(found).axes

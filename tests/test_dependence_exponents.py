@@ -12,12 +12,14 @@ from scipy.stats import norm
 from test_generative import IN_PYTHON
 
 from bayesnb.dependence.exponents import Exponents, Group, Layout
-from bayesnb.dependence.likelihood import FEW_CLASSES, Rows, derivatives, log_likelihood
+from bayesnb.dependence.likelihood import FEW_CLASSES, Alike, Rows, derivatives, log_likelihood
 from bayesnb.dependence.posterior import laplace, learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 
 
-def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0) -> Rows:
+def rows(
+    n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0, numbers: int = 0
+) -> Rows:
     """Terms of Normal columns with known means, as if each were learned elsewhere."""
     rng = default_rng(seed)
     y = rng.integers(classes, size=n)
@@ -25,21 +27,19 @@ def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: f
     x = mean[y] + rng.normal(size=(n, terms))
     s = -0.5 * (x[:, None] - mean) ** 2
     cells = np.column_stack([rng.integers(-1, 2, n), rng.integers(2, 5, n)])
-    return Rows(s, rng.normal(size=(n, classes)), y, rng.choice([0.5, 1.0, 2.0], n), cells)
+    offset, weight = rng.normal(size=(n, classes)), rng.choice([0.5, 1.0, 2.0], n)
+    return Rows(s, offset, y, weight, Alike(cells, rng.normal(size=(n, numbers))))
 
 
 def halves(r: Rows):
     """The same rows in two blocks."""
     k = len(r.codes) // 2
-    return lambda: [
-        Rows(*(getattr(r, f)[cut] for f in ("terms", "offset", "codes", "weight", "cells")))
-        for cut in (slice(0, k), slice(k, None))
-    ]
+    return lambda: [r[cut] for cut in (slice(0, k), slice(k, None))]
 
 
-def layout_of(own: list[int], classes: int, cells: int = 0, terms: int = 4) -> Layout:
+def layout_of(own: list[int], classes: int, cells: int = 0, terms: int = 4, numbers: int = 0) -> Layout:
     """Parameters of which those of the terms ``own`` differ by class."""
-    return Layout.of([Group("features", 1, 1.0, 1.0, t in own) for t in range(terms)], classes, cells)
+    return Layout.of([Group("features", 1, 1.0, 1.0, t in own) for t in range(terms)], classes, cells, numbers)
 
 
 def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
@@ -50,17 +50,18 @@ def plain_log_likelihood(r: Rows, layout: Layout, point: np.ndarray) -> float:
     for c in range(layout.classes):
         joint[:, c] += r.terms[:, c, deviating] @ by_class[c, : len(deviating)]
         for k in range(layout.cells):
-            joint[:, c] += by_class[c, len(deviating) + k] * (r.cells == k).any(1)
+            joint[:, c] += by_class[c, len(deviating) + k] * (r.alike.cells == k).any(1)
+        joint[:, c] += r.alike.numbers @ by_class[c, len(deviating) + layout.cells : -1]
     own = joint[np.arange(len(r.codes)), r.codes] - logsumexp(joint, axis=1)
     return float(r.weight @ own)
 
 
-@pytest.mark.parametrize("cells", [0, 5])
+@pytest.mark.parametrize(("cells", "numbers"), [(0, 0), (5, 0), (5, 2), (0, 2)])
 @pytest.mark.parametrize("own", [[], [0, 2], [0, 1, 2, 3]])
 @pytest.mark.parametrize("classes", [3, FEW_CLASSES + 1], ids=["by pairs of classes", "by classes"])
-def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, classes):
-    r = rows(classes=classes)
-    layout = layout_of(own, classes, cells)
+def test_the_derivatives_are_those_of_the_log_likelihood(own, cells, numbers, classes):
+    r = rows(classes=classes, numbers=numbers)
+    layout = layout_of(own, classes, cells, numbers=numbers)
     rng = default_rng(1)
     point = rng.normal(size=layout.size) * 0.3
     value, slope, information = derivatives(halves(r), layout, point)
@@ -122,7 +123,8 @@ def test_exponents_of_nothing_are_naive_bayes():
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_probabilities_are_averages_over_the_draws_of_the_exponents(classes):
     r, cells = rows(80, classes), default_rng(1).integers(-1, 5, (80, 1))
-    learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, cells), cells=5)
+    alike = Alike(cells, np.zeros((80, 0)))
+    learned = learn(Rows(r.terms, r.offset, r.codes, r.weight, alike), cells=5)
     far, ruled_out = r.offset.copy(), np.zeros(80, bool)
     far[:20, 0], far[20:40, 0], ruled_out[20:40] = -900.0, -np.inf, True
     v = learned.layout.exponents(learned.points)
@@ -131,7 +133,7 @@ def test_probabilities_are_averages_over_the_draws_of_the_exponents(classes):
     joint += far + v[:, None, :, -1]
     log_p = joint - logsumexp(joint, axis=-1, keepdims=True)
     wanted = logsumexp(log_p, axis=0) - np.log(len(v))
-    found = learned.log_proba(r.terms, far, cells)
+    found = learned.log_proba(r.terms, far, alike)
     assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
     assert (np.isneginf(found[:, 0]) == ruled_out).all()
 

@@ -141,9 +141,9 @@ def worth_of_rows(
     DataFrame (more, ...)
         ``loss``, the expected loss of a row by the predictive; ``lower`` and ``upper``, the band of the mean loss of
         ``rows`` labelled rows, absent with a ``dependence``; ``saving``, by how much the loss falls (the expected value
-        of the sample); and the ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many further rows on its
-        price is below ``bound``: 0 if it is so now, and infinity if it is not so in this table. ``attrs``
-        hold ``prob`` and ``bound``, too, and the number of ``learned`` rows.
+        of the sample); and the ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many
+        further rows on its price is below ``bound``: 0 if it is so now, and infinity if it is not so in this table.
+        ``attrs`` hold ``prob`` and ``bound``, too, and the number of ``learned`` rows.
 
     Raises
     ------

@@ -17,9 +17,7 @@ from bayesnb.dependence.posterior import laplace, learn_exponents
 from bayesnb.dependence.program import parameters_of, pymc_model, verify
 
 
-def rows(
-    n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0, numbers: int = 0
-) -> Rows:
+def rows(n: int = 60, classes: int = 3, terms: int = 4, seed: int = 0, signal: float = 1.0, numbers: int = 0) -> Rows:
     """Terms of Normal columns with known means, as if each were learned elsewhere."""
     rng = default_rng(seed)
     y = rng.integers(classes, size=n)

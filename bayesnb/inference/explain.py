@@ -151,9 +151,9 @@ def weighed_terms(
 ) -> Iterator[Line]:
     """Yield what each term adds to the log-odds of classes a and b, and last their sum, where terms have exponents.
 
-    A column contributes what it does in naive Bayes times its exponent. If cells have offsets, the offset of the cell
-    is added, and so is the column's share of the terms of the kernel and of the partitions. Shapes, pairs and joint
-    columns have entries of their own. Distributions are draws of the parameters and the exponents.
+    A column contributes what it does in naive Bayes times its exponent. If cells have offsets or numbers slopes, these
+    are added, and so is the column's share of the terms of the kernel and of the partitions. Shapes, pairs, joint
+    columns and trees have entries of their own. Distributions are draws of the parameters and the exponents.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
@@ -222,7 +222,7 @@ def weighed_terms(
     total = _against(log_joint, a, b)
     if believed.point is None:
         yield AVERAGING, total - sums, DrawnLogOdds((total - sums)[None])
-    yield TOTAL, total, DrawnLogOdds(_against(drawn.log_joint(data, n) + offset, a, b))
+    yield TOTAL, total, DrawnLogOdds(_against(drawn.log_joint(data, n, offset), a, b))
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
@@ -351,11 +351,11 @@ def explain(
 
     Notes
     -----
-    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell and its share of
-    what the kernel and the partitions say of all columns together (of the partitions, the steps that ask for the
+    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell, its slope times
+    its number, and its share of what the kernel and the partitions say of all columns together (of the partitions, the steps that ask for the
     column; of the kernel, the value of Aumann and Shapley 1974, as all distances grow together). The interval is of
     1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
-    shapes, pairs and joint columns, and, by the "predictive" estimate, "(averaging)": what it adds to average class
+    shapes, pairs and joint columns, the trees, and, by the "predictive" estimate, "(averaging)": what it adds to average class
     probabilities over the exponents instead of taking their mean.
 
     Examples

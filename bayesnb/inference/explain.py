@@ -352,11 +352,11 @@ def explain(
     Notes
     -----
     With a dependence, an entry is what the column says times its exponent, plus the offset of its cell, its slope times
-    its number, and its share of what the kernel and the partitions say of all columns together (of the partitions, the steps that ask for the
-    column; of the kernel, the value of Aumann and Shapley 1974, as all distances grow together). The interval is of
-    1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
-    shapes, pairs and joint columns, the trees, and, by the "predictive" estimate, "(averaging)": what it adds to average class
-    probabilities over the exponents instead of taking their mean.
+    its number, and its share of what the kernel and the partitions say of all columns together (of the partitions, the
+    steps that ask for the column; of the kernel, the value of Aumann and Shapley 1974, as all distances grow together).
+    The interval is of 1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
+    shapes, pairs and joint columns, the trees, and, by the "predictive" estimate, "(averaging)": what it adds to
+    average class probabilities over the exponents instead of taking their mean.
 
     Examples
     --------

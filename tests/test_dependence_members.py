@@ -115,6 +115,9 @@ def test_trees_follow_from_the_content_of_a_table():
     renamed = codes.copy()
     renamed[3] = np.array([2, 0, 3, 1])[codes[3]]
     assert_allclose(probabilities(term(renamed, Labels.of(1 - y)), renamed)[:, ::-1], p, atol=1e-12)
+    more = np.vstack([codes, np.zeros_like(codes[:1]), np.full_like(codes[:1], -1)])
+    other = term(more, Labels.of(y), np.append(REAL, [False, True]), [*SIZES, 3, 32])
+    assert_allclose(probabilities(other, more), p, atol=1e-12)
     twice, weight = np.append(np.arange(len(y)), np.arange(40)), np.ones(len(y))
     weight[:40] = 2.0
     copies, weighed = term(codes[:, twice], Labels.of(y[twice])), term(codes, Labels(y, weight, 2))

@@ -86,7 +86,8 @@ class LabelTrees:
         grown = np.full((n, 3, 2 * int(bags.sum(0).max(initial=0)) + 1), -1, np.int32)
         table, y = np.ascontiguousarray(codes.T, np.int32), labels.codes.astype(np.int64)
         of_columns = keys.sum(1, dtype=np.uint64)
-        settings = max(1, round(len(widths) ** TRIED)), LEAST
+        asked = sum(len(np.unique(own[own >= 0])) > 1 for own in codes)
+        settings = max(1, round(asked**TRIED)), LEAST
         used = 1
         for salt, bag, tree in zip(found.salts, bags.T, grown, strict=True):
             rows = np.flatnonzero(bag & (labels.weight > 0))
@@ -145,7 +146,10 @@ def mixed(key: Array) -> Array:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells by the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`."""
+    """The keys of cells by the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
+
+    A column that is the same in every row has the keys 0, so that it changes no other.
+    """
     times = _times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
@@ -153,8 +157,9 @@ def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Arr
         np.add.at(keys[k], cell, times)
         rank = np.abs(2 * np.arange(widest + 1) - (size - 1)) + 1 if real[k] else np.zeros(widest + 1)
         keys[k] = mixed(mixed(keys[k]) + rank.astype(np.uint64))
+    differs = (codes[:, :1] != codes).any(1).astype(np.uint64)[:, None]
     for turn in range(ROUNDS + 1):
-        keys = mixed(keys + mixed(keys.sum(1, dtype=np.uint64, keepdims=True)))
+        keys = differs * mixed(keys + mixed(keys.sum(1, dtype=np.uint64, keepdims=True)))
         if turn < ROUNDS:
             rows = mixed(_sums(keys, codes)) * times
             for k, cell in enumerate(codes):

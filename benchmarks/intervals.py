@@ -21,7 +21,7 @@ from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.trials import Categorical, Coded
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
-from bayesnb.inference.intervals import Saddlepoint
+from bayesnb.inference.intervals import intervals_of
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import NaiveBayes, Posterior, normalize
 from bayesnb.priors import Dirichlet, NormalGamma
@@ -62,11 +62,10 @@ def coverage(
         x = family.sample(own, rng, before.statistics.features["x"])
         posterior, new = believed(x[1:], y[1:]), encoded(x[:1])
         answers = PosteriorDraws(Believed(posterior).when_given(given), 4000, [seed, k])
-        if n_classes == 2 and close(posterior):
-            answers = Saddlepoint(answers)
+        by_formula = n_classes == 2 and close(posterior)
         # A probability close to 1 has no digits left to be compared by; the least one has them all.
         c = posterior.log_predictive(new, 1)[0].argmin()
-        held[:2, k] = answers.intervals(new, 1, [tail, 1 - tail])[0][0, c]
+        held[:2, k] = intervals_of(answers, by_formula, new, 1, [tail, 1 - tail])[0][0, c]
         held[2, k] = np.exp(normalize(theta.log_joint(new, 1)))[0, c]
     low, high, truth = held
     return float(((low <= truth) & (truth <= high)).mean())

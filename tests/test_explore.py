@@ -10,7 +10,7 @@ from bayesnb.errors import BoundaryError
 from bayesnb.families.trials import CategoryCounts, Coded
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
-from bayesnb.inference.intervals import Saddlepoint
+from bayesnb.inference.intervals import intervals_of
 from bayesnb.model import NaiveBayes, Statistics, normalize
 
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
@@ -85,8 +85,8 @@ def answered(state):
         except BoundaryError:
             found[estimate] = None
     tail = (1 - state["prob"]) / 2
-    answers = Saddlepoint(PosteriorDraws(Believed(posterior), 4000, 0))
-    low, middle, high = answers.intervals(day, 1, [tail, 0.5, 1 - tail])[0][0].T
+    answers = PosteriorDraws(Believed(posterior), 4000, 0)
+    low, middle, high = intervals_of(answers, True, day, 1, [tail, 0.5, 1 - tail])[0][0].T
     return found | {"lower": low, "median": middle, "upper": high}
 
 

@@ -26,7 +26,6 @@ from bayesnb.families import (
     StudentT,
 )
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.rates import Poisson
 from bayesnb.families.trials import Categorical
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
@@ -559,35 +558,6 @@ def test_the_search_for_a_quantile_far_out_overflows_without_a_warning():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = BayesianNB(random_state=0).fit(X, y).uncertainty(X[:1], draws=4)
     assert 0 <= found["lower"].iloc[0] <= found["upper"].iloc[0] <= 1
-
-
-# Sums over columns in place of parameters: seeds are fixed, and 20,000 draws of either kind are compared.
-
-
-@pytest.mark.parametrize(("kind", "given_what"), [("reals", "row"), ("mixed", "data")])
-def test_drawn_sums_have_the_distribution_of_what_drawn_parameters_say(kind: str, given_what: str):
-    rng = np.random.default_rng(0)
-    n, y = 60, rng.integers(4, size=60)
-    columns = {
-        "reals": rng.normal(size=(n, 8)),
-        "levels": rng.integers(4, size=(n, 8)).astype(str).astype(object),
-        "counts": rng.poisson(2.0, size=(n, 8)).astype(float),
-    }
-    tables = {name: pd.DataFrame(cells).add_prefix(name) for name, cells in columns.items()}
-    X = pd.concat(tables.values(), axis=1) if kind == "mixed" else tables[kind]
-    X.iloc[1, 0] = np.nan
-    features = {name: Poisson() for name in X if name.startswith("counts")}
-    clf = BayesianNB(features).fit(X, y).classifier_
-    data, rows = clf.read(X[:4])
-    believed = clf.believed.when_given(given_what)
-    exact, sums = (PosteriorDraws(believed, 20_000, 1, by_sums) for by_sums in (False, True))
-    drawn = np.exp(normalize(exact.log_joint(data, rows)))
-    shares = (0.055, 0.5, 0.945)
-    ends, errors = sums.intervals(data, rows, shares)
-    ranks = (drawn[..., None] < ends).mean(0)
-    # Four standard errors of a difference of two shares of 20,000 draws.
-    assert_allclose(ranks, np.broadcast_to(shares, ranks.shape), atol=4 * np.sqrt(2 * 0.25 / 20_000))
-    assert (errors < 0.02).all()
 
 
 @pytest.mark.slow

@@ -74,6 +74,9 @@ ROUNDED = (
     "by the same number, or give a stronger prior"
 )
 
+MANY_NUMBERS = 64
+"""From how many numbers of θ per class and column on log p(x | θ) is drawn for each cell and not from draws of θ."""
+
 FEW_WEIGHTS = 8
 """Leave-one-out makes a table for each distinct weight of rows, of at most so many."""
 
@@ -313,12 +316,36 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
         return found
 
-    def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws) -> Array:
-        """log p(x_i | θ) of one class at draws of θ given all that it has seen and row i, (draw, row)."""
+    def by_cells(self, posterior: P) -> bool:
+        """Whether θ has so many numbers per column, as a tree has, that log p(x | θ) is rather drawn for each cell."""
+        numbers = sum(value.size for value in self.draw(posterior, np.random.default_rng(0)).values())
+        return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
+
+    def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
+        """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
+
+        The cell of a row has the log-likelihood ``drawn_along`` under the part of θ that it reads, such as the six
+        nodes above it in a tree of 63. Each row has the distribution that draws of θ would give it; rows do not share
+        one θ. ``chosen`` is as in ``log_likelihood_given_row``, or None given the data alone.
+        """
+        parts = []
+        for c in range(len(posterior.proper())):
+            believed, here = posterior.at([c]), common.within(c)
+            part = self._drawn_with_row(believed, x, here, 0.0)
+            if chosen is not None and (of_class := chosen == c).any():
+                part = np.where(of_class, self._drawn_with_row(believed, x, here), part)
+            parts.append(part)
+        return np.stack(parts, axis=-1)
+
+    def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
+        """log p(x_i | θ) of one class at draws of θ given all that it has seen and row i, (draw, row).
+
+        With t = 0 they are given what the class has seen alone.
+        """
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
-            belief, here = belief.plus(*d), common.from_column(column)
+            belief, here = belief.plus(*d, t=t), common.from_column(column)
             if codes is None and isinstance(belief, NormalGamma):
                 # The sums over columns of what Normals say are products of matrices.
                 drawn = belief.drawn_sums(*d[1:3], known, here) + np.where(known, log_h, 0.0).sum(-1)

@@ -166,6 +166,10 @@ class Family[P: Belief, S: Statistic](ABC):
             As many draws.
         """
 
+    def by_cells(self, posterior: Belief) -> bool:
+        """Whether ``drawn_by_cells`` takes the place of draws of θ in answers about single rows."""
+        return False
+
     # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
     # ``cumulants``, and ``log_left_out``: ``Conjugate`` derives them; compound families ask their parts.
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -218,9 +219,17 @@ class Believed:
 
     # At draws
 
-    def draw(self, rng: Generator, n: int) -> Drawn:
+    @cached_property
+    def by_cells(self) -> frozenset[str]:
+        """The features whose log-likelihood is drawn for each cell: their θ is large, and a row reads little of it."""
+        if not self.naive:
+            return frozenset()
+        features = self.posterior.model.features.items()
+        return frozenset(name for name, family in features if family.by_cells(self.posterior.features[name]))
+
+    def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
         """Draws given the data of the parameters, and of the exponents where there are any."""
-        theta = self.posterior.draw(rng, (n,))
+        theta = self.posterior.draw(rng, (n,), without)
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
     def log_joint_at(
@@ -244,9 +253,15 @@ class Believed:
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
-        if self.given == "data":
-            return drawn.log_joint(data, n_rows) + offset
         common = CommonDraws(len(drawn.log_pi), seed)
+        if self.given == "data":
+            joint = drawn.log_joint(data, n_rows) + offset
+            for k, (name, family) in enumerate(self.posterior.model.features.items()):
+                if name not in drawn.features:
+                    joint += family.drawn_by_cells(
+                        self.posterior.features[name], data[name], None, common.within(2 + k)
+                    )
+            return joint
         log_joint = self.posterior.log_predictive(data, n_rows) + offset
         chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
         joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
@@ -254,8 +269,11 @@ class Believed:
         place = chosen[..., None]
         np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
         for k, (name, family) in enumerate(self.posterior.model.features.items()):
-            believed, theta = self.posterior.features[name], drawn.features[name]
-            joint += family.log_likelihood_given_row(believed, theta, data[name], chosen, common.within(2 + k))
+            believed, here = self.posterior.features[name], common.within(2 + k)
+            if name in drawn.features:
+                joint += family.log_likelihood_given_row(believed, drawn.features[name], data[name], chosen, here)
+            else:
+                joint += family.drawn_by_cells(believed, data[name], chosen, here)
         return joint + offset
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:

@@ -2,8 +2,8 @@
 
 The class probability is a function of the parameters θ, and θ has a posterior; so the probability has a distribution,
 and ``predict_proba``, its mean given the row, says nothing about its width. With two classes the distribution follows
-from that of the log-odds (:class:`Saddlepoint`); with more, from exact draws (:class:`PosteriorDraws`). Both have the
-same methods; ``given`` says whether the posterior of θ has seen the row to predict.
+from that of the log-odds (``bayesnb.inference.law``); with more, from exact draws (:class:`PosteriorDraws`). ``given``
+says whether the posterior of θ has seen the row to predict.
 
 ``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
 """
@@ -11,8 +11,8 @@ same methods; ``given`` says whether the posterior of θ has seen the row to pre
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,6 @@ from scipy.special import betaincinv, ndtr
 from bayesnb.inference.believed import Believed, Drawn, Given
 from bayesnb.inference.classifier import Classifier, of_near_rows
 from bayesnb.inference.questions import question
-from bayesnb.inference.saddlepoint import drawn_log_joint
 from bayesnb.kernels.blocks import CELLS, each, slices
 from bayesnb.model import Data, Posterior, counted_in, normalize, part_of, probabilities
 from bayesnb.priors import Array
@@ -50,27 +49,27 @@ class PosteriorDraws:
         How many draws of the parameters, and of the exponents where there are any.
     seed : Any
         As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
-    by_sums : bool
-        Draw the log density of a row in each class directly, without its parameters (see ``drawn_log_joint``).
     """
 
     believed: Believed
     draws: int
     seed: Any
-    by_sums: bool = False
 
     def __iter__(self) -> Iterator[Drawn]:
         """The draws given the data, some at a time."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
-        for cut in slices(self.draws, max(1, PART // size_of_draw(self.believed.posterior))):
-            yield self.believed.draw(rng, cut.stop - cut.start)
+        for cut in slices(self.draws, self._part):
+            yield self.believed.draw(rng, cut.stop - cut.start, self.believed.by_cells)
+
+    @cached_property
+    def _part(self) -> int:
+        """How many draws are made at once."""
+        return max(1, PART // size_of_draw(self.believed.posterior, self.believed.by_cells))
 
     @cached_property
     def _few(self) -> list[Drawn]:
         """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
-        parts = iter(self)
-        first = next(parts)
-        return [first] if len(first.log_pi) == self.draws else []
+        return list(self) if self.draws <= self._part else []
 
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
@@ -87,7 +86,7 @@ class PosteriorDraws:
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
-        size = CHUNK if self.by_sums or self._few else 8 * CHUNK
+        size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
             rows = np.arange(cut.start, cut.stop)
@@ -103,19 +102,8 @@ class PosteriorDraws:
         found = self.answers({"ends": quantiles(shares)}, data, n_rows, offset)["ends"]
         return found[..., 0], found[..., 1]
 
-    def prob_top(self, data: Data, codes: Array, offset: Array | float = 0.0) -> Array:
-        """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
-        return self.answers({"top": shares_of_top(codes)}, data, len(codes), offset)["top"]
-
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
-        if self.by_sums:
-            asked = self.draws, self.seed, data, n_rows, offset
-            joint = drawn_log_joint(self.believed, *asked)
-            if len(far := np.flatnonzero(np.isnan(joint).any(axis=(0, 2)))):
-                offset = np.broadcast_to(offset, joint.shape[1:])[far]
-                joint[:, far] = replace(self, by_sums=False).log_joint(part_of(data, far), len(far), offset)
-            return joint
         seed, parts = seed_of_rows(self.seed), enumerate(self._few or self)
         at = self.believed.log_joint_at
         return np.concatenate([at(drawn, (seed, k), data, n_rows, offset) for k, drawn in parts])
@@ -126,22 +114,26 @@ def seed_of_rows(seed: Any) -> int:
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
-def size_of_draw(posterior: Posterior) -> int:
-    """How many numbers one draw of all parameters is."""
-    return posterior.draw(np.random.default_rng(0)).size
+def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
+    """How many numbers one draw of all parameters is, those of some features left out."""
+    return posterior.draw(np.random.default_rng(0), without=without).size
 
 
-def quantiles(shares: Sequence[float]) -> Ask:
-    """These quantiles of p(class | row, θ) and their Monte Carlo standard errors, as (row, class, quantile, 2).
+def error_ranks(n: int, shares: Array) -> list[Array]:
+    """The shares below and above which a quantile of n draws is one Monte Carlo standard error away.
 
     The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
     the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
     """
+    return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
+
+
+def quantiles(shares: Sequence[float]) -> Ask:
+    """These quantiles of p(class | row, θ) and their Monte Carlo standard errors, as (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
-        n, q = len(p), np.asarray(shares)
-        ends = [betaincinv(n * q + 1, n * (1 - q) + 1, ndtr(side)) for side in (-1.0, 1.0)]
-        found, low, high = np.quantile(p, [q, *ends], axis=0)
+        q = np.asarray(shares)
+        found, low, high = np.quantile(p, [q, *error_ranks(len(p), q)], axis=0)
         return np.moveaxis(np.array([found, (high - low) / 2]), (0, 1), (3, 2))
 
     return asked

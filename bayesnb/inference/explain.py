@@ -31,8 +31,9 @@ from bayesnb.families.multinomial import Bag
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import PosteriorDraws, probability_of_interval
+from bayesnb.inference.law import DrawnLogOdds
 from bayesnb.inference.questions import question
-from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds
+from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
@@ -54,7 +55,7 @@ BLOCK = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class Contribution:
     """The contributions of some cells to the log-odds of their rows: the cells of one column, or all words that occur.
 
     Parameters
@@ -84,7 +85,7 @@ class Entry:
     term: int
 
 
-type Line = tuple[Entry | str, Array, LogOdds | DrawnLogOdds]
+type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 """An entry, or the name of an entry of every row that is no column; its log-odds; and their distribution."""
 
 
@@ -164,7 +165,7 @@ def weighed_terms(
     v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
     sums = np.zeros(n)
 
-    def line(entry: Entry | str, log_odds: Array, among_draws: Array) -> Line:
+    def line(entry: Contribution | str, log_odds: Array, among_draws: Array) -> Line:
         np.add.at(sums, np.arange(n) if isinstance(entry, str) else entry.rows, log_odds)
         return entry, log_odds, DrawnLogOdds(among_draws)
 
@@ -217,7 +218,7 @@ def weighed_terms(
             if k in {place[name] for name in shares}:
                 continue
             name, term = called[k], beside[..., k - len(called)]
-            entry = Entry([name] * n, np.arange(n), term, (), [None] * n, (term == 0).all(1), k)
+            entry = Contribution([name] * n, np.arange(n), term, (), [None] * n, (term == 0).all(1), k)
             yield line(entry, *weighed_odds(k, term, term))
     total = _against(log_joint, a, b)
     if believed.point is None:
@@ -237,7 +238,7 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
     return log_p - mean * (n / np.where(length > 0, length, 1.0))[:, None]
 
 
-def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
+def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Contribution]:
     """An entry for each column; one for columns that are one term; of a bag of words, one for each word that occurs."""
     point, shown, missing = held.plug_in, {}, {}
     for name, feature in schema.features.items():
@@ -260,16 +261,16 @@ def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Entry]:
             value = [*zip(*(values[column] for column in feature.columns), strict=True)]
         else:
             name, value, gaps = feature.columns[k], values[feature.columns[k]], gaps[:, k]
-        yield Entry([name] * len(gaps), np.arange(len(gaps)), log_p, (family, believed, x), value, gaps, term)
+        yield Contribution([name] * len(gaps), np.arange(len(gaps)), log_p, (family, believed, x), value, gaps, term)
 
 
-def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: int) -> Iterator[Entry]:
+def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: int) -> Iterator[Contribution]:
     """Yield the entries of all words that occur, and of rows whose bag is missing."""
     believed, blank = piece.believed, np.flatnonzero(x.missing())
     if len(blank):
         zero, cell = np.zeros((len(blank), len(believed.alpha))), np.zeros((len(blank), 2))
         factor = OneWord(), believed, cell
-        yield Entry([piece.feature] * len(blank), blank, zero, factor, [None] * len(blank), blank >= 0, term)
+        yield Contribution([piece.feature] * len(blank), blank, zero, factor, [None] * len(blank), blank >= 0, term)
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
     counts.sum_duplicates()
     (row, word), n = counts.tocoo().coords, counts.data
@@ -282,7 +283,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
         log_p = n * theta["log_theta"][:, word].T
     cells = OneWord(), believed, np.hstack([word[:, None], n])
     names = [f"{feature.source[0]}: {word}" for word in x.words] if feature.text is not None else x.words
-    yield Entry([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
+    yield Contribution([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
@@ -390,6 +391,7 @@ def explain(
             asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
             for entry, log_odds, spread in naive_terms(*asked) if naive else weighed_terms(*asked):
                 alone = isinstance(entry, str)
+                ends = spread.quantile(np.array([tail, 1 - tail]))
                 of_lines = {
                     "row": rows if alone else rows[entry.rows],
                     "entry": pd.Series([entry] * len(rows) if alone else [*entry.name], dtype=object),
@@ -397,8 +399,8 @@ def explain(
                     "against": labels[b],
                     "value": pd.Series([None] * len(rows) if alone else [*entry.value], dtype=object),
                     "log_odds": log_odds,
-                    "lower": spread.quantile(tail),
-                    "upper": spread.quantile(1 - tail),
+                    "lower": ends[:, 0],
+                    "upper": ends[:, 1],
                     "missing": not alone and entry.missing,
                 }
                 parts.append(pd.DataFrame(of_lines))

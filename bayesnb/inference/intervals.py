@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,102 +12,46 @@ from scipy.special import expit
 
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
-from bayesnb.inference.draws import PART, PosteriorDraws, probability_of_interval, size_of_draw
+from bayesnb.inference.draws import PosteriorDraws, error_ranks, probability_of_interval
+from bayesnb.inference.law import Law
 from bayesnb.inference.questions import question
-from bayesnb.inference.saddlepoint import DrawnLogOdds, LogOdds, close
-from bayesnb.kernels.blocks import each, large_enough, slices
-from bayesnb.model import Data, counted_in, normalize, part_of
+from bayesnb.inference.saddlepoint import close
+from bayesnb.model import Data
 from bayesnb.priors import Array
 from bayesnb.wording import require_whole
 
-EVALUATIONS = 32
-"""About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
+
+def intervals_of(
+    answers: PosteriorDraws,
+    by_formula: bool,
+    data: Data,
+    n_rows: int,
+    shares: Sequence[float],
+    offset: Array | float = 0.0,
+) -> tuple[Array, Array]:
+    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors, NaN if not drawn."""
+    if not by_formula:
+        return answers.intervals(data, n_rows, shares, offset)
+    found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
+    return found[..., 0], found[..., 1]
 
 
-@dataclass(frozen=True, eq=False)
-class Saddlepoint:
-    """The answers for two classes from the distribution of their log-odds, without a draw.
+def _quantiles(law: Law, shares: Array) -> Array:
+    """Quantiles of both class probabilities and their Monte Carlo standard errors, (row, class, quantile, 2)."""
+    found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
+    found[..., 0] = _ends(law, shares)
+    if (rows := np.flatnonzero(law.drawn)).size:
+        low, high = (_ends(law[rows], ranks) for ranks in error_ranks(law.answers.draws, shares))
+        found[rows, ..., 1] = (high - low) / 2
+    return found
 
-    Parameters
-    ----------
-    draws : PosteriorDraws
-        Exact draws, used for rows so far out that the formula overflows.
-    """
 
-    draws: PosteriorDraws
-
-    def intervals(
-        self, data: Data, n_rows: int, shares: Sequence[float], offset: Array | float = 0.0
-    ) -> tuple[Array, Array | None]:
-        """Quantiles of p(class | row, θ), (row, class, quantile), and the Monte Carlo errors of those from draws."""
-        ends = np.empty((n_rows, 2, len(shares)))
-
-        def fill(rows: Array, log_odds: LogOdds | DrawnLogOdds) -> None:
-            # The lower end of one class is the upper end of the other.
-            for q in {round(share, 12) for low in shares for share in (low, 1 - low)}:
-                z = log_odds.quantile(q)
-                for k, share in enumerate(shares):
-                    if round(share, 12) == q:
-                        ends[rows, 0, k] = expit(z)
-                    if round(1 - share, 12) == q:
-                        ends[rows, 1, k] = expit(-z)
-
-        far, some, its_offset = self._ask(data, n_rows, offset, fill)
-        if not len(far):
-            return ends, None
-        with counted_in(far):
-            ends[far], errors = self.draws.intervals(some, len(far), shares, its_offset)
-        return ends, errors
-
-    def prob_top(self, data: Data, codes: Array, offset: Array | float = 0.0) -> Array:
-        """P(class ``codes[i]`` is the most probable one of row i under p(class | row, θ)), (row,)."""
-        share = np.empty(len(codes))
-
-        def fill(rows: Array, log_odds: LogOdds | DrawnLogOdds) -> None:
-            below = log_odds.cdf(0.0)
-            share[rows] = np.where(codes[rows] == 0, 1 - below, below)
-
-        far, some, its_offset = self._ask(data, len(codes), offset, fill)
-        if len(far):
-            with counted_in(far):
-                share[far] = self.draws.prob_top(some, codes[far], its_offset)
-        return share
-
-    def _ask(
-        self, data: Data, n_rows: int, offset: Array | float, fill: Callable[[Array, LogOdds | DrawnLogOdds], None]
-    ) -> tuple[Array, Data, Array]:
-        """Give ``fill`` the distribution of the log-odds, some rows at a time.
-
-        Returned are the rows that have no formula, their data and their offset: these are to be drawn.
-
-        A row that is impossible under one class has the certain log-odds of plus or minus infinity.
-        """
-        believed = self.draws.believed
-        whole = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
-        log_joint = believed.posterior.log_predictive(data, n_rows) + offset
-        normalize(log_joint)
-        ruled_out = np.isneginf(log_joint)
-        if (rows := np.flatnonzero(ruled_out.any(1))).size:
-            fill(rows, DrawnLogOdds(np.where(ruled_out[rows, 0], -np.inf, np.inf)[None]))
-        possible = np.flatnonzero(~ruled_out.any(1))
-        columns = sum(
-            prior.proper().size // len(believed.posterior.labels) for prior in believed.posterior.features.values()
-        )
-        many = large_enough(EVALUATIONS * len(possible) * columns)
-
-        def work(cut: slice) -> Array:
-            if not len(rows := possible[cut]):
-                return rows
-            some = whole[rows].prepared() if many else whole[rows]
-            if len(far := np.flatnonzero(some.too_wide)):
-                near = np.flatnonzero(~some.too_wide)
-                rows, some, far = rows[near], some[near], rows[far]
-            if len(rows):
-                fill(rows, some)
-            return far
-
-        far = np.concatenate(list(each(work, slices(len(possible), 2**12 if many else 2**14))))
-        return far, part_of(data, far), np.broadcast_to(offset, (n_rows, 2))[far]
+def _ends(law: Law, shares: Array) -> Array:
+    """Quantiles of both class probabilities, (row, class, quantile)."""
+    # The lower end of one class is the upper end of the other.
+    asked, place = np.unique(np.round([shares, 1 - shares], 12), return_inverse=True)
+    first, second = np.moveaxis(law.quantile(asked)[:, place.reshape(2, -1)], 1, 0)
+    return np.stack([expit(first), expit(-second)], axis=1)
 
 
 EXPECTED_LABELS = (
@@ -188,11 +132,11 @@ def predict_interval(
     """
     data, n = classifier.read(X)
     tail = (1 - probability_of_interval(prob)) / 2
-    believed = answering(classifier, method, draws, given)
-    found, errors = believed.intervals(data, n, [tail, 0.5, 1 - tail], classifier.offset)
-    notes: dict[str, Any] = {"given": classifier.believed.when_given(given).given}
-    if errors is not None:
-        notes["mcse"] = float(errors.max(initial=0.0))
+    answers, by_formula = answering(classifier, method, draws, given)
+    found, errors = intervals_of(answers, by_formula, data, n, [tail, 0.5, 1 - tail], classifier.offset)
+    notes: dict[str, Any] = {"given": answers.believed.given}
+    if not by_formula or not np.isnan(errors).all():
+        notes["mcse"] = float(np.nanmax(errors, initial=0.0))
     columns = pd.MultiIndex.from_product([classifier.classes, ["lower", "median", "upper"]], names=["class", None])
     frame = pd.DataFrame(found.reshape(n, len(columns)), index=index_of(X), columns=columns)
     return with_notes(classifier, frame, notes)
@@ -206,8 +150,8 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
     return frame
 
 
-def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> Saddlepoint | PosteriorDraws:
-    """Choose the method: the saddlepoint formula or draws, under the posterior that ``given`` names."""
+def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
+    """The draws under the posterior that ``given`` names, and whether the saddlepoint formula answers instead."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:
@@ -217,12 +161,9 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
             'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
         )
     believed = classifier.believed.when_given(given)
-    is_close = method == "auto" and believed.naive and posterior.model.exact and close(posterior)
-    by_formula = method == "saddlepoint" or (two and is_close)
+    by_formula = method == "saddlepoint" or (
+        method == "auto" and two and believed.naive and posterior.model.exact and close(posterior)
+    )
     if not by_formula:
         require_whole(2, draws=draws)
-    # A part of the draws is what memory holds; drawing thousands of parameters again for every part takes minutes.
-    by_sums = is_close and not two and draws * size_of_draw(posterior) > PART
-    seed = 0 if classifier.seed is None else classifier.seed
-    drawn = PosteriorDraws(believed, max(2, draws), seed, by_sums)
-    return Saddlepoint(drawn) if by_formula else drawn
+    return PosteriorDraws(believed, max(2, draws), 0 if classifier.seed is None else classifier.seed), by_formula

@@ -1,16 +1,14 @@
 """The posterior distribution of the log-odds of two classes, row by row and without a draw.
 
 Start with :class:`LogOdds`. Its cumulant generating function is exact, a sum of closed forms; the saddlepoint formula
-makes probabilities and quantiles of it, and :func:`close` says where that is accurate. Of more classes,
-:func:`drawn_log_joint` draws the log density of a row in each class in the same way.
+turns it into probabilities and quantiles, and :func:`close` says where that is accurate.
 
 ``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,8 +19,8 @@ from scipy.special import ndtr, ndtri, softmax
 from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES, known_cells
 from bayesnb.families.conjugate import Conjugate
 from bayesnb.families.family import Family
-from bayesnb.inference.believed import Believed, chosen_classes
 from bayesnb.kernels import cumulants
+from bayesnb.kernels.blocks import large_enough
 from bayesnb.model import Data, Posterior
 from bayesnb.numerics import Array, stirling
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Prior
@@ -64,7 +62,7 @@ class LogOdds:
     offset : array (row,)
         Added to the log-odds.
     power : {0, 1}
-        How often the row itself counts: 0 is given the data, 1 is given the row too.
+        1 to condition on the row as well as the data, 0 for the data alone.
     """
 
     factors: Sequence[tuple[Family, Prior, Any]]
@@ -98,15 +96,15 @@ class LogOdds:
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """The same factors in arrays for compiled loops, which are faster for many rows."""
-        return replace(self, factors=prepared(self.factors))
+        """The same distribution with the columns of one kind side by side, in arrays for loops over all of them."""
+        return replace(self, factors=prepared(self.factors, self.n_rows))
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.offset)
 
-    def __getitem__(self, rows: Array) -> LogOdds:
+    def __getitem__(self, rows: Any) -> LogOdds:
         factors = [(family, believed, x[rows]) for family, believed, x in self.factors]
         return LogOdds(factors, self.label, self.offset[rows], self.power)
 
@@ -131,17 +129,20 @@ class LogOdds:
         with np.errstate(invalid="ignore"):
             return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 
+    def _cumulants_at(self, t: Array) -> Array:
+        """N, N' and N'' at several t of each row, (3, point, row); t is (point, row). All points are asked at once."""
+        repeated = self[np.tile(np.arange(self.n_rows), len(t))] if len(t) > 1 else self
+        return np.reshape(repeated.cumulants(t.ravel()), (3, *t.shape))
+
     @property
     def _origins(self) -> Array:
         """The t at which the components have their own mean, (component, 1)."""
         return np.arange(self.power + 1.0)[:, None]
 
     @cached_property
-    def _at_origins(self) -> tuple[Array, Array, Array]:
-        """N, N' and N'' at the origins, (component, row) each."""
-        found = [self.cumulants(np.full(self.n_rows, origin)) for origin in self._origins[:, 0]]
-        level, mean, variance = (np.stack(each) for each in zip(*found, strict=True))
-        return level, mean, variance
+    def _at_origins(self) -> Array:
+        """N, N' and N'' at the origins, (3, component, row)."""
+        return self._cumulants_at(np.broadcast_to(self._origins, (self.power + 1, self.n_rows)))
 
     @property
     def too_wide(self) -> Array:
@@ -189,10 +190,10 @@ class LogOdds:
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
             h = NEAR / np.sqrt(variance)
+        reached, z, curvature = self._cumulants_at(np.concatenate([self._origins - h, self._origins + h]))
         found = [level, self.weights, h]
-        for away in (-h, h):
-            reached, z, curvature = np.stack([self.cumulants(t) for t in self._origins + away], axis=1)
-            found += _signed_root(away, reached - level, z, curvature)
+        for away, part in zip((-h, h), np.split(np.stack([reached, z, curvature]), 2, axis=1), strict=True):
+            found += _signed_root(away, part[0] - level, part[1], part[2])
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
@@ -215,58 +216,57 @@ class LogOdds:
         """P(log-odds < z), (row,)."""
         below, (moving, part) = (self.mean < z).astype(float), self._moving
         z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))[moving]
-
-        def ask(rows: Array, t: Array) -> tuple[Array, Array, Array]:
-            below[moving[rows]], slope, curvature, _ = part._below(t, rows)
-            miss = z[rows] - slope
-            return miss, miss / curvature, np.abs(miss) <= 1e-9 * np.sqrt(curvature)
-
-        part._search((z - part.mean) / np.sqrt(part.variance), ask)
+        below[moving] = part._found((z - part.mean)[None] / np.sqrt(part.variance), z[None])[0]
         return below
 
-    def quantile(self, q: float) -> Array:
-        """z with P(log-odds < z) = q, (row,); ``q`` strictly between 0 and 1.
+    def quantile(self, q: float | Array) -> Array:
+        """The z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number.
 
-        The distribution function there is within 1e-6 of ``q``.
+        ``q`` lies strictly between 0 and 1; the distribution function at z is within 1e-6 of it.
         """
-        quantiles, (moving, part), aim = self.mean.copy(), self._moving, ndtri(q)
+        shares = np.atleast_1d(q)
+        found, (moving, part) = np.repeat(self.mean[:, None], len(shares), axis=1), self._moving
+        found[moving] = part._found(np.repeat(ndtri(shares)[:, None], len(moving), axis=1)).T
+        return found if np.ndim(q) else found[:, 0]
 
-        def ask(rows: Array, t: Array) -> tuple[Array, Array, Array]:
-            below, z, curvature, slope = part._below(t, rows)
-            miss = aim - ndtri(below)
-            quantiles[moving[rows]] = z + miss * slope
-            return miss, miss * slope / curvature, (np.abs(below - q) <= 1e-7) & (np.abs(miss) <= 0.01)
+    def _found(self, aim: Array, at: Array | None = None) -> Array:
+        """P(log-odds < ``at``) of each row, or, if ``at`` is None, the quantile where it is Φ(``aim``): (point, row).
 
-        part._search(aim, ask)
-        return quantiles
-
-    def _search(self, aim: float | Array, ask: Callable[[Array, Array], tuple[Array, Array, Array]]) -> None:
-        """Search the t of each row at which a function of t is near enough to 0, by Newton's method within a bracket.
-
-        The search begins where P(log-odds < N'(t)) is about Φ(aim): Φ⁻¹ of the distribution function of one component
-        is nearly a straight line in t. ``ask`` takes some rows and their t. It returns the function, which is positive
-        where t is too small, Newton's step, and whether the function is near enough to 0. A step may leave the bracket,
-        or fail to halve the function; then the middle of the bracket is next, or if it has no end, twice the t.
+        Both are functions of t, at z = N'(t), and no closed form gives the t of a z or of a probability. So the t of
+        all rows and points is found together, by Newton's method within a bracket. The search begins where P(log-odds <
+        N'(t)) is about Φ(aim): Φ⁻¹ of the distribution function of one component is nearly a straight line in t. The
+        miss is positive where t is too small. A step may leave the bracket, or fail to halve the miss; then the middle
+        of the bracket is next, or if it has no end, twice the t. Only points that still miss are evaluated again.
         """
-        low, high = (bound.copy() for bound in self.bounds)
-        _, _, h, *ends = self._formula
+        (floor, ceiling), (points, n) = self.bounds, aim.shape
+        _, _, h, *ends = self._formula[..., None, :]
         before, after = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
-        t = self._origins + h * (2 * aim - before - after) / (after - before)
+        t = self._origins[..., None] + h * (2 * aim - before - after) / (after - before)
         # A quantile of a mixture lies between those of its components.
-        t = (self.weights * np.clip(t, 0.7 * low, self.power + 0.7 * (high - self.power))).sum(0)
-        rest, last = np.arange(self.n_rows), np.full(self.n_rows, np.inf)
+        t = np.clip(t, 0.7 * floor, self.power + 0.7 * (ceiling - self.power))
+        t = (self.weights[:, None] * t).sum(0).ravel()
+        low, high, aim = np.tile(floor, points), np.tile(ceiling, points), aim.ravel()
+        found, last, rest = np.empty(points * n), np.full(points * n, np.inf), np.arange(points * n)
         for _ in range(200):
             if not len(rest):
                 break
             here = t[rest]
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                miss, step, near = ask(rest, here)
+                below, z, curvature, slope = self._below(here, rest % n)
+                if at is None:
+                    miss = aim[rest] - ndtri(below)
+                    found[rest], step = z + miss * slope, miss * slope / curvature
+                    near = (np.abs(below - ndtr(aim[rest])) <= 1e-7) & (np.abs(miss) <= 0.01)
+                else:
+                    miss = at.ravel()[rest] - z
+                    found[rest], step, near = below, miss / curvature, np.abs(miss) <= 1e-9 * np.sqrt(curvature)
                 low[rest], high[rest] = np.where(miss > 0, here, low[rest]), np.where(miss > 0, high[rest], here)
                 middle, step = (low[rest] + high[rest]) / 2, here + step
                 middle = np.where(np.isfinite(middle), middle, 2 * here + np.sign(miss))
             inside = (low[rest] < step) & (step < high[rest]) & (np.abs(miss) <= last[rest] / 2)
             t[rest], last[rest] = np.where(inside, step, middle), np.abs(miss)
             rest = rest[~near]
+        return found.reshape(points, n)
 
 
 def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[Array, Array]:
@@ -305,34 +305,23 @@ def close(posterior: Posterior) -> bool:
     return min(a, default=np.inf) >= 2 and min(concentrations, default=np.inf) >= 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnLogOdds:
-    """The distribution of log-odds as draws (draw, row), for models without a formula."""
-
-    draws: Array
-
-    def quantile(self, q: float) -> Array:
-        """z with P(log-odds < z | D) = q, (row,)."""
-        # Between infinite draws nothing can be interpolated, and a certain value needs no second draw.
-        return self.draws[0] if len(self.draws) == 1 else np.quantile(self.draws, q, axis=0)
-
-    def cdf(self, z: float) -> Array:
-        """P(log-odds < z | D), (row,)."""
-        return (self.draws < z).mean(0)
-
-
 # Log moments are computed at many exponents of the same cells. So the terms without the exponent are computed once, and
-# the columns of levels, of zeros and ones, and of real numbers stand side by side, for compiled loops that give a log
-# moment with its two derivatives. What comes back is read in the same way as the families and their encoded columns.
+# the columns of levels, of zeros and ones, and of real numbers stand side by side, for loops over all of them that give
+# a log moment with its two derivatives. They are read in the same way as the families and their encoded columns.
+
+EVALUATIONS = 32
+"""About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
     """The cells of columns of one trial, and the posterior concentration of each outcome, (class, column, 3)."""
 
+    compiled: bool
+
     def cumulants(self, total: Array, own: Array, t: Array) -> Array:
         """ln E[θ^t] with its derivatives, (3, row, class)."""
-        return cumulants.chances(own, total, t)
+        return cumulants.chances(own, total, t, self.compiled)
 
     def moment_floor(self, total: Array, own: Array) -> Array:
         """The t above which it exists, (row, class)."""
@@ -343,9 +332,11 @@ class Chances:
 class Reals:
     """The cells of columns of real numbers, (x - m)² / (2b), and the posterior of each."""
 
+    compiled: bool
+
     def cumulants(self, believed: tuple[Array, Array, Array], away: Array, t: Array) -> Array:
         """ln E[p(x | μ, τ)^t] with its derivatives, (3, row, class)."""
-        return cumulants.normal_gammas(away, *believed, t)
+        return cumulants.normal_gammas(away, *believed, t, self.compiled)
 
     def moment_floor(self, believed: tuple[Array, Array, Array], away: Array) -> Array:
         """The t above which it exists, (row, class)."""
@@ -354,23 +345,26 @@ class Reals:
         return np.fmax.reduce(each, axis=-1, initial=-np.inf)
 
 
-def prepared(factors: Sequence[tuple[Any, Prior, Any]]) -> list[tuple[Any, Any, Any]]:
+def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tuple[Any, Any, Any]]:
     """The same factors, with the columns of one kind side by side."""
     others: list[tuple[Any, Any, Any]] = []
     trials: list[tuple[Array, Array]] = []
     reals: list[tuple[Array, ...]] = []
     for family, believed, x in factors:
-        if not isinstance(family, Conjugate) or family.whole_rows:
+        trial = isinstance(believed, Beta | Dirichlet) and getattr(family, "support", None) in (ZEROS_AND_ONES, LEVELS)
+        if not isinstance(family, Conjugate) or family.whole_rows or not (trial or isinstance(believed, NormalGamma)):
             others.append((family, believed, x))
             continue
         belief, d, log_h = family.cells(believed, x)
         known = np.broadcast_to(known_cells(x), (len(x), 1, believed.proper().shape[1]))
-        if isinstance(belief, Beta) and family.support in (ZEROS_AND_ONES, LEVELS):
+        if trial:
             # A trial that is not a 1 is a 0, which only zeros and ones have.
             own = np.where(d[0] == 1, belief.alpha, belief.beta) if d else belief.alpha
-            trials.append((np.where(known, own, np.nan), believed.total))
-            continue
-        if isinstance(belief, NormalGamma):
+            own = np.where(known, own, np.nan)
+            if not (own == 0).any():
+                trials.append((own, believed.total))
+                continue
+        else:
             with np.errstate(all="ignore"):
                 away = np.where(known, belief.gap(*d[1:3]) ** 2 / (2 * belief.b), np.nan)
                 base = log_h - 0.5 * np.log(belief.b)
@@ -379,12 +373,14 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]]) -> list[tuple[Any, Any, 
                 reals.append((away, belief.a, belief.kappa, base))
                 continue
         others.append((family, believed, x))
+    cells = [each[0] for each in (*trials, *reals)]
+    compiled = large_enough(EVALUATIONS * n_rows * sum(each.shape[-1] for each in cells))
     if trials:
         own, total = (np.concatenate(each, axis=-1) for each in zip(*trials, strict=True))
-        others.append((Chances(), _for_gamma(total), _for_gamma(own)))
+        others.append((Chances(compiled), _for_gamma(total), _for_gamma(own)))
     if reals:
         away, a, kappa, base = (np.concatenate(each, axis=-1) for each in zip(*reals, strict=True))
-        others.append((Reals(), (_for_gamma(a), kappa, base), away))
+        others.append((Reals(compiled), (_for_gamma(a), kappa, base), away))
     return others
 
 
@@ -392,88 +388,3 @@ def _for_gamma(a: Array) -> Array:
     """a, ln a and the remainder of Stirling's formula."""
     with np.errstate(all="ignore"):
         return np.stack([a, np.log(a), stirling(a)], axis=-1)
-
-
-# Draws of ln p(row | class, θ) without draws of θ, for models of many thousand parameters. ln p(row | θ) of a class is
-# a sum over columns of independent terms, so its cumulant generating function K is the sum of their log moments, which
-# are closed forms. With t such that K'(t) = z, let w be the signed root of 2 (t z - K(t)) and u = t √K''(t). Then
-#
-#     P(ln p(row | θ) < z) ≈ Φ(w + ln(u / w) / w)
-#
-# (Barndorff-Nielsen 1986; Butler 2007, "Saddlepoint Approximations", 1.2.4 and 1.5). The error falls with the number of
-# columns. So a draw is the z whose normal score, the argument of Φ, is a standard normal variate.
-
-SCORES = np.linspace(-6.0, 6.0, 24)
-"""About the normal scores at which z is computed; between them it is interpolated. None is 0, where u / w is 0 / 0."""
-
-
-def drawn_log_joint(
-    believed: Believed, draws: int, seed: Any, data: Data, n_rows: int, offset: Array | float = 0.0
-) -> Array:
-    """Draws of log p(c, x | θ), (draw, row, class), for a posterior in closed form.
-
-    They are NaN for rows so far out that floats do not tell the saddlepoints apart.
-
-    Parameters
-    ----------
-    believed : Believed
-    draws : int
-    seed : Any
-        As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
-    data, n_rows
-    offset : array that spreads to (row, class)
-    """
-    rng, posterior = np.random.default_rng(copy.deepcopy(seed)), believed.posterior
-    classes = np.arange(len(posterior.labels))
-    log_pi, score = posterior.label.log_draw(rng, (draws,)), rng.standard_normal((draws, len(classes)))
-    features = posterior.model.features.items()
-    factors = prepared([(family, posterior.features[name], data[name]) for name, family in features])
-    predictive = posterior.log_predictive(data, n_rows) + offset
-    impossible = np.isneginf(predictive)
-    joint = log_pi[:, None] + _sums(factors, impossible, 0.0, score)
-    if believed.power:
-        chosen = chosen_classes(predictive, rng.random(draws))[..., None]
-        counted = posterior.label.log_counted(log_pi, rng)[:, None] + _sums(factors, impossible, 1.0, score)
-        joint = np.where(chosen == classes, counted, joint)
-    return joint + offset
-
-
-def _sums(factors: Sequence[tuple[Any, Any, Any]], impossible: Array, origin: float, score: Array) -> Array:
-    """ln p(row | θ_c) at normal scores (draw, class), (draw, row, class).
-
-    ``impossible`` (row, class) says which classes cannot have a row. ``origin`` is 0 for θ given the data, and 1 for θ
-    given the data and the row as one of class c: the cumulant generating function is then K(1 + t) - K(1).
-    """
-    shape = impossible.shape
-
-    def cumulants(t: Array) -> Array:
-        return sum((family.cumulants(believed, x, t) for family, believed, x in factors), np.zeros((3, *shape)))
-
-    floor = np.full(shape, -np.inf)
-    for family, believed, x in factors:
-        floor = np.maximum(floor, family.moment_floor(believed, x))
-    with np.errstate(all="ignore"):
-        level, mean, variance = cumulants(np.full(shape, origin))
-        nodes = []
-        for about in SCORES:
-            away = about / np.sqrt(variance)
-            # K has no value below the floor, and its slope falls without end there.
-            away = np.where(away < 0, away / (1 + away / (0.95 * (floor - origin))), away)
-            found, z, curvature = cumulants(origin + away)
-            w = np.sign(away) * np.sqrt(2 * (away * z - (found - level)))
-            nodes.append((w + np.log(away * np.sqrt(curvature) / w) / w, z))
-        scores, values = np.moveaxis(np.array(nodes), 1, 0)
-        near = (variance < WIDE) & (np.abs(level) < LARGE) & (np.diff(scores, axis=0) > 0).all(axis=0)
-    from scipy.interpolate import PchipInterpolator
-
-    total = np.empty((len(score), *shape))
-    for row, c in np.ndindex(shape):
-        if impossible[row, c]:
-            total[:, row, c] = -np.inf
-        elif variance[row, c] == 0:
-            total[:, row, c] = mean[row, c]
-        elif near[row, c]:
-            total[:, row, c] = PchipInterpolator(scores[:, row, c], values[:, row, c])(score[:, c])
-        else:
-            total[:, row, c] = np.nan
-    return total

@@ -11,7 +11,8 @@ from scipy.special import logsumexp
 from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier, index_of, of_near_rows
 from bayesnb.inference.draws import probability_of_interval, quantiles, shares_of_top
-from bayesnb.inference.intervals import Saddlepoint, answering, with_notes
+from bayesnb.inference.intervals import answering, intervals_of, with_notes
+from bayesnb.inference.law import Law
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import normalize
 from bayesnb.priors import Array
@@ -87,22 +88,22 @@ def uncertainty(
     codes, row = log_joint.argmax(axis=1), np.arange(n)
     tail = (1 - probability_of_interval(prob)) / 2
     shares = [tail, 0.5, 1 - tail]
-    believed = answering(classifier, "auto", draws, given)
-    drawn = believed.draws if isinstance(believed, Saddlepoint) else believed
+    answers, by_formula = answering(classifier, "auto", draws, given)
     predictive = classifier.believed.log_predictive(data, n)
-    asks = {"entropies": drawn.believed.entropies(normalize(predictive))}
-    if by_draws := believed is drawn:
+    asks = {"entropies": answers.believed.entropies(normalize(predictive))}
+    if not by_formula:
         asks |= {"interval": quantiles(shares), "top": shares_of_top(codes)}
-    found = drawn.answers(asks, data, n, offset)
+    found = answers.answers(asks, data, n, offset)
     entropies, entropy_errors = np.moveaxis(found["entropies"], 1, 0)
     errors: dict[str, Array] = dict(zip(("total", "aleatoric", "epistemic"), entropy_errors.T, strict=True))
-    if by_draws:
+    if by_formula:
+        found["interval"], _ = intervals_of(answers, True, data, n, shares, offset)
+        first = 1 - Law.of(answers, data, n, offset).in_blocks(lambda law: law.cdf(0.0))
+        found["top"] = np.where(codes == 0, first, 1 - first)
+    else:
         errors |= dict(zip(ENDS, found["interval"][row, codes, :, 1].T, strict=True))
         found["interval"] = found["interval"][..., 0]
         errors["top"] = np.sqrt(found["top"] * (1 - found["top"]) / draws)
-    else:
-        found["interval"], _ = believed.intervals(data, n, shares, offset)
-        found["top"] = believed.prob_top(data, codes, offset)
     novelty = -logsumexp(predictive, axis=1)
     columns = {
         "prediction": classifier.classes[codes],
@@ -115,7 +116,7 @@ def uncertainty(
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
     largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
-    notes = {"given": drawn.believed.given, "mcse": largest}
+    notes = {"given": answers.believed.given, "mcse": largest}
     return with_notes(classifier, pd.DataFrame(columns, index=index_of(X)), notes)
 
 

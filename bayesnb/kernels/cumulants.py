@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log, log1p
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +14,27 @@ SHIFT = 8.0
 
 
 @loop
+def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
+    """The remainder of Stirling's formula, and those of ψ(z) - ln z and ψ'(z), where z >= ``SHIFT`` and w = z⁻².
+
+    The series are asymptotic (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12); z is a number or an array.
+    """
+    r = 1.0 / z
+    series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
+    tail = 1 / 240 - w * (1 / 132 - w * (691 / 32760))
+    first = -0.5 * r - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * tail)))
+    tail = 1 / 30 - w * (5 / 66 - w * (691 / 2730))
+    second = r + 0.5 * w + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * tail)))
+    return series, first, second
+
+
+@loop
 def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
     With R the remainder of Stirling's formula, the first is (a - 1/2) ln(1 + s/a) + s (ln(a + s) - 1) + R(a + s) -
-    R(a), whose terms do not cancel where a is large (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12). A small a + s is
-    first raised by Γ(z + 1) = z Γ(z) to ``SHIFT``, from where on the series is accurate.
+    R(a), whose terms do not cancel where a is large. A small a + s is first raised by Γ(z + 1) = z Γ(z) to ``SHIFT``,
+    from where on the series of R is accurate.
 
     Parameters
     ----------
@@ -33,9 +49,7 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
         first -= r
         second += r * r
         z += 1.0
-    r = 1.0 / z
-    w = r * r
-    series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
+    series, more, tail = _far(z, 1.0 / (z * z))
     if product == 1.0:
         ratio = log1p(s / a)
         log_z = log_a + ratio
@@ -43,15 +57,32 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
     else:
         log_z = log(z)
         level = (z - 0.5) * log_z - z + series - log(product) - (a - 0.5) * log_a + a - rest
-    tail = 1 / 240 - w * (1 / 132 - w * (691 / 32760))
-    first += log_z - 0.5 * r - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * tail)))
-    tail = 1 / 30 - w * (5 / 66 - w * (691 / 2730))
-    second += r + 0.5 * w + w * r * (1 / 6 - w * (1 / 30 - w * (1 / 42 - w * tail)))
-    return level, first, second
+    return level, first + log_z + more, second + tail
 
 
-def chances(own: Array, total: Array, t: Array) -> Array:
+def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
+    """``_gamma_ratio`` of arrays, whose ``a`` ends in (a, ln a, R(a)): the form of numpy."""
+    a, log_a, rest = np.moveaxis(a, -1, 0)
+    z = start = a + s
+    product, first, second = np.ones(z.shape), np.zeros(z.shape), np.zeros(z.shape)
+    while (low := z < SHIFT).any():
+        r = np.where(low, 1.0 / z, 0.0)
+        product, first, second = np.where(low, product * z, product), first - r, second + r * r
+        z = z + low
+    series, more, tail = _far.function(z, 1.0 / (z * z))
+    ratio = np.log1p(s / a)
+    log_z = np.where(product == 1.0, log_a + ratio, np.log(z))
+    near = (z - 0.5) * log_z - z - np.log(product) - (a - 0.5) * log_a + a
+    level = np.where(z == start, (a - 0.5) * ratio + s * (log_z - 1.0), near)
+    return level + series - rest, first + log_z + more, second + tail
+
+
+def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
     """Σ_f ln E[θ_f^t] with its derivatives, (3, row, class); ``own`` and ``total`` end in (a, ln a, R(a))."""
+    if not compiled:
+        with np.errstate(all="ignore"):
+            mine, whole = (_gamma_ratios(a, t[..., None]) for a in (own, total))
+            return np.array([np.nansum(one - all_, axis=-1) for one, all_ in zip(mine, whole, strict=True)])
     found = np.zeros((3, *t.shape))
     _chances(contiguous(own), contiguous(total), contiguous(t), found)
     return found
@@ -82,8 +113,22 @@ def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
                 found[k, i, c] += sums[k]
 
 
-def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array) -> Array:
+def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, compiled: bool) -> Array:
     """Σ_f ln E[p(x_f | μ, τ)^t] with its derivatives, (3, row, class)."""
+    if not compiled:
+        with np.errstate(all="ignore"):
+            s = t[..., None]
+            level, first, second = _gamma_ratios(shape, 0.5 * s)
+            wide = 1.0 / (kappa + s)
+            gain = s * away * kappa * wide
+            growth, ratio = np.log1p(gain), away * (kappa * wide) ** 2 / (1.0 + gain)
+            curvature, a = -2.0 * ratio * wide - ratio * ratio, shape[..., 0] + 0.5 * s
+            cells = (
+                level + s * base - a * growth - 0.5 * np.log1p(s / kappa),
+                0.5 * (first - wide - growth) + base - a * ratio,
+                0.5 * wide * wide + 0.25 * second - ratio - a * curvature,
+            )
+            return np.array([np.nansum(cell, axis=-1) for cell in cells])
     found = np.zeros((3, *t.shape))
     _normal_gammas(*map(contiguous, (away, shape, kappa, base, t)), found)
     return found

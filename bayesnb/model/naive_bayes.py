@@ -64,8 +64,8 @@ class Parameters:
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
         """log p(x | c, θ) as (..., row, class): the joint without its class probability."""
         total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
-        for name, family in self.model.features.items():
-            total += family.log_likelihood(self.features[name], data[name])
+        for name, theta in self.features.items():
+            total += self.model.features[name].log_likelihood(theta, data[name])
         return total
 
     @property
@@ -322,10 +322,12 @@ class Posterior:
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
-    def _each(self, ask: Callable[[Family, Prior], Any]) -> dict[str, Any]:
+    def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
         """The result of each feature. An error names its feature."""
         answers = {}
         for name, family in self.model.features.items():
+            if name in without:
+                continue
             with self.statistics.about(name):
                 answers[name] = ask(family, self.features[name])
         return answers
@@ -344,10 +346,11 @@ class Posterior:
         with about("class prior", self.labels):
             return log(self.label.mean())
 
-    def draw(self, rng: Generator, size: Size = ()) -> Parameters:
-        """Exact independent draws of all parameters; the axes of ``size`` lead."""
+    def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
+        """Exact independent draws of all parameters; the axes of ``size`` lead. Some features may be left out."""
         log_pi = self.label.log_draw(rng, size)
-        return Parameters(self.model, log_pi, self._each(lambda f, p: f.draw(p, rng, size)))
+        drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
+        return Parameters(self.model, log_pi, drawn)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
         """The point that an estimate plugs in. "predictive" plugs in none; for it, this is the mean."""

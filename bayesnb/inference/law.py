@@ -1,0 +1,145 @@
+"""The posterior distribution of the log-odds of two classes as one object, by formula or from draws.
+
+Start with :meth:`Law.of`. A law answers ``quantile``, ``cdf``, ``mean`` and ``variance`` of all its rows at once. It
+uses the saddlepoint formula wherever that has a value, and knows which rows were drawn instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayesnb.inference.draws import CHUNK, PosteriorDraws
+from bayesnb.inference.saddlepoint import LogOdds
+from bayesnb.kernels.blocks import each, slices
+from bayesnb.model import Data, counted_in, normalize, part_of
+from bayesnb.numerics import Array
+
+BLOCK = 2**12
+"""Rows that are answered at once: so few that the cells of all points of a search stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnLogOdds:
+    """The distribution of log-odds as draws (draw, row), for models without a formula; one draw is a certain value."""
+
+    draws: Array
+
+    @property
+    def mean(self) -> Array:
+        """Mean of the draws, (row,)."""
+        return self.draws[0] if len(self.draws) == 1 else self.draws.mean(0)
+
+    @property
+    def variance(self) -> Array:
+        """Variance of the draws, (row,)."""
+        return np.zeros(self.draws.shape[1]) if len(self.draws) == 1 else self.draws.var(0)
+
+    def quantile(self, q: float | Array) -> Array:
+        """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
+        # Between infinite draws nothing can be interpolated, and a certain value needs no second draw.
+        if len(self.draws) == 1:
+            return np.broadcast_to(self.draws[0][(..., *[None] * np.ndim(q))], (self.draws.shape[1], *np.shape(q)))
+        return np.moveaxis(np.quantile(self.draws, q, axis=0), 0, -1) if np.ndim(q) else np.quantile(self.draws, q, 0)
+
+    def cdf(self, z: float) -> Array:
+        """P(log-odds < z), (row,)."""
+        return (self.draws < z).mean(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for the rows of a table.
+
+    Parameters
+    ----------
+    answers : PosteriorDraws
+        Exact draws, used for rows so far out that the formula overflows.
+    formula : LogOdds
+    certain : array (row,)
+        Plus or minus infinity if one class is impossible, otherwise NaN.
+    data, offset
+        The rows, and what is added to their log p(class, row), (row, class).
+    """
+
+    answers: PosteriorDraws
+    formula: LogOdds
+    certain: Array
+    data: Data
+    offset: Array
+
+    @classmethod
+    def of(cls, answers: PosteriorDraws, data: Data, n_rows: int, offset: Array | float = 0.0) -> Law:
+        """The law of a model of two classes in closed form."""
+        believed = answers.believed
+        formula = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
+        log_joint = believed.posterior.log_predictive(data, n_rows) + offset
+        normalize(log_joint)
+        certain = np.where(np.isneginf(log_joint), [-np.inf, np.inf], 0.0).sum(1)
+        return cls(answers, formula, np.where(certain == 0, np.nan, certain), data,
+                   np.broadcast_to(offset, log_joint.shape))  # fmt: skip
+
+    def __getitem__(self, rows: Any) -> Law:
+        some = part_of(self.data, rows)
+        return Law(self.answers, self.formula[rows], self.certain[rows], some, self.offset[rows])
+
+    def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
+        """What ``ask`` makes of the laws of a few rows each, (row, ...): the one place where rows are divided."""
+        cuts = slices(len(self.certain), BLOCK)
+        return np.concatenate(list(each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)))
+
+    @cached_property
+    def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
+        """The rows that are certain, those with a formula, and those that are drawn, some at a time."""
+        rows = np.flatnonzero(np.isnan(self.certain))
+        by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
+        parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []
+        if (far := by_formula.too_wide).any():
+            parts = [(part, self._drawn(part)) for part in self._few(rows[far])]
+            rows, by_formula = rows[~far], by_formula[~far]
+        if len(rows):
+            parts.append((rows, by_formula))
+        if len(sure := np.flatnonzero(~np.isnan(self.certain))) or not parts:
+            parts.append((sure, DrawnLogOdds(self.certain[None, sure])))
+        return parts
+
+    def _few(self, rows: Array) -> list[Array]:
+        """Rows in parts of which the draws fit into memory."""
+        return [rows[cut] for cut in slices(len(rows), max(1, CHUNK // (2 * self.answers.draws)))]
+
+    def _drawn(self, rows: Array) -> DrawnLogOdds:
+        with counted_in(rows):
+            joint = self.answers.log_joint(part_of(self.data, rows), len(rows), self.offset[rows])
+        return DrawnLogOdds(joint[..., 0] - joint[..., 1])
+
+    def _joined(self, answers: list[Array]) -> Array:
+        """The answers of all parts in the order of the rows."""
+        return np.concatenate(answers)[np.argsort(np.concatenate([rows for rows, _ in self._parts]))]
+
+    @property
+    def drawn(self) -> Array:
+        """Whether a row was drawn, as booleans (row,)."""
+        drawn = [np.full(len(rows), isinstance(law, DrawnLogOdds) and len(law.draws) > 1) for rows, law in self._parts]
+        return self._joined(drawn)
+
+    @property
+    def mean(self) -> Array:
+        """E[log-odds], (row,)."""
+        return self._joined([law.mean for _, law in self._parts])
+
+    @property
+    def variance(self) -> Array:
+        """Var[log-odds], (row,)."""
+        return self._joined([law.variance for _, law in self._parts])
+
+    def quantile(self, q: float | Array) -> Array:
+        """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
+        return self._joined([law.quantile(q) for _, law in self._parts])
+
+    def cdf(self, z: float) -> Array:
+        """P(log-odds < z), (row,)."""
+        return self._joined([law.cdf(z) for _, law in self._parts])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,11 +25,13 @@ from bayesnb.families import (
     HierarchicalCategorical,
     PolyaTree,
     StudentT,
+    conjugate,
 )
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.families.trials import Categorical
+from bayesnb.families.trials import Bernoulli, Categorical
 from bayesnb.inference.believed import Believed
 from bayesnb.inference.draws import PosteriorDraws
+from bayesnb.inference.law import Law
 from bayesnb.inference.saddlepoint import LogOdds, close
 from bayesnb.model import normalize
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Outcome
@@ -558,6 +561,55 @@ def test_the_search_for_a_quantile_far_out_overflows_without_a_warning():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     found = BayesianNB(random_state=0).fit(X, y).uncertainty(X[:1], draws=4)
     assert 0 <= found["lower"].iloc[0] <= found["upper"].iloc[0] <= 1
+
+
+@pytest.mark.parametrize("given_what", ["row", "data"])
+def test_trees_drawn_cell_by_cell_have_the_distribution_of_draws_of_whole_trees(given_what, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    x = rng.normal(y[:, None], 1.0, (60, 2))
+    clf = BayesianNB(PolyaTree()).fit(x, y).classifier_
+    data, rows = clf.read(np.vstack([x[:3], [[np.nan, 0.3]]]))
+    believed, shares = clf.believed.when_given(given_what), (0.055, 0.5, 0.945)
+    assert believed.by_cells
+    by_cells = PosteriorDraws(believed, 20_000, 1).intervals(data, rows, shares)[0]
+    monkeypatch.setattr(conjugate, "MANY_NUMBERS", 10**9)
+    whole = PosteriorDraws(replace(believed), 20_000, 1)
+    assert not whole.believed.by_cells
+    drawn = np.exp(normalize(whole.log_joint(data, rows)))
+    ranks = (drawn[..., None] < by_cells).mean(0)
+    # Four standard errors of a difference of two shares of 20,000 draws.
+    assert_allclose(ranks, np.broadcast_to(shares, ranks.shape), atol=4 * np.sqrt(2 * 0.25 / 20_000))
+
+
+def test_a_law_answers_all_rows_in_their_order_and_knows_which_ones_were_drawn():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 2))
+    x[:, 1] = np.abs(x[:, 1]) > 0.7
+    y = (x[:, 0] > 0).astype(int)
+    x[:, 1] *= y
+    zeros = Beta(0.0, 1.0)
+    clf = BayesianNB({"0": Gaussian(), "1": Bernoulli({0: zeros, 1: Beta()})}).fit(
+        pd.DataFrame(x, columns=["0", "1"]), y
+    )
+    asked = pd.DataFrame({"0": [0.3, 1e12, 0.1, -0.5, 1e12], "1": [0.0, 0.0, 1.0, 0.0, 1.0]})
+    data, n = clf.classifier_.read(asked)
+    law = Law.of(PosteriorDraws(Believed(clf.posterior_), 500, 0), data, n)
+    assert_array_equal(law.drawn, [False, True, False, False, False])
+    assert_array_equal(np.isneginf(law.certain), [False, False, True, False, True])
+    q = np.array([0.1, 0.5, 0.9])
+    for order in (np.arange(n), np.array([3, 1, 4, 0, 2])):
+        some = law[order]
+        assert_array_equal(some.quantile(q), law.quantile(q)[order])
+        assert_array_equal(some.quantile(0.5), law.quantile(q)[order, 1])
+        assert_array_equal(some.cdf(0.0), law.cdf(0.0)[order])
+        assert_array_equal(some.mean, law.mean[order])
+        assert_array_equal(some.variance, law.variance[order])
+    near = np.array([0, 3])
+    assert_allclose(law.cdf(law.quantile(0.1)[0])[0], 0.1, atol=1e-5)
+    exact = LogOdds.of(clf.posterior_, *clf.classifier_.read(asked.iloc[near]), power=1)
+    assert_allclose(law.mean[near], exact.mean, rtol=1e-12)
+    assert_allclose(law.variance[near], exact.variance, rtol=1e-12)
 
 
 @pytest.mark.slow

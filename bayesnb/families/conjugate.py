@@ -74,8 +74,8 @@ ROUNDED = (
     "by the same number, or give a stronger prior"
 )
 
-MANY_NUMBERS = 64
-"""From how many numbers of θ per class and column on log p(x | θ) is drawn for each cell and not from draws of θ."""
+MANY_NUMBERS = 128
+"""Numbers in a posterior, per class and column, above which log p(x | θ) is drawn for each cell, without draws of θ."""
 
 FEW_WEIGHTS = 8
 """Leave-one-out makes a table for each distinct weight of rows, of at most so many."""
@@ -318,7 +318,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def by_cells(self, posterior: P) -> bool:
         """Whether θ has so many numbers per column, as a tree has, that log p(x | θ) is rather drawn for each cell."""
-        numbers = sum(value.size for value in self.draw(posterior, np.random.default_rng(0)).values())
+        numbers = sum(value.size for value in vars(posterior).values() if isinstance(value, np.ndarray))
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:

@@ -1,15 +1,19 @@
 """A fitted classifier as one SELECT, which gives the class probabilities inside a database.
 
-Start with :func:`to_sql`. A term is what one column says of each class, as text of SQL in the dialect of DuckDB;
-sqlglot turns the whole into other dialects. A missing cell is NULL or NaN. NaN is below no number and above none in
-some databases, and above all others in the rest; ``known`` is true of numbers, and of neither NaN nor NULL, in both.
+Start with :func:`to_sql`. A term is the log density of one column in each class, as SQL in the dialect of DuckDB;
+sqlglot translates the query. A missing cell is NULL or NaN. Some databases order NaN above all numbers, others do not
+order it; ``known`` is true of numbers and of neither NaN nor NULL in both.
+
+:class:`Dialect` holds what sqlglot does not translate: how a database reads cells and compares names. A cell that
+Python would refuse makes the probabilities of its row NULL, or the database raises an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +27,82 @@ from bayesnb.inference.compiled import COUNTED, curves_of, has_table, table_of_v
 from bayesnb.inference.questions import question
 from bayesnb.numerics import stirling
 from bayesnb.priors import UNSEEN, Array
+
+type Database = Literal["duckdb", "postgres", "sqlite"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a database reads cells and compares names.
+
+    Parameters
+    ----------
+    number, text : str
+        The value of a cell {c} of a column of numbers or of text; NULL if it holds no number or no text.
+    holds_number, holds_text : str
+        Whether the cell {c} is not a gap, so that a value of NULL is refused; empty if the database raises an error.
+    folded : function of a name
+        Two names with the same result are one column of a table.
+    pseudo : tuple of str
+        Names that the database answers even if the table has no such column.
+    """
+
+    number: str
+    text: str
+    holds_number: str
+    holds_text: str
+    folded: Callable[[str], str | bytes]
+    pseudo: tuple[str, ...] = ()
+
+
+# Cells are read strictly, because conversions differ between databases: SQLite reads the text "12 kg" as 12 and any
+# other text as 0, and DuckDB reads "1_000" as 1000 and a BIT as the float with these bits. Text that is written as a
+# number is that number, and blank text is a gap, as in a CSV file. Text is compared by its bytes, even if the column
+# has a collation that ignores case. SQLite compares a text with a number as numbers only if the whole text is a number
+# (https://sqlite.org/datatype3.html, 4.2). PostgreSQL itself raises an error for `text + 0` and `integer COLLATE "C"`,
+# reads at most 63 bytes of a name, and raises an error if EXP underflows (see Query.text).
+BLANK_IS_A_GAP = "TRIM(CAST({c} AS VARCHAR)) <> ''"
+OF_NUMBERS = (
+    "(STARTS_WITH(TYPEOF({c}), 'DECIMAL') OR TYPEOF({c}) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', "
+    "'HUGEINT', 'UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', 'FLOAT', 'DOUBLE') "
+    "OR TYPEOF({c}) LIKE 'VARCHAR%' AND REGEXP_MATCHES(TRIM(CAST({c} AS VARCHAR)), "
+    "'^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$'))"
+)
+OF_TEXT = "(TYPEOF({c}) LIKE 'VARCHAR%' OR TYPEOF({c}) LIKE 'ENUM%')"
+DIALECTS: dict[str, Dialect] = {
+    "duckdb": Dialect(
+        f"CASE WHEN {OF_NUMBERS} THEN TRY_CAST({{c}} AS DOUBLE) END",
+        f'CASE WHEN {OF_TEXT} THEN CAST({{c}} AS VARCHAR) COLLATE "binary" END',
+        f"TYPEOF({{c}}) = 'BLOB' OR {BLANK_IS_A_GAP}",
+        "{c} IS NOT NULL",
+        str.lower,
+    ),
+    "postgres": Dialect(
+        "CAST({c} + 0 AS DOUBLE)",
+        'CAST({c} COLLATE "C" AS TEXT)',
+        "",
+        "",
+        lambda name: name.encode()[:63],
+    ),
+    "sqlite": Dialect(
+        "CASE WHEN TYPEOF({c}) IN ('integer', 'real') OR {c} = CAST({c} AS DOUBLE) THEN CAST({c} AS DOUBLE) END",
+        "CASE WHEN TYPEOF({c}) = 'text' THEN {c} || '' END",
+        f"TYPEOF({{c}}) = 'blob' OR {BLANK_IS_A_GAP}",
+        "{c} IS NOT NULL",
+        str.lower,
+        ("rowid", "oid", "_rowid_"),
+    ),
+}
+"""The databases in which tests query models. Others convert cells and compare text in their own ways."""
+
+ROWS = "rows_to_predict"
+"""The name under which the query reads the table: a bare "age" would be a text in SQLite if there is no such column."""
+
+MOST_EXACT = 2.0**53
+"""From this whole number on, several whole numbers are one float."""
+
+LEAST_POWER = -700
+"""Below it, the exponential is taken as 0: PostgreSQL raises an error if EXP underflows."""
 
 FEW = 16
 """Up to this many values of a column are compared one by one; more are joined as a table that is written inline."""
@@ -83,12 +163,15 @@ def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
 class Query:
     """The parts of the SELECT: the columns that it reads, the tables of values that it joins, and a sum a class."""
 
-    def __init__(self, classifier: Classifier) -> None:
-        self.classifier = classifier
+    def __init__(self, classifier: Classifier, dialect: Database) -> None:
+        self.classifier, self.dialect = classifier, DIALECTS[dialect]
         self.powers = classifier.believed.linear_exponents()
         base = classifier.believed.log_pi + (0.0 if self.powers is None else self.powers[:, -1])
-        self.sums = [[number(value)] for value in base]
+        # As doubles, because a sum of literals is a decimal in PostgreSQL.
+        self.sums = [[f"CAST({number(value)} AS DOUBLE)"] for value in base]
+        self.columns: list[Any] = []
         self.cells: list[str] = []
+        self.refused: list[str] = []
         self.tables: list[str] = []
         self.joins: list[str] = []
         self.terms = 0
@@ -111,9 +194,15 @@ class Query:
 
     def cell(self, column: Any) -> tuple[str, str]:
         """A column of the table under a name of its own, and the condition that its cell is not missing."""
-        cell, text = f"x{len(self.cells)}", column in self.texts
-        self.cells.append(f"{name(column) if text else f'CAST({name(column)} AS DOUBLE)'} AS {cell}")
-        return cell, f"{cell} IS NOT NULL" if text else known(cell)
+        k, text, dialect = len(self.columns), column in self.texts, self.dialect
+        self.columns.append(column)
+        read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
+        source = f"{ROWS}.{name(column)}"
+        self.cells.append(f"{read.format(c=source)} AS x{k}")
+        if holds:
+            self.cells.append(f"{holds.format(c=source)} AS h{k}")
+            self.refused.append(f"x{k} IS NULL AND h{k}")
+        return f"x{k}", f"x{k} IS NOT NULL" if text else known(f"x{k}")
 
     def add_feature(self, of: Any, feature: Feature) -> None:
         """Add the terms of all columns of a feature.
@@ -163,10 +252,11 @@ class Query:
             new = values.index(UNSEEN)
             beyond, densities = [*map(number, densities[new])], np.delete(densities, new, axis=0)
             values.remove(UNSEEN)
-        if not text and len({float(v) for v in values if isinstance(v, Real)}) < len(values):
+        fits = str.__instancecheck__ if text else _is_exact
+        if (odd := next((v for v in values if not fits(v)), None)) is not None:
             raise ValueError(
-                f"column {column!r}: its levels, such as {values[0]!r}, are neither text nor numbers that a float "
-                "holds, and are not written as SQL: make them text before the fit"
+                f"column {column!r}: its level {odd!r} is {'not text, as others are' if text else 'no exact float'}, "
+                "so it cannot be written as SQL: make all levels text before the fit"
             )
         cell, there = self.cell(column)
         keys = ["'" + v.replace("'", "''") + "'" if text else number(float(v)) for v in values]
@@ -176,7 +266,7 @@ class Query:
                 whens = " ".join(f"WHEN {key} THEN {number(v)}" for key, v in zip(keys, d, strict=True))
                 whole.append(f"CASE {cell} {whens} ELSE {other} END" if whens else other)
             return
-        joined = f"t{len(self.tables)}"
+        joined = f"{ROWS}_t{len(self.tables)}"
         lines = (", ".join([key, *map(number, d)]) for key, d in zip(keys, densities, strict=True))
         heads = [f"v{c}" for c in range(len(self.sums))]
         self.tables.append(f"{joined}(k, {', '.join(heads)}) AS (VALUES {', '.join(f'({line})' for line in lines)})")
@@ -209,43 +299,76 @@ class Query:
                 for h, w, a, s in zip(heights, power, alpha, slope, strict=True)
             ]
         return [
-            f"CASE WHEN {{x}} > {last} AND {{x}} = FLOOR({{x}}) THEN {formula} ELSE NULL END" for formula in formulas
+            f"CASE WHEN {{x}} > {last} AND {{x}} <= {MOST} AND {{x}} = FLOOR({{x}}) THEN {formula} ELSE NULL END"
+            for formula in formulas
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT."""
+        """The whole SELECT.
+
+        The inner tables have names that begin with ``ROWS``, so that none hides the table of the user.
+        """
         n = range(len(self.sums))
-        kept = [f"{name(column)} AS k{i}" for i, column in enumerate(keep)]
+        shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
+        self._require_names(keep, shown)
+        kept = [f"{ROWS}.{name(column)} AS k{i}" for i, column in enumerate(keep)]
         ks = [f"k{i}" for i in range(len(keep))]
-        js, ps = [f"j{c}" for c in n], [f"EXP(j{c} - top)" for c in n]
-        joints = [f"{' + '.join(whole)} AS {j}" for whole, j in zip(self.sums, js, strict=True)]
+        js, ps = [f"j{c}" for c in n], [f"p{c}" for c in n]
+        sound = [f"CASE WHEN {' OR '.join(self.refused)} THEN NULL ELSE 0e0 END"] if self.refused else []
+        joints = [f"{' + '.join([*whole, *sound])} AS {j}" for whole, j in zip(self.sums, js, strict=True)]
         largest = f"GREATEST({', '.join(js)})" if len(js) > 1 else "j0"
+        powers = [
+            f"CASE WHEN {j} - top < {LEAST_POWER} THEN 0e0 ELSE EXP({j} - top) END AS {p}"
+            for j, p in zip(js, ps, strict=True)
+        ]
         steps = [
             *self.tables,
-            f"cells AS (SELECT {', '.join([*kept, *self.cells]) or '1'} FROM {table})",
-            f"joints AS (SELECT {', '.join([*ks, *joints])} FROM cells {' '.join(self.joins)})",
-            f"tops AS (SELECT {', '.join([*ks, *js])}, {largest} AS top FROM joints)",
+            f"{ROWS}_cells AS (SELECT {', '.join([*kept, *self.cells]) or '1'} FROM (SELECT * FROM {table}) AS {ROWS})",
+            f"{ROWS}_joints AS (SELECT {', '.join([*ks, *joints])} FROM {ROWS}_cells {' '.join(self.joins)})",
+            f"{ROWS}_tops AS (SELECT {', '.join([*ks, *js])}, {largest} AS top FROM {ROWS}_joints)",
+            f"{ROWS}_powers AS (SELECT {', '.join([*ks, 'top', *powers])} FROM {ROWS}_tops)",
         ]
-        shown = [f"{k} AS {name(column)}" for k, column in zip(ks, keep, strict=True)]
-        labels = self.classifier.classes
-        shown += [
-            f"CASE WHEN top > {number(IMPOSSIBLE / 2)} THEN {p} / ({' + '.join(ps)}) END AS {name(f'p_{label}')}"
-            for p, label in zip(ps, labels, strict=True)
-        ]
-        return f"WITH {', '.join(steps)} SELECT {', '.join(shown)} FROM tops"
+        shares = [f"CASE WHEN top > {number(IMPOSSIBLE / 2)} THEN {p} / ({' + '.join(ps)}) END" for p in ps]
+        named = (f"{value} AS {name(column)}" for value, column in zip([*ks, *shares], shown, strict=True))
+        return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
+
+    def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
+        """Raise ``ValueError`` for names that are one name in the database, or that it answers without a column."""
+        for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
+            seen: dict[Any, Any] = {}
+            for column in names:
+                folded = self.dialect.folded(str(column))
+                if folded in seen:
+                    raise ValueError(
+                        f"the {what} {seen[folded]!r} and {column!r} have one name in this database: rename one of them"
+                    )
+                seen[folded] = column
+        for column in (*self.columns, *keep):
+            if str(column).lower() in self.dialect.pseudo:
+                raise ValueError(
+                    f"column {column!r} has a name that this database answers without such a column, with the number "
+                    'of a row: rename it, as table="(SELECT rowid AS row, * FROM ...)"'
+                )
+
+
+def _is_exact(level: Any) -> bool:
+    """Whether a level is a number that a float holds, and that no other whole number is rounded to."""
+    return isinstance(level, Real) and abs(level) < MOST_EXACT and float(level) == level
 
 
 @question("to run it inside a database", "predict", "deploy")
-def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_rows", keep: Sequence[str] = ()) -> str:
+def to_sql(
+    classifier: Classifier, dialect: Database = "duckdb", table: str = "new_rows", keep: Sequence[str] | str = ()
+) -> str:
     """The model as one SELECT, which gives the class probabilities of the rows of a table inside a database.
 
     Parameters
     ----------
-    dialect : str
-        Of the database, as sqlglot names it: "duckdb", "sqlite", "postgres", "snowflake", "bigquery", "spark", ...
+    dialect : {"duckdb", "postgres", "sqlite"}
+        The database.
     table : str
         Name of the table of rows, as SQL writes it.
-    keep : sequence of str
+    keep : str or sequence of str
         Columns of the table to carry over, such as a key: the rows of an answer have no order.
 
     Returns
@@ -260,8 +383,8 @@ def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_ro
     ImportError
         If sqlglot is not installed.
     ValueError
-        If sqlglot does not know the dialect, if a column has a family whose density is not written as SQL (the error
-        names the column), or if terms have exponents that :func:`bayesnb.odds.linear_form` refuses too.
+        If a column has a family whose density is not written as SQL (the error names the column), if two columns have
+        one name in the database, or if terms have exponents that :func:`bayesnb.odds.linear_form` refuses too.
 
     Notes
     -----
@@ -288,8 +411,11 @@ def to_sql(classifier: Classifier, dialect: str = "duckdb", table: str = "new_ro
         raise ImportError("dialects of SQL are written by sqlglot: pip install 'bayesnb[sql]'") from error
     classifier.require_one_class_prior("a model as SQL")
     classifier.posterior.warn_of_chains()
-    query = Query(classifier)
+    query = Query(classifier, dialect)
     for of, feature in classifier.schema.features.items():
         query.add_feature(of, feature)
-    (written,) = sqlglot.transpile(query.text(table, keep), read="duckdb", write=dialect, pretty=True)
+    text = query.text(table, [keep] if isinstance(keep, str) else keep)
+    if "\0" in text:
+        raise ValueError("a name or a level holds the character NUL, which ends a query in some databases: replace it")
+    (written,) = sqlglot.transpile(text, read="duckdb", write=dialect, pretty=True)
     return written

@@ -64,6 +64,17 @@ def test_all_gaps_of_a_table_are_filled_in_and_others_are_named():
         nb.deploy.fill_in(clf, X, answer="all")
 
 
+def test_rows_whose_index_repeats_each_have_their_distribution():
+    X, y = nb.datasets.play_tennis()
+    clf, rows = BayesianNB().fit(X, y), X[:2].assign(outlook=None)
+    apart, together = (
+        nb.deploy.fill_in(clf, rows.set_axis(index), answer="distribution") for index in ([7, 8], [7, 7])
+    )
+    assert len(together) == 6
+    assert_allclose(together["probability"], apart["probability"])
+    assert together.index.get_level_values("value").tolist() == apart.index.get_level_values("value").tolist()
+
+
 def test_the_interval_of_a_gap_follows_the_setting_of_arviz():
     import arviz as az
 

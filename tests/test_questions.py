@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bayesnb as nb
@@ -74,6 +75,27 @@ def test_a_further_question_is_one_function(monkeypatch, module):
         bayesnb.inference.questions._TABLE.pop("number_of_classes")
         if module is None:
             del FittedModel.number_of_classes
+
+
+@each_question
+@pytest.mark.filterwarnings("ignore")
+def test_an_index_that_repeats_changes_no_answer(asked):
+    required = [name for name, option in asked.options.items() if option.default is inspect.Parameter.empty]
+    if required not in (["X"], ["X", "y"]):
+        pytest.skip("It is not asked about a table alone.")
+    X, y = nb.datasets.play_tennis()
+    X = X.assign(outlook=X["outlook"].mask(X.index < 3))
+    clf = BayesianNB(random_state=0).fit(X, y)
+    answers = []
+    for index in (X.index, [7] * len(X)):
+        given = {"X": X.set_axis(index), "y": y.set_axis(index)}
+        options = {"answer": "distribution"} if asked.name == "fill_in" else {}
+        answers.append(asked.function(clf.classifier_, *(given[name] for name in required), **options))
+    unique, repeated = (found.reset_index(drop=True) if hasattr(found, "reset_index") else found for found in answers)
+    if hasattr(unique, "to_pandas") or not hasattr(unique, "shape"):
+        assert str(unique) == str(repeated)
+    else:
+        np.testing.assert_array_equal(np.asarray(unique), np.asarray(repeated))
 
 
 def test_parameters_that_share_a_sentence_are_described_alike():

@@ -114,8 +114,10 @@ def fill_in(
         frame = pd.DataFrame(said, columns=["value", "probability", "lower", "upper"])
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
-        each = {key: found[k][1].astype(float).rename_axis("value") for key, k in zip(keys, order, strict=True)}
-        frame = pd.concat(each, names=["row", "column"]).to_frame() if each else pd.DataFrame(columns=["probability"])
+        # The index of rows may repeat, so each line has its keys, and no dict of them is made.
+        lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][1].items()]
+        frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
+        frame = frame.set_index(["row", "column", "value"])
     frame.attrs["not_filled"] = [*dict.fromkeys(not_filled)]
     return frame
 

@@ -149,6 +149,105 @@ def test_forget_undoes_update(done, tennis, tmp_path):
         assert counts.sum() == s.counts.sum()
 
 
+@pytest.mark.parametrize("others", [1, 3])
+def test_an_update_of_a_file_that_others_update_meanwhile_learns_the_rows_of_all(
+    done, tennis, tmp_path, monkeypatch, others
+):
+    from bayesnb.cli import learning
+
+    X, y = datasets.play_tennis()
+    more = tmp_path / "more.csv"
+    X.assign(play=y).to_csv(more, index=False)
+    save, left = learning.save_model, [others]
+
+    def after_others(*given, **options):
+        if left[0]:
+            left[0] -= 1
+            load(tennis).partial_fit(X, y).save(tennis)
+        save(*given, **options)
+
+    monkeypatch.setattr(learning, "save_model", after_others)
+    done("update", tennis, more)
+    assert load(tennis).class_count_.tolist() == [5.0 * (others + 2), 9.0 * (others + 2)]
+
+
+def test_rows_from_stdin_cannot_be_read_again_so_a_file_that_was_changed_is_kept(capsys, tennis, tmp_path, monkeypatch):
+    from bayesnb.cli import learning
+
+    X, y = datasets.play_tennis()
+    save = learning.save_model
+
+    def after_another(*given, **options):
+        load(tennis).partial_fit(X, y).save(tennis)
+        save(*given, **options)
+
+    monkeypatch.setattr(learning, "save_model", after_another)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(X.assign(play=y).to_csv(index=False).encode())))
+    code, _, err = run(capsys, "update", tennis, "-")
+    assert code == 1
+    assert "was changed since it was read" in err
+    assert load(tennis).class_count_.tolist() == [10.0, 18.0]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_no_cell_of_a_written_table_is_a_formula(capsys, tmp_path, suffix):
+    cells = [
+        '=HYPERLINK("http://x")',
+        "+1+cmd|' /C calc'!A0",
+        "-2+3",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        "-x",
+        "-5",
+        "+49 (30) 12",
+        "a=b",
+    ]
+    X = pd.DataFrame({"=note": cells, "x": np.arange(10.0) - 5})
+    BayesianNB().fit(X[["x"]], ["=up"] * 5 + ["b"] * 5).save(tmp_path / "m.bayesnb")
+    X.to_parquet(tmp_path / "new.parquet")
+    out = tmp_path / f"out.{suffix}"
+    code, _, err = run(
+        capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "new.parquet", "--keep", "=note", "-o", out
+    )
+    assert code == 0
+    assert "an apostrophe stands before cells of '=note', 'prediction'" in " ".join(err.split())
+    written = pd.read_csv(out, sep="," if suffix == "csv" else "\t", dtype=str, keep_default_na=False)
+    assert (
+        written["'=note"].tolist()
+        == ["'" + c for c in cells[:2]] + cells[2:3] + ["'" + c for c in cells[3:7]] + cells[7:]
+    )
+    assert not any(str(c).startswith(("=", "@", "\t", "\r")) for c in [*written, *written.to_numpy().ravel()])
+    assert set(written["prediction"]) == {"'=up", "b"}
+    run(
+        capsys,
+        "predict",
+        tmp_path / "m.bayesnb",
+        tmp_path / "new.parquet",
+        "--keep",
+        "=note",
+        "-o",
+        tmp_path / "out.parquet",
+    )
+    assert pd.read_parquet(tmp_path / "out.parquet")["=note"].tolist() == cells
+
+
+def test_a_query_on_a_terminal_has_its_control_characters_escaped(tmp_path, monkeypatch):
+    from bayesnb.cli import main
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    X = pd.DataFrame({"x\x1b[31m": ["a\x1b]0;title\x07", "b"] * 4})
+    BayesianNB().fit(X, list("uvuvuvuv")).save(tmp_path / "m.bayesnb")
+    monkeypatch.setattr("sys.stdout", shown := Terminal())
+    with pytest.raises(SystemExit):
+        main(["export", str(tmp_path / "m.bayesnb")])
+    assert "SELECT" in shown.getvalue()
+    assert "\x1b" not in shown.getvalue()
+
+
 def test_an_update_written_to_another_file_leaves_the_old_file_unchanged(done, tennis, tmp_path):
     old = tennis.read_bytes()
     done("update", tennis, "play-tennis", "-o", tmp_path / "new.bayesnb")

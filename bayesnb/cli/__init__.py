@@ -49,7 +49,8 @@ def main(args: Sequence[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
         # The remarks on the table already name such columns, and a class that is a number.
-        warnings.filterwarnings("ignore", "column .* looks like an identifier|The number of unique classes")
+        remarks = "column .* looks like an identifier|The number of unique classes|y has .* classes in"
+        warnings.filterwarnings("ignore", remarks)
         sys.exit(_code(arguments, arrived))
 
 

@@ -162,7 +162,7 @@ def export(model: str, dialect: str, table: str, keep: tuple[str, ...], output: 
     except ImportError as error:
         raise click.UsageError(str(error)) from error
     if output == "-":
-        click.echo(query, nl=False)
+        stdout().write(query)
     else:
         with replacing(output) as part:
             part.write_text(query, encoding="utf-8", newline="\n")

@@ -27,12 +27,6 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of columns of weights. An amount of money has as many different values, and is no remark."""
 
-KEY = re.compile(
-    r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|no|number)\.?$|(nr|nummer)\.?$|(?<=[a-z])(Id|ID)$|"
-    r"^unnamed: \d+$"
-)
-"""Names of columns of identifiers."""
-
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
@@ -249,18 +243,19 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
 
 
 def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+    from bayesnb.data.warned import named_as_key
+
     n, k = len(held), len(levels)
     whole = bool((held % 1 == 0).all())
     low, high = held.min(), held.max()
-    named_as_key = KEY.search(str(name)) or KEY.search(str(name).lower())
     if whole and n > 10 and k == n:
         if high - low == n - 1 and low in (0, 1):
             yield Remark(name, "counts the rows", True, True)
             return
-        if high - low == n - 1 or named_as_key:
+        if high - low == n - 1 or named_as_key(name):
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
             return
-    if whole and n >= 100 and 2 * k > n and (named_as_key or WEIGHTS.search(str(name))):
+    if whole and n >= 100 and 2 * k > n and (named_as_key(name) or WEIGHTS.search(str(name))):
         cures = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
         yield Remark(name, f"{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}")
     for value in SENTINELS:
@@ -365,12 +360,14 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _target(labels: pd.Series) -> Iterator[Remark]:
     from pandas.api import types
 
+    from bayesnb.data.warned import looks_like_no_class
+
     k, n = labels.nunique(), len(labels)
     if k == 1:
         yield Remark(
             labels.name, f"the target has one class, {_short(labels.iloc[0])}: there is nothing to tell apart", True
         )
-    elif k > 20 and k > n / 10:
+    elif looks_like_no_class(k, n):
         kind = "a number" if types.is_numeric_dtype(labels) else "an identifier"
         yield Remark(labels.name, f"the target has {k} classes in {n} rows, as if it were {kind}", True)
 

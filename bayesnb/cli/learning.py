@@ -93,7 +93,8 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
-    The old file is there until the new one is whole. If someone else changes it meanwhile, nothing is written.
+    The old file is there until the new one is whole. If someone else changes it meanwhile, it is read again and these
+    rows are learned into the new one; rows from stdin cannot be read again, so nothing is written then.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -104,24 +105,36 @@ def forget(model: str, rows: str, **given: Any) -> int:
     return _changed("without_rows", model, rows, **given)
 
 
+TRIES = 100
+"""How often a model that others change too is read again; each time one of them has finished."""
+
+
 def _changed(
     verb: str, model: str, data: str, target: str | None, weight: str | None, format: Format, output: str | None,
     force: bool,
 ) -> int:  # fmt: skip
     from bayesnb import learning
+    from bayesnb.modelfile.document import ModelChangedError
 
     in_place = same_place(output, model)
     if not in_place:
         require_output(output, "model", (model, data), is_model, force)
-    parameters, before, read = read_model(model)
-    target = before.target if target is None else target
-    if target is None:
-        raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
-    table = opened_for(before, data, format, target, weight)
-    table.require(target, "--target")
-    table.require(weight, "--weight")
-    clf = getattr(learning, verb)(parameters, before, table.tables(), target, sample_weight=weight)
-    save_model(parameters, clf, model if in_place else output or "-", replacing=read if in_place else None)
+    for left in range(TRIES, 0, -1):
+        parameters, before, read = read_model(model)
+        label = before.target if target is None else target
+        if label is None:
+            raise click.UsageError(f"{model} does not say which column holds the class: name it with --target")
+        table = opened_for(before, data, format, label, weight)
+        table.require(label, "--target")
+        table.require(weight, "--weight")
+        clf = getattr(learning, verb)(parameters, before, table.tables(), label, sample_weight=weight)
+        try:
+            save_model(parameters, clf, model if in_place else output or "-", replacing=read if in_place else None)
+            break
+        except ModelChangedError:
+            # Someone else has changed the file: learn these rows into the new one, if they can be read again.
+            if data == "-" or left == 1:
+                raise
     say(f"rows of weight {before.statistics.rows.sum():,.10g} became {clf.statistics.rows.sum():,.10g}")
     return 0
 

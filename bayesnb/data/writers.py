@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from secrets import token_hex
 from typing import Any
 
 import pandas as pd
+
+from bayesnb.wording import warn
 
 
 @contextmanager
@@ -80,8 +83,17 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
         raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
     with replacing(path) as part:
         if kind in (".csv", ".tsv"):
+            marked: set[Any] = set()
             with part.open("w", encoding="utf-8", newline="") as file:
-                return write_csv(frames, file, "\t" if kind == ".tsv" else ",")
+                rows = write_csv(
+                    (_without_formulas(frame, marked) for frame in frames), file, "\t" if kind == ".tsv" else ","
+                )
+            if marked:
+                warn(
+                    f"{path}: an apostrophe stands before cells of {', '.join(sorted(map(repr, marked)))} that a "
+                    "spreadsheet would run as formulas; Parquet keeps cells as they are"
+                )
+            return rows
         return _write_parquet(frames, part)
 
 
@@ -92,6 +104,30 @@ def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -
         frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
         rows, header = rows + len(frame), False
     return rows
+
+
+FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
+"""The beginning of a cell that spreadsheets run as a formula; numbers and telephone numbers are none."""
+
+
+def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
+    """The frame with an apostrophe before each text that spreadsheets would run; adds the names of its columns."""
+    found = {}
+    for k, name in enumerate(frame.columns):
+        column = frame.iloc[:, k]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        safe = [re.sub(rf"\A{FORMULA}", "'", cell) if isinstance(cell, str) else cell for cell in column]
+        if any(new is not old and new != old for new, old in zip(safe, column, strict=True)):
+            found[k] = safe
+            marked.add(name)
+    heads = [re.sub(rf"\A{FORMULA}", "'", name) if isinstance(name, str) else name for name in frame.columns]
+    marked |= {old for new, old in zip(heads, frame.columns, strict=True) if new != old}
+    if found or heads != [*frame.columns]:
+        frame = frame.set_axis(heads, axis=1)
+        for k, safe in found.items():
+            frame.isetitem(k, pd.Series(safe, frame.index, dtype=object))
+    return frame
 
 
 def _write_parquet(frames: Iterable[pd.DataFrame], path: Path) -> int:

@@ -1,6 +1,14 @@
 """All errors and warnings of the package that have a class of their own."""
 
-from bayesnb.data.warned import EncodedColumnsWarning, IdentifierWarning, UnseenLevelWarning
+from bayesnb.data.targets import SeveralTargetsWarning
+from bayesnb.data.text import NoKnownWordWarning
+from bayesnb.data.warned import (
+    EncodedColumnsWarning,
+    IdentifierWarning,
+    ManyClassesWarning,
+    UnlabelledRowsWarning,
+    UnseenLevelWarning,
+)
 from bayesnb.inference.classifier import FarRowError
 from bayesnb.model import ImpossibleRowError
 from bayesnb.modelfile.container import ModelFileError
@@ -17,9 +25,13 @@ __all__ = [
     "IdentifierWarning",
     "ImpossibleRowError",
     "ImproperError",
+    "ManyClassesWarning",
     "ModelChangedError",
     "ModelFileError",
+    "NoKnownWordWarning",
     "RefusedError",
+    "SeveralTargetsWarning",
+    "UnlabelledRowsWarning",
     "UnseenLevelWarning",
 ]
 

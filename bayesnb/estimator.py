@@ -230,8 +230,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
             Class labels, or the name of their column of ``X``. Rows without one (missing, or ``unlabelled``) are
-            learned from by EM, in memory. Or the weight of each row in each class (soft labels, or a table of counts),
-            in memory: a frame with a column for each class, or an array whose columns are the classes 0, 1, …
+            learned from by EM, in memory. Or the share of each class in each row (soft labels), or counts, in
+            memory: a frame with a column for each class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
             Frequency weights, not negative, such as how often each row of a table of counts occurred.
 

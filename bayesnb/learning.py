@@ -20,7 +20,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
-from bayesnb.data.warned import warn_of_encoders, warn_of_identifiers
+from bayesnb.data.warned import warn_of_classes, warn_of_encoders, warn_of_identifiers, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.inference.believed import require_prior
@@ -113,11 +113,17 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
         If a column of text has a level of its own in nearly every row.
     EncodedColumnsWarning
         If columns look as if an encoder or a scaler had made them.
+    ManyClassesWarning
+        If the labels look like numbers or identifiers.
+    UnlabelledRowsWarning
+        If some rows have no label, and no setting says that they are learned by EM.
     """
     learned = _of_table(settings, X, y, sample_weight)
-    warn_of_identifiers(learned.schema, learned.statistics)
-    if not engines.streams(X):
-        warn_of_encoders(X, learned.schema, learned.statistics)
+    table = None if engines.streams(X) else X
+    warn_of_identifiers(learned.schema, learned.statistics, table)
+    warn_of_classes(learned.classes, float(learned.statistics.rows.sum()))
+    if table is not None:
+        warn_of_encoders(table, learned.schema, learned.statistics)
     return learned
 
 
@@ -142,6 +148,8 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
                 "alone, or use {cure}",
                 cure=Cure("dependence"),
             )
+        if settings.unlabelled is None and len(rows.target.classes):
+            warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
         return _by_em(settings, rows, target)
     return with_part(settings, None, rows, target=target)
 

@@ -1,9 +1,12 @@
 """Columns of text that look like identifiers are named by ``fit``."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, datasets
 from bayesnb.errors import IdentifierWarning
 
@@ -40,3 +43,50 @@ def test_a_table_that_is_read_in_parts_is_judged_as_a_whole():
 def test_other_columns_are_not_named(X, features):
     # Warnings are errors here.
     BayesianNB(features).fit(X, Y[: len(X)])
+
+
+def remarks(X, y, **settings):
+    """The categories of the warnings of a fit, in their order."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        BayesianNB(**settings).fit(X, y)
+    return [warning.category.__name__ for warning in said]
+
+
+def test_whole_numbers_under_the_name_of_an_identifier_are_warned_of():
+    X, y = nb.datasets.penguins()
+    ids = X.assign(id=np.arange(344), sampleId=np.arange(344.0), name=[f"b{k}" for k in range(344)])
+    assert remarks(ids, y) == ["IdentifierWarning"] * 3
+    named = {"id": "gaussian", "sampleId": "gaussian", "name": "categorical"}
+    assert remarks(ids, y, features=named) == []
+    assert remarks(X.assign(id=np.arange(344) // 2, age=np.arange(344)), y) == []
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.Series, lambda y: pd.Series(y, dtype="Int64")])
+def test_a_number_in_the_place_of_the_class_is_warned_of(container):
+    X, _ = nb.datasets.penguins()
+    mass = X["body_mass_g"].fillna(4000).astype(int)
+    for y in (mass, mass.astype(float), mass.astype(str)):
+        assert remarks(X[["island"]], container(y) if y.dtype.kind in "if" else y) == ["ManyClassesWarning"]
+    assert remarks(X[["island"]], mass // 250) == []
+
+
+def test_rows_without_a_label_are_said_once_unless_a_setting_expects_them():
+    X, y = nb.datasets.penguins()
+    some = y.where(y.index > 40)
+    assert remarks(X, some) == ["UnlabelledRowsWarning"]
+    with pytest.warns(nb.errors.UnlabelledRowsWarning, match="y is missing in 41 of 344 rows"):
+        BayesianNB().fit(X, some)
+    assert remarks(X, some, unlabelled=nb.Unlabelled()) == remarks(X, y) == []
+
+
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_a_table_of_ordinal_codes_is_warned_of(output):
+    from sklearn.preprocessing import OrdinalEncoder
+
+    X, y = nb.datasets.penguins()
+    whole = X.notna().all(axis=1)
+    codes = OrdinalEncoder().set_output(transform=output).fit_transform(X[whole])
+    with pytest.warns(nb.errors.EncodedColumnsWarning, match="as if an ordinal encoder had made them"):
+        BayesianNB().fit(codes, y[whole])
+    assert remarks(codes + 0.5, y[whole]) == remarks(codes + 1, y[whole]) == []

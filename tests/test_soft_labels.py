@@ -43,7 +43,7 @@ def test_soft_labels_are_learned_in_parts_and_forgotten():
     weight = np.repeat([2.0, 1.0], [20, 40])
     rows, labels, own = copies(X, y)
     assert_same(clf, BayesianNB(FEATURES).fit(rows, labels, sample_weight=own * np.tile(weight, 3)), X)
-    assert_same(clf.forget(X[:20], y[:20] * 2), BayesianNB(FEATURES).fit(X[20:], y[20:]), X)
+    assert_same(clf.forget(X[:20], y[:20], sample_weight=np.full(20, 2.0)), BayesianNB(FEATURES).fit(X[20:], y[20:]), X)
 
 
 def test_soft_labels_may_be_any_frame_or_an_array():
@@ -67,7 +67,7 @@ def test_a_weight_that_is_none_is_refused_by_row_and_class(bad):
     with pytest.raises(ValueError, match="no row has a weight in any class"):
         BayesianNB(FEATURES).fit(X, y * 0.0 if np.isfinite(bad) else np.zeros((10, 2)))
     with pytest.raises(ValueError, match="X has 10 rows"):
-        BayesianNB(FEATURES).fit(X, np.ones((9, 2)))
+        BayesianNB(FEATURES).fit(X, np.full((9, 2), 0.5))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas, dict], ids=["pandas", "polars", "dict"])
@@ -80,9 +80,48 @@ def test_a_table_of_counts_teaches_what_its_rows_teach(frame):
     assert_same(clf, expected, X[["outlook", "wind"]])
     assert clf.classifier_.target == "play"
     wide = pd.crosstab([rows["outlook"], rows["wind"]], rows["play"])
-    assert_same(BayesianNB().fit(wide.index.to_frame(index=False), wide), expected, X[["outlook", "wind"]])
+    groups, n = wide.index.to_frame(index=False), wide.sum(axis=1)
+    with pytest.warns(nb.errors.SeveralTargetsWarning, match="9 rows count as 28"):
+        assert_same(BayesianNB().fit(groups, wide), expected, X[["outlook", "wind"]])
+    shares = wide.div(n, axis=0)
+    assert_same(BayesianNB().fit(groups, shares, sample_weight=n), expected, X[["outlook", "wind"]])
     clf.partial_fit(frame(long), "play", sample_weight="n")
     assert_allclose(clf.class_count_, 2 * expected.class_count_)
     assert_same(clf.forget(frame(long), "play", sample_weight="n"), expected, X[["outlook", "wind"]])
     with pytest.raises(ValueError, match=r"sample_weight='m' is the name of no column of X, which has .*'n'"):
         BayesianNB().fit(frame(long), "play", sample_weight="m")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas, np.asarray], ids=["pandas", "polars", "array"])
+@pytest.mark.parametrize("dtype", [int, float, bool])
+def test_several_targets_are_not_taken_for_weights(frame, dtype):
+    X, _ = soft(6)
+    flags = pd.DataFrame({"a": [1, 1, 0, 0, 1, 0], "b": [1, 0, 0, 1, 0, 1]}).astype(dtype)
+    for y, total in ((flags, 6), (1 - flags.astype(int), 6)):
+        with pytest.raises(ValueError, match=f"6 rows would count as {total}.*MultiOutputClassifier.*sample_weight"):
+            BayesianNB(FEATURES).fit(X, frame(y))
+    measured = pd.DataFrame({"height": np.linspace(1.5, 1.9, 6), "weight": np.linspace(50, 90, 6)})
+    with pytest.raises(ValueError, match=r"6 rows would count as 430\.2"):
+        BayesianNB(FEATURES).fit(X, frame(measured))
+    with pytest.warns(nb.errors.SeveralTargetsWarning, match="6 rows count as 24"):
+        assert BayesianNB(FEATURES).fit(X, frame(2 * flags.astype(int) + 1)).class_count_.sum() == 24
+
+
+def test_soft_labels_in_another_order_are_warned_of_as_labels_are():
+    X, y = soft(12)
+    with pytest.warns(UserWarning, match="y has the index of X in another order"):
+        BayesianNB(FEATURES).fit(X, y[::-1])
+
+
+def test_columns_that_are_no_weights_of_one_class_each_are_refused():
+    X, y = soft(6)
+    with pytest.raises(ValueError, match="y has two columns named 'u'"):
+        BayesianNB(FEATURES).fit(X, y.set_axis(["u", "u", "w"], axis=1))
+    for dates in (
+        pd.date_range("2020", periods=6),
+        pd.to_timedelta(range(6), "D"),
+        pd.date_range("2020", periods=6).date,
+    ):
+        for frame in (pd.DataFrame, pl.DataFrame):
+            with pytest.raises(ValueError, match=r"column 'v' of y holds (date|timedelta)"):
+                BayesianNB(FEATURES).fit(X, frame({"u": [1.0] * 6, "v": dates}))

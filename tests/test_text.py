@@ -1,5 +1,7 @@
 """A column of text is a bag of words: it is read as scikit-learn reads it, and learned, streamed and explained."""
 
+import unicodedata
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.feature_extraction.text import CountVectorizer
 
 from bayesnb import BayesianNB, ByType, Categorical, Dirichlet, Missing, Multinomial, Poisson, Text, cli, draws, load
-from bayesnb.errors import ModelFileError
+from bayesnb.errors import ModelFileError, NoKnownWordWarning
 
 COMMON = ["please", "the", "my", "is", "not", "for", "order", "what", "how", "and", "very", "soon", "2026", "über"]
 TELLING = {
@@ -244,3 +246,55 @@ def test_the_command_line_proposes_and_reads_text(tmp_path, capsys):
     explained = run("explain", model, path, "--row", "0")
     assert "subject: " in explained
     run("predict", model, path)
+
+
+HINDI = ["नमस्ते दुनिया आज", "बारिश है आज किताब"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (HINDI, {word for text in HINDI for word in text.split()}),
+        (["cafe\u0301 one", "café two"], {"café", "one", "two"}),
+        (["বাংলা ভাষা", "নদী জল"], {"বাংলা", "ভাষা", "নদী", "জল"}),
+        (["a bc", "d_e f1"], {"bc", "d_e", "f1"}),
+    ],
+)
+def test_marks_are_parts_of_words_and_a_letter_with_its_accent_is_one(texts, words):
+    clf = BayesianNB({"s": "text"}).fit({"s": texts * 2}, list("pqpq"))
+    assert set(clf.tables()["s"].columns) == words
+    apart = [unicodedata.normalize("NFD", text) for text in texts]
+    assert_allclose(clf.predict_proba({"s": apart}), clf.predict_proba({"s": texts}))
+
+
+def test_texts_without_a_known_word_are_warned_of():
+    clf = BayesianNB({"s": "text"}).fit({"s": ["good day", "bad night"]}, ["p", "q"])
+    with pytest.warns(NoKnownWordWarning, match="column 's': 2 of 3 texts contain no known word"):
+        clf.predict_proba({"s": ["今天天气很好", "🙂", "good", None]})
+    clf.predict_proba({"s": ["今天", "good", None, "bad"]})  # No more than half.
+
+
+def test_characters_are_counted_in_scripts_without_spaces(tmp_path):
+    texts, y = ["今天天气很好", "早上好", "我很难过", "天气很糟"] * 3, list("ppqq") * 3
+    for options in ({"analyzer": "char", "ngram_range": (1, 2)}, {"token_pattern": r"\w"}):
+        clf = BayesianNB({"s": Text(**options)}).fit({"s": texts}, y)
+        assert clf.predict({"s": ["今天好", "难过"]}).tolist() == ["p", "q"]
+        clf.save(tmp_path / "m.bayesnb")
+        assert load(tmp_path / "m.bayesnb").predict({"s": ["今天好", "难过"]}).tolist() == ["p", "q"]
+    with pytest.raises(ValueError, match="Expected analyzer to be one of 'word', 'char' or 'char_wb'; got 'wort'"):
+        Text(analyzer="wort")
+
+
+def test_rows_as_dicts_are_a_table_and_a_list_of_texts_names_its_cure():
+    clf = BayesianNB(TEXTS).fit(X, Y)
+    rows = [{k: v for k, v in row.items() if v is not None} for row in NEW.to_dict("records")]
+    assert_allclose(clf.predict_proba(rows), clf.predict_proba(NEW))
+    same(BayesianNB(TEXTS).fit(X.to_dict("records"), Y), clf)
+    for texts in (["a b", "c d"], ("a b", "c d"), np.array(["a b", "c d"], object), np.array(["a b", "c d"])):
+        with pytest.raises(ValueError, match=r'X is a list of texts, where a table is needed: write \{"text": X\}'):
+            BayesianNB("text").fit(texts, [0, 1])
+    for column in (pd.Series(["a b", "c d"]), pd.Series([1.0, 2.0], name="age")):
+        with pytest.raises(
+            ValueError, match=r"X is one column, a Series, where a table is needed: write \{'(x|age)': X\}"
+        ):
+            BayesianNB().fit(column, [0, 1])

@@ -90,6 +90,7 @@ class Rows:
         if soft is None:
             return cls.of(X, y, sample_weight, unlabelled, schema)
         classes, weights = soft
+        warn_of_order(X, {"y": y})
         rows = cls.of(X, np.zeros(len(weights), int), sample_weight, None, schema)
         weights = weights * rows.weight[:, None]
         row, c = np.nonzero(weights)

@@ -1,4 +1,4 @@
-"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, numpy arrays, scipy.sparse.
+"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, rows as dicts, numpy arrays, scipy.sparse.
 
 The rest of the package sees a user's data as a :class:`Table`; one of its columns is a
 :class:`bayesnb.data.columns.Column`.
@@ -69,6 +69,9 @@ class Table:
                 X = X.copy()
                 X.sum_duplicates()
             return cls(_positions(X.shape[1]), X, X.shape[0])
+        if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
+            # Rows as dicts, as JSON and csv.DictReader give them; a key that a row does not have is missing there.
+            X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
         X = as_objects(X)
@@ -95,6 +98,7 @@ class Table:
             _require_rows(len(frame), min_rows)
             own = [c for c, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]
             return cls.of_arrow(frame.with_columns(nw.col(own).cast(nw.String) if own else ()).to_arrow())
+        _require_columns(X)
         from sklearn.utils import check_array
 
         if isinstance(X, list | tuple) and _has_text(X):
@@ -200,6 +204,16 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
         step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
             yield Table.of_arrow(batch.slice(start, step), declares)
+
+
+def _require_columns(X: Any) -> None:
+    """Raise ``ValueError`` for one column in the place of a table; scikit-learn's words for numbers name no column."""
+    if isinstance(X, pd.Series) or type(X).__name__ == "Series":
+        name = "x" if X.name in (None, "") else X.name
+        raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
+    flat = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1)
+    if flat and len(X) and all(isinstance(text, str) for text in X):
+        raise ValueError('X is a list of texts, where a table is needed: write {"text": X}')
 
 
 def _require_rows(n_rows: int, least: int) -> None:

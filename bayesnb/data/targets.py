@@ -18,6 +18,7 @@ from bayesnb.data.arrow import array_of as array_of_arrow
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
+from bayesnb.wording import warn
 
 NO_LABEL = "no row has a label: y is missing everywhere"
 NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
@@ -126,35 +127,53 @@ def _require_no_bytes(labels: Array) -> None:
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """The classes and the weight of each row in each of them, (row, class), where ``y`` holds weights; else ``None``.
+    """The classes and the weight of each row in each of them, (row, class), if ``y`` holds weights; else ``None``.
 
     Weights are a frame, whose columns are named after the classes, or an array of numbers, whose columns are the
-    classes 0, 1, …
+    classes 0, 1, … Several targets of one row look alike. Weights are shares, of which a row has at most 1, or counts,
+    which are whole numbers; any other numbers are refused, and so are flags of which a row has none or several.
 
     Raises
     ------
     ValueError
-        If a weight is missing, infinite or negative.
+        If a weight is missing, infinite, negative or a date, two classes have one name, or these are several targets.
+
+    Warns
+    -----
+    SeveralTargetsWarning
+        If the weights are counts, so that a row counts more than once.
     """
     if isinstance(y, pd.DataFrame):
-        classes, weights = y.columns.to_numpy(), y.to_numpy()
+        classes, columns = y.columns.to_numpy(), [y.iloc[:, k] for k in range(y.shape[1])]
     elif isinstance(y, np.ndarray) and y.ndim == 2:
-        classes, weights = np.arange(y.shape[1]), y
+        classes, columns = np.arange(y.shape[1]), [pd.Series(column) for column in y.T]
     elif hasattr(y, "columns"):
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(y, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
             return None
-        classes, weights = np.array(frame.columns, object), frame.to_numpy()
+        classes = np.array(frame.columns, object)
+        columns = [pd.Series(array_of_arrow(frame[name].to_arrow())) for name in frame.columns]
     else:
         return None
-    if len(classes) < 2 or (weights.dtype.kind not in "biuf" and pd.api.types.infer_dtype(weights.ravel()) == "string"):
+    if len(classes) < 2:
         return None
-    try:
-        weights = pd.DataFrame(weights).to_numpy(float, na_value=np.nan)
-    except (TypeError, ValueError):
+    twice = pd.Index(classes)[pd.Index(classes).duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"y has two columns named {twice[0]!r}, and each of its columns is the weight of a class: rename one"
+        )
+    kinds = {pd.api.types.infer_dtype(column, skipna=True) for column in columns}
+    if kinds <= {"string", "empty", "categorical", "mixed", "mixed-integer"}:
         return None
+    for name, column in zip(classes, columns, strict=True):
+        if (kind := pd.api.types.infer_dtype(column, skipna=True)) not in (*NUMBERS, "decimal", "empty"):
+            raise ValueError(
+                f"column {name!r} of y holds {kind}, and each of its columns is the weight of a class: write numbers "
+                f"there, or name the one column that holds the class, as {{{name!r}}}"
+            )
+    weights = np.stack([column.to_numpy(float, na_value=np.nan) for column in columns], axis=1)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         row, c = np.argwhere(wrong)[0]
@@ -162,7 +181,46 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
             f"y holds {weights[row, c]:g} for class {classes[c]!s} in row {row}, and each of its columns is the weight "
             "of a class: write a number of 0 or more in every cell"
         )
+    _require_weights_of_classes(classes, weights)
     return classes, weights
+
+
+def _require_weights_of_classes(classes: Array, weights: Array) -> None:
+    """Refuse several targets, and warn of counts; see :func:`soft_labels`."""
+    sums = weights.sum(axis=1)
+    most, total = sums.max(initial=0), sums.sum()
+    flags = bool(((weights == 0) | (weights == 1)).all())
+    if not total or (most <= 1 + 1e-9 and not (flags and (sums == 0).any())):
+        return
+    counts = not flags and bool((weights == np.rint(weights)).all())
+    said = (
+        f"y has {len(classes)} columns, which are read as the weights of classes: {len(weights):,} rows "
+        f"{'count' if counts else 'would count'} as {total:,.10g}. If they are several targets, fit a model of each, "
+        "as sklearn.multioutput.MultiOutputClassifier does. If they are counts, write the shares, and the sums as "
+        "weights: fit(X, y.div(y.sum(axis=1), axis=0), sample_weight=y.sum(axis=1))"
+    )
+    if not counts:
+        raise ValueError(said)
+    warn(said, SeveralTargetsWarning)
+
+
+class SeveralTargetsWarning(UserWarning):
+    """``y`` has several columns of whole numbers, which are read as the counts of classes.
+
+    To silence it, write the shares of the classes as ``y`` and the sums as ``sample_weight``, or
+    ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> import bayesnb as nb
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit({"link": ["yes", "no"]}, pd.DataFrame({"ham": [0, 3], "spam": [2, 1]}))
+    >>> print(str(said[0].message).partition(". ")[0])
+    y has 2 columns, which are read as the weights of classes: 2 rows count as 6
+    """
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +19,63 @@ from bayesnb.data.columns import Column, Names
 from bayesnb.families.columns import united
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.priors import Array, Dirichlet
+from bayesnb.wording import require_choice, warn
 
 SENTENCES = " of sentences"
 
-WORD = re.compile(r"[^\W\d_]{2,}")
+
+@cache
+def marks() -> str:
+    """The marks of Unicode (category M), as ranges of a regular expression.
+
+    Vowels and accents of many scripts, such as Devanagari, are marks, and Python counts them as no part of a word.
+    """
+    points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
+    gaps = np.flatnonzero(np.diff(points) > 1)
+    first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
+    return "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(first, last, strict=True))
+
+
+@cache
+def words_of_letters() -> re.Pattern[str]:
+    """Words of two letters or more, without digits."""
+    return re.compile(rf"[^\W\d_](?:[^\W\d_]|[{marks()}])+")
+
+
+def composed(text: str) -> str:
+    """A text in Unicode's normal form C, in which a letter with its accent is one character if there is one."""
+    return unicodedata.normalize("NFC", text)
+
+
+class NoKnownWordWarning(UserWarning):
+    """Most texts of a table to predict have no word that a learned text has, so they say nothing about the class.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> clf = nb.BayesianNB({"text": "text"}).fit(*nb.datasets.posts())
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     proba = clf.predict_proba({"text": ["今天天气很好", "早上好"]})
+    >>> print(said[0].message)
+    column 'text': 2 of 2 texts contain no known word; for a script without spaces between words, count characters, as
+    Text(analyzer="char", ngram_range=(1, 2))
+    """
+
+
+def warn_of_texts(column: Any, bag: Bag) -> None:
+    """Warn if most texts of a column have no word that is known."""
+    held = np.ones(len(bag), bool) if bag.held is None else bag.held
+    texts, without = int(held.sum()), int((held & (np.asarray(bag.counts.sum(axis=1)).ravel() == 0)).sum())
+    if 2 * without > texts:
+        warn(
+            f"column {column!r}: {without:,} of {texts:,} texts contain no known word; for a script without spaces "
+            'between words, count characters, as Text(analyzer="char", ngram_range=(1, 2))',
+            NoKnownWordWarning,
+        )
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
@@ -35,7 +90,7 @@ def are_sentences(texts: Collection[Any], rows: float) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in WORD.findall(text)) >= 3
+    return text.count(" ") >= 2 and sum(not word[0].isupper() for word in words_of_letters().findall(text)) >= 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +98,9 @@ class Text:
     """A column of text, read as a bag of words.
 
     Words are found and counted as scikit-learn's ``CountVectorizer`` does it: in small letters, words of two or more
-    letters or digits. The counts of a row are read by a :class:`bayesnb.Multinomial`. A missing cell says nothing, and
-    neither does a text without words. Further rows that are learned may bring new words, which earlier rows did not
+    letters or digits. The marks of Unicode, such as the vowels of Devanagari, are parts of words too, and texts are
+    read in normal form C. The counts of a row are read by a :class:`bayesnb.Multinomial`. A missing cell says nothing,
+    and neither does a text without words. Further rows that are learned may bring new words, which earlier rows did not
     have. In rows to predict, words that no learned row has are left out.
 
     Parameters
@@ -54,7 +110,7 @@ class Text:
     max_features : int, optional
         Only so many words, the most frequent ones.
     ngram_range : (int, int)
-        The smallest and the largest number of words in a row that are counted as one.
+        The smallest and the largest number of words in a row, or of characters, that are counted as one.
     binary : bool
         Whether a word counts once, however often the text holds it.
     stop_words : "english" or list of str, optional
@@ -63,6 +119,10 @@ class Text:
         The only words that are counted.
     prior : Dirichlet or {class: Dirichlet}
         Of the shares of the words.
+    analyzer : {"word", "char", "char_wb"}
+        Whether words are counted, or runs of characters, which "char_wb" takes within words only.
+    token_pattern : str, optional
+        A regular expression of what a word is.
 
     Raises
     ------
@@ -91,10 +151,14 @@ class Text:
     stop_words: Any = None
     vocabulary: Any = None
     prior: Any = field(default_factory=Dirichlet)
+    analyzer: Literal["word", "char", "char_wb"] = "word"
+    token_pattern: str | None = None
 
     def __post_init__(self) -> None:
+        require_choice("analyzer", self.analyzer, ("word", "char", "char_wb"))
         if self.vocabulary is not None:
-            object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
+            words = (composed(word) if isinstance(word, str) else word for word in self.vocabulary)
+            object.__setattr__(self, "vocabulary", tuple(words))
         Multinomial(self.prior)  # It refuses what is no prior of words.
         counter = self._counter()
         counter._validate_params()
@@ -124,7 +188,8 @@ class Text:
                 "another family"
             )
         codes, distinct = column.coded
-        texts = [str(distinct[code]) if code >= 0 else "" for code in codes]
+        distinct = [composed(str(text)) for text in distinct]
+        texts = [distinct[code] if code >= 0 else "" for code in codes]
         counts, words = self.counted(texts, words, learn)
         return Bag(counts, words, codes >= 0)
 
@@ -154,6 +219,9 @@ class Text:
         from sklearn.feature_extraction.text import CountVectorizer
 
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "prior"}
+        if self.token_pattern is None:
+            # Characters are counted without a pattern, and scikit-learn warns of one.
+            options["token_pattern"] = rf"(?u)\w[\w{marks()}]+" if self.analyzer == "word" else None
         return CountVectorizer(**options | ({} if words is None else {"vocabulary": words}))
 
 

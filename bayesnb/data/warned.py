@@ -7,11 +7,13 @@ tells nothing. What an encoder or a scaler in front of the classifier makes is n
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
@@ -21,6 +23,7 @@ from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
+from bayesnb.statistics.statistic import Statistic, joined
 from bayesnb.wording import Cure, Said, nearest, warn
 
 
@@ -141,7 +144,7 @@ class Unseen:
 
 
 class IdentifierWarning(UserWarning):
-    """A column of text looks like an identifier or free text: it says nothing about rows whose levels are new.
+    """A column looks like an identifier or free text: it says nothing about rows whose levels or numbers are new.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
@@ -159,13 +162,30 @@ class IdentifierWarning(UserWarning):
     """
 
 
+KEY = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|no|number)\.?$|(nr|nummer)\.?$|(?<=[a-z])(Id|ID)$|"
+    r"^unnamed: \d+$"
+)
+"""Names of columns of identifiers."""
+
+
+def named_as_key(name: Any) -> bool:
+    """Whether a column has the name of an identifier."""
+    return bool(KEY.search(str(name)) or KEY.search(str(name).lower()))
+
+
 def looks_like_identifier(levels: int, rows: float) -> bool:
     """Whether nearly every row that has a value has a level of its own."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
-def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, int, float]]:
-    """The columns that look like identifiers and got their family by type, with their levels and rows."""
+def looks_like_no_class(classes: int, rows: float) -> bool:
+    """Whether there are so many classes that they may be numbers or identifiers."""
+    return classes > 20 and classes > rows / 10
+
+
+def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
+    """A sentence for each column of levels that looks like an identifier and got its family by type."""
     for name, feature in schema.features.items():
         if not feature.values or feature.how == SPECIFIED:
             continue
@@ -173,24 +193,101 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[tuple[Any, 
         for column, of_levels in zip(feature.columns, counts, strict=True):
             levels, rows = int((of_levels > 0).sum()), float(of_levels.sum())
             if looks_like_identifier(levels, rows):
-                yield column, levels, rows
+                among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
+                yield Said(
+                    "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it "
+                    "out, or name its family, as {cure}, or 'text' for its words",
+                    column=column,
+                    levels=levels,
+                    among=among,
+                    cure=Cure("features", "Categorical", column),
+                )
 
 
-def warn_of_identifiers(schema: Schema, statistics: Statistics) -> None:
-    """Warn of each column of a fitted table that looks like an identifier."""
-    for column, levels, rows in _identifiers(schema, statistics):
-        among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
-        warn(
-            Said(
-                "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it out, "
-                "or name its family, as {cure}, or 'text' for its words",
+def _numbered(X: Any, schema: Schema) -> Iterator[Said]:
+    """A sentence for each column of whole numbers, of a table in memory, that has the name of an identifier."""
+    numbers = (f for f in schema.features.values() if not (f.values or f.source or f.how == SPECIFIED))
+    keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
+    table = Table.of(X) if keys else None
+    for column in keys:
+        x = table.column(column).reals()
+        x = x[~np.isnan(x)]
+        if len(x) > 10 and (x == np.floor(x)).all() and len(np.unique(x)) == len(x):
+            yield Said(
+                "column {column!r} looks like an identifier, {rows:,} whole numbers in {rows:,} rows: leave it out, or "
+                "name its family, as {cure}",
                 column=column,
-                levels=levels,
-                among=among,
-                cure=Cure("features", "Categorical", column),
+                rows=len(x),
+                cure=Cure("features", "Gaussian", column),
+            )
+
+
+def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
+    """Warn of each column of a fitted table that looks like an identifier; of numbers, if the table is in memory."""
+    for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
+        warn(said, IdentifierWarning)
+
+
+class ManyClassesWarning(UserWarning):
+    """``y`` has so many classes that it may be a number or an identifier.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.penguins()
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit(X[["island"]], X["body_mass_g"].fillna(4000.0))
+    >>> print(said[0].message)
+    y has 94 classes in 344 rows, as if it were a number: cut it into classes, as with pandas.qcut, or use a regression
+    """
+
+
+def warn_of_classes(classes: Array, rows: float) -> None:
+    """Warn if there are many classes for the rows; of more than half of the rows, scikit-learn has warned."""
+    k = len(classes)
+    if looks_like_no_class(k, rows) and k <= rows / 2:
+        number = classes.dtype.kind in "iuf"
+        warn(
+            f"y has {k:,} classes in {rows:,.10g} rows, as if it were "
+            + (
+                "a number: cut it into classes, as with pandas.qcut, or use a regression"
+                if number
+                else "an identifier: name the column that holds the class"
             ),
-            IdentifierWarning,
+            ManyClassesWarning,
         )
+
+
+class UnlabelledRowsWarning(UserWarning):
+    """Some rows have no label, so they were learned by EM.
+
+    To silence it, say so: ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.penguins()
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit(X, y.where(y.index > 40))
+    >>> print(said[0].message)
+    y is missing in 41 of 344 rows, which are learned by EM: drop them if they should not count, or set
+    unlabelled=Unlabelled() if they should
+    """
+
+
+def warn_of_unlabelled(missing: int, rows: int) -> None:
+    """Warn that rows without a label are learned by EM."""
+    warn(
+        f"y is missing in {missing:,} of {rows:,} rows, which are learned by EM: drop them if they should not count, "
+        "or set unlabelled=Unlabelled() if they should",
+        UnlabelledRowsWarning,
+    )
 
 
 FEW = 10
@@ -202,6 +299,8 @@ CLOSE = 1e-6
 
 class EncodedColumnsWarning(UserWarning):
     """Some columns look as if an encoder or a scaler had made them; fit the table as it was before.
+
+    Codes of an ordinal encoder are read as measurements, under a Gaussian.
 
     Of columns that are made of one, exactly one is 1 in each row. They are not independent given the class, so their
     evidence counts several times. Standardised columns change no probability, but tables and explanations are in
@@ -228,23 +327,12 @@ class EncodedColumnsWarning(UserWarning):
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
     """Warn once of all columns of a fitted table, in memory, that an encoder or a scaler seems to have made."""
-    names: list[Any] = []
-    means, scaled = [np.empty((len(statistics.rows), 0))], []
-    for name, feature in schema.features.items():
-        s: Any = statistics.features[name]
-        if feature.how == SPECIFIED or feature.source or feature.tried or feature.family.whole_rows:
-            continue
-        if (moments := s if isinstance(s, Moments) else s.converted(Moments)) is None:
-            continue
-        names += feature.columns
-        means.append(moments.mean)
-        mean, _, variance = moments.of_columns()
-        standard = (np.abs(mean) < CLOSE) & (np.abs(variance - 1) < CLOSE)
-        scaled += [column for column, here in zip(feature.columns, standard, strict=True) if here]
-    said = []
-    if statistics.rows.sum() > FEW:
-        runs = list(_runs(names, np.concatenate(means, 1)[statistics.rows > 0]))
-        table = Table.of(X) if runs else None
+    names, n, mean, scatter = _numbers_of(schema, statistics)
+    if not names or statistics.rows.sum() <= FEW:
+        return
+    said, table = [], None
+    if runs := list(_runs(names, mean[statistics.rows > 0])):
+        table = Table.of(X)
         groups = [run for run in runs if _one_hot(table, run)]
         if groups:
             first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""
@@ -252,16 +340,73 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
                 f"of the columns {first} exactly one is 1 in each row{others}, as if an encoder had made them of one "
                 "column, and its evidence counts several times"
             )
-        if scaled:
-            said.append(
-                f"{len(scaled)} columns ({_shown(scaled)}) have mean 0 and variance 1, as if a scaler had made them, "
-                "which changes no probability and hides their unit"
-            )
+    # The law of total variance, for all columns at once.
+    total = np.maximum(n.sum(0), np.finfo(float).tiny)
+    centre = (n * mean).sum(0) / total
+    variance = (scatter + n * (mean - centre) ** 2).sum(0) / total
+    scaled = [names[k] for k in np.flatnonzero((np.abs(centre) < CLOSE) & (np.abs(variance - 1) < CLOSE))]
+    if scaled:
+        said.append(
+            f"{len(scaled)} columns ({_shown(scaled)}) have mean 0 and variance 1, as if a scaler had made them, "
+            "which changes no probability and hides their unit"
+        )
+    if len(names) == len(schema.names) and _codes(X, names):
+        said.append(
+            f"every column holds the numbers 0 to k as floats, and each of them ({_shown(names)}), as if an ordinal "
+            "encoder had made them, and codes are read as measurements"
+        )
     if said:
         warn(
             f"{'; '.join(said)}: fit the table as it was before; text and numbers are read as they are",
             EncodedColumnsWarning,
         )
+
+
+def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
+    """The columns of numbers whose family no user chose: names, and weight, mean and scatter, (class, column) each.
+
+    The statistics of features are joined before any arithmetic, which for a wide frame takes a hundredth of the time.
+    """
+    alike: dict[Any, list[Any]] = {}
+    for name, feature in schema.features.items():
+        kind = type(statistics.features[name])
+        has_moments = issubclass(kind, Moments) or kind.converted is not Statistic.converted
+        if has_moments and not (
+            feature.how == SPECIFIED or feature.source or feature.tried or feature.family.whole_rows
+        ):
+            alike.setdefault(kind if len(feature.columns) == 1 else name, []).append(name)
+    found: list[tuple[Any, Array, Array, Array]] = []
+    for group in alike.values():
+        s: Any = joined([statistics.features[name] for name in group])
+        if (moments := s if isinstance(s, Moments) else s.converted(Moments)) is None:
+            continue
+        n = np.broadcast_to(moments.n, moments.total.shape)
+        own = moments.own(moments.scatter)
+        columns = [column for name in group for column in schema.features[name].columns]
+        found += zip(columns, n.T, moments.mean.T, own.T, strict=True)
+    if not found:
+        return [], *np.zeros((3, len(statistics.rows), 0))
+    place = {name: k for k, name in enumerate(schema.names)}
+    names, *parts = zip(*sorted(found, key=lambda column: place[column[0]]), strict=True)
+    return list(names), *(np.stack(part, axis=1) for part in parts)
+
+
+def _codes(X: Any, names: Sequence[Any]) -> bool:
+    """Whether every column of floats holds each of the numbers 0 to k and nothing else, and some k is above 1."""
+    if isinstance(X, pd.DataFrame):
+        if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
+            return False
+        X = X.to_numpy()
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and X.shape[1] == len(names)):
+        return False
+    # The first rows rule out most tables.
+    for x in (X[:64], X):
+        if not ((x == np.floor(x)) & (x >= 0) & (x < len(X))).all():
+            return False
+    highest = X.max(axis=0)
+    return bool(highest.max() > 1) and all(
+        len(np.unique(column)) == high + 1 for column, high in zip(X.T, highest, strict=True)
+    )
 
 
 def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:

@@ -22,6 +22,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import labels_of
+from bayesnb.data.text import warn_of_texts
 from bayesnb.data.warned import warn_of_unseen
 from bayesnb.dependence.learned import Dependence
 from bayesnb.em import EM
@@ -191,9 +192,12 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table; warns of levels that were never seen."""
+        """The encoded columns of a table; warns of levels that were never seen, and of texts without a known word."""
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
+        for name, feature in self.schema.features.items():
+            if feature.text is not None and feature.source[0] in table.place:
+                warn_of_texts(feature.source[0], data[name])
         return data
 
     def require_offset_of(self, table: Table) -> None:

@@ -81,7 +81,7 @@ def test_a_table_of_counts_teaches_what_its_rows_teach(frame):
     assert clf.classifier_.target == "play"
     wide = pd.crosstab([rows["outlook"], rows["wind"]], rows["play"])
     groups, n = wide.index.to_frame(index=False), wide.sum(axis=1)
-    with pytest.warns(nb.errors.SeveralTargetsWarning, match="9 rows count as 28"):
+    with pytest.warns(nb.errors.SeveralTargetsWarning, match="6 rows count as 28"):
         assert_same(BayesianNB().fit(groups, wide), expected, X[["outlook", "wind"]])
     shares = wide.div(n, axis=0)
     assert_same(BayesianNB().fit(groups, shares, sample_weight=n), expected, X[["outlook", "wind"]])
@@ -123,5 +123,5 @@ def test_columns_that_are_no_weights_of_one_class_each_are_refused():
         pd.date_range("2020", periods=6).date,
     ):
         for frame in (pd.DataFrame, pl.DataFrame):
-            with pytest.raises(ValueError, match=r"column 'v' of y holds (date|timedelta)"):
+            with pytest.raises(ValueError, match=r"column 'v' of y holds no numbers"):
                 BayesianNB(FEATURES).fit(X, frame({"u": [1.0] * 6, "v": dates}))

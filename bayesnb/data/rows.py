@@ -170,6 +170,9 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
     for name, values in beside.items():
         if not isinstance(values, pd.Series | pd.DataFrame) or len(values) != len(X) or values.index.equals(X.index):
             continue
+        # Indexes of several levels and of one have no value in common, and pandas does not look for one.
+        if X.index.nlevels != values.index.nlevels:
+            continue
         if X.index.is_unique and values.index.is_unique and values.index.isin(X.index).all():
             warn(
                 f"{name} has the index of X in another order, and rows are taken by their position: write "

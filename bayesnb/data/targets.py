@@ -168,10 +168,10 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
     if kinds <= {"string", "empty", "categorical", "mixed", "mixed-integer"}:
         return None
     for name, column in zip(classes, columns, strict=True):
-        if (kind := pd.api.types.infer_dtype(column, skipna=True)) not in (*NUMBERS, "decimal", "empty"):
+        if pd.api.types.infer_dtype(column, skipna=True) not in (*NUMBERS, "decimal", "empty"):
             raise ValueError(
-                f"column {name!r} of y holds {kind}, and each of its columns is the weight of a class: write numbers "
-                f"there, or name the one column that holds the class, as {{{name!r}}}"
+                f"column {name!r} of y holds no numbers, and each of its columns is the weight of a class: write "
+                "numbers there, or give the one column that holds the class"
             )
     weights = np.stack([column.to_numpy(float, na_value=np.nan) for column in columns], axis=1)
     wrong = ~(np.isfinite(weights) & (weights >= 0))

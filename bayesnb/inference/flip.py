@@ -114,6 +114,10 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
 
+    # Depth first, because the patterns are ordered by their gain of one row: the first branch is the greedy removal,
+    # and a good first removal cuts off most other branches. The gains of a node bound all branches below it, and the
+    # patterns before ``at`` are closed, so each multiset of rows is looked at once. Where the budget of nodes ends, the
+    # largest bound that was not looked into is kept, and the answer stays a bound.
     def descend(at: int, taken: int, s: Array, t: Array, used: tuple[int, ...]) -> None:
         nonlocal best, chosen, bound_of_rest, left
         j, here = k - len(used), sign * patterns.score(k, s, t)

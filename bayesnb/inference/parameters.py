@@ -98,6 +98,9 @@ def softmax_regression(
     ValueError
         If the predictions of the estimate have no such form; the error names the feature.
     """
+    # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
+    # classes, so it cancels: η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. A
+    # column to the power w multiplies both by w. A part of φ whose weights all classes share cancels as well.
     intercept, weights, term = point.log_pi.copy(), {}, 0
     if exponents is not None:
         intercept += exponents[:, -1]

@@ -219,6 +219,8 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])
         owner, level = np.repeat(levels, sizes), np.concatenate([np.arange(size) for size in sizes])
+        # One indicator for each level, so the counts of all pairs of levels of all pairs of columns are one product of
+        # matrices for each draw; a missing cell has no indicator, which leaves the row out of that pair alone.
         hot = np.multiply(cells[..., owner] == level, known[:, owner], order="C")
         add("mutual information", levels, levels, _informations(hot, starts), np.sqrt)
         add("correlation ratio", levels, numbers, _correlation_ratios(hot, starts, x, there), _same)

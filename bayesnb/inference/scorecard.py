@@ -326,6 +326,9 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
         "auc": (auc, auc),
     }
+    # The AUC is a mean over pairs of rows, not over rows, so it is replaced by its first-order expansion: each row's
+    # influence, divided by the weight of its class in the draw. The expansion is that of the log-odds of the AUC, so
+    # that the interval stays between 0 and 1.
     if 0 < auc < 1:
         present = drawn["class"].any(axis=0)
         away = (drawn["auc"][:, present] / drawn["class"][:, present]).sum(axis=1)

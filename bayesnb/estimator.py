@@ -129,7 +129,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
         The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
-        their type (bool and integers of 0 and 1: Bernoulli; text and categories: Categorical; sentences: ``Text``;
+        their type (bool and numbers that are 0 or 1: Bernoulli; text and categories: Categorical; sentences: ``Text``;
         numbers: Gaussian; a sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. "best" lets the rows
         choose it, and "missing" also counts whether a cell is missing, for all columns or for one:
         :class:`bayesnb.BestFamily`, ``Missing``.

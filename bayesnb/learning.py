@@ -17,6 +17,7 @@ from bayesnb import em
 from bayesnb.data import engines
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
+from bayesnb.data.settling import alike, settled
 from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
@@ -70,7 +71,8 @@ class Learned:
         counts = _counts(settings, before)
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))
-        schema, statistics = part.statistics(settings, _schema(settings, before))
+        held = before is not None and before.dependence is not None and settings.dependence is not None
+        schema, statistics = part.statistics(settings, _schema(settings, before), held)
         labels = Labels(part.target.codes, part.weight, len(part.target.classes))
         if before is None or counts.cells.empty:
             counts = counts.of_classes(labels.n)
@@ -80,22 +82,37 @@ class Learned:
         return cls(schema, statistics, part.target.classes, part.target.declared, counts)
 
     def __add__(self, other: Learned) -> Learned:
-        # The schema of further rows has grown from the one before, so it is that of both.
         classes = classes_of(self.classes, other.classes)
-        a, b = self.over(classes), other.over(classes)
+        a, b = self.over(classes).alike(other.over(classes))
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
-        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
+        # The schema of further rows has grown from the one before, so it is that of both.
+        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts).settled()
+
+    def alike(self, other: Learned) -> tuple[Learned, Learned]:
+        """Both with one family for each column, which the values of both decide."""
+        if not self.counts.cells.empty:  # They belong to the families that they were counted with.
+            return self, other
+        a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))
+        return tuple(replace(one, schema=s, statistics=t) for one, (s, t) in zip((self, other), (a, b), strict=True))
+
+    def settled(self) -> Learned:
+        """The same, where a column that holds one number alone has the family of numbers."""
+        if not self.counts.cells.empty:
+            return self
+        schema, statistics = settled(self.schema, self.statistics)
+        return replace(self, schema=schema, statistics=statistics)
 
     def __mul__(self, factor: float) -> Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
 
     def without(self, other: Learned) -> Learned:
         """The rest, where ``other`` is a part of what was learned."""
-        rest = self.statistics.without(other.statistics)
+        whole, other = self.alike(other)
+        rest = whole.statistics.without(other.statistics)
         # The cells of shapes and pairs are counted by the places of levels.
-        schema, rest = self.schema.without_unused(rest, words=not self.counts.cells.empty)
+        schema, rest = whole.schema.without_unused(rest, words=not self.counts.cells.empty)
         counts = self.counts.without(other.over(self.classes).counts)
-        return replace(self, schema=schema, statistics=rest, counts=counts)
+        return replace(self, schema=schema, statistics=rest, counts=counts).settled()
 
     def over(self, classes: Array) -> Learned:
         """The same for another list of classes; a class that is not among those of the rows has no rows."""
@@ -292,8 +309,8 @@ def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = Fa
     then those of a sample of all rows, as of a table that is read in parts. Else this is an error.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
-    schema = _schema(settings, before).merged(other.schema)
-    theirs = replace(theirs, schema=schema, declared=other.named_classes)
+    mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
+    theirs = replace(theirs, schema=mine.schema.merged(theirs.schema), declared=other.named_classes)
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
         theirs = replace(theirs, counts=mine.counts.of_classes(len(other.classes)))
     elif theirs.counts.cells.empty:
@@ -334,7 +351,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     before.require_counted("exponents are learned from labels that are known")
     rows = _labelled(settings, X, y, sample_weight, before.schema)
     try:
-        before.statistics.without(rows.statistics(settings, _schema(settings, before))[1])
+        before.statistics.without(rows.statistics(settings, _schema(settings, before), fixed=True)[1])
     except ValueError as error:
         raise RefusedError(
             "exponents are learned from rows that the model has learned, each left out in turn, and some of these were "

@@ -100,8 +100,6 @@ CONSTRUCTORS = {
         lists,
     )
 }
-# pandas makes floats of integers among which one is missing, so it no longer knows that 0 and 1 were all.
-FLOATS_FOR_HOLES = (pandas_default,)
 DECLARES_CATEGORIES = [pandas_default, pandas_nullable, pandas_pyarrow, polars_categorical, pyarrow_dictionary]
 DECLARES_EVERY_TEXT = (polars_categorical, pyarrow_dictionary)
 
@@ -166,7 +164,7 @@ def test_every_constructor_gets_the_same_families(constructor: Constructor) -> N
     assert found == {
         "text": "Categorical",
         "flag": "Bernoulli",
-        "binary": "Gaussian" if constructor in FLOATS_FOR_HOLES else "Bernoulli",
+        "binary": "Bernoulli",
         "whole": "Gaussian",
         "real": "Gaussian",
         "grade": "Categorical",
@@ -193,7 +191,7 @@ def test_zeros_and_ones_with_a_gap_are_bernoulli_in_every_container(table: Any) 
 
 COUNTS = [[1, 0, 2], [0, 1, 9], [1, 1, 0], [0, 0, 1]]
 ONES = [[1, 0], [0, 1], [1, 1], [0, 1]]
-BOTH = {"x": "Gaussian", "flags": "Bernoulli"}
+BOTH = {"flags": "Bernoulli", "x": "Gaussian"}
 
 
 @pytest.mark.parametrize(
@@ -201,16 +199,17 @@ BOTH = {"x": "Gaussian", "flags": "Bernoulli"}
     [
         (np.array(ONES, bool), {"x": "Bernoulli"}),
         (np.array(ONES), {"x": "Bernoulli"}),
-        # Columns of 0 and 1 among counts are counts too; a fraction in any row says that there are no counts.
-        (np.array(COUNTS), {"x": "Gaussian"}),
-        (np.array(COUNTS, float), {"x": "Gaussian"}),
+        # A column beside others is read as it is alone.
+        (np.array(COUNTS), BOTH),
+        (np.array(COUNTS, float), BOTH),
+        (np.array([[0, 1], [0, 1]]), {"x": "Gaussian"}),
         (np.array([*COUNTS, *COUNTS * 2000, [1, 0, 0.5], [0, 0, 0]]), BOTH),
         (np.array([[1.0, np.nan, 0.5], [np.nan, np.nan, 2.0], [0.0, np.nan, 1.0], [1.0, np.nan, 0.0]]), BOTH),
         (np.zeros((4, 2)), {"x": "Gaussian"}),
     ],
-    ids=["booleans", "ones", "counts", "whole floats", "a late fraction", "missing cells", "zeros alone"],
+    ids=["booleans", "ones", "counts", "whole floats", "constants", "a late fraction", "missing cells", "zeros alone"],
 )
-def test_the_columns_of_an_array_that_hold_only_0_and_1_are_bernoulli_but_among_counts(x: Any, expected: Any) -> None:
+def test_the_columns_of_an_array_that_hold_0_and_1_alone_are_bernoulli(x: Any, expected: Any) -> None:
     assert families(BayesianNB().fit(x, np.arange(len(x)) % 2)) == expected
 
 
@@ -510,7 +509,7 @@ def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
     clf = BayesianNB(Gaussian() if dtype in (bool, int) else None).fit(array, Y[:30])
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)
-    assert row["chosen"] == ("specified" if dtype in (bool, int) else f"array of {np.dtype(dtype)}")
+    assert row["chosen"] == ("specified" if dtype in (bool, int) else "numbers")
     assert clf.classifier_.schema.names == ("x0", "x1", "x2")
     assert not hasattr(clf, "feature_names_in_")
     frame = pd.DataFrame(array.astype(float), columns=["x0", "x1", "x2"])
@@ -652,7 +651,7 @@ def test_describe_has_one_row_for_each_feature() -> None:
     assert found["columns"].tolist() == [2, 2, 2, 1, 1]
     assert found["levels"].tolist() == ["", "", "2 to 3 a column", "(-inf, 1), [1, 5), [5, inf)", ""]
     assert found["missing"].drop("words").tolist() == pytest.approx([3 / 10, 1 / 10, 1 / 5, 0.0])
-    assert found["chosen"].tolist() == [*["specified"] * 3, "specified, width bins", "int64 of 0 and 1"]
+    assert found["chosen"].tolist() == [*["specified"] * 3, "specified, width bins", "0 and 1"]
 
 
 def test_columns_can_be_specified_by_name_and_by_position() -> None:

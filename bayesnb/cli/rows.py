@@ -70,7 +70,7 @@ def template_of(clf: Classifier) -> pd.DataFrame:
         for name in () if feature.source else feature.columns:
             names = feature.values.get(name, ())
             text = any(isinstance(level, str) for level in names)
-            flags = feature.how.lower().startswith("bool") or (names and all(isinstance(n, bool) for n in names))
+            flags = feature.origin.kind == "boolean" or (names and all(isinstance(n, bool) for n in names))
             columns[name] = pd.Series(dtype="object" if text else "boolean" if flags else "float64")
         columns |= {name: pd.Series(dtype="float64") for name in feature.exposure}
     return pd.DataFrame({name: columns[name] for name in clf.schema.names if name in columns})

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
-from bayesnb.data.inferring import NO_VALUE, inferred, named_columns
+from bayesnb.data.inferring import inferred, named_columns
+from bayesnb.data.origin import Origin
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
 from bayesnb.data.tables import Table
@@ -35,21 +36,17 @@ PASSES = 20
 type Tried = tuple[tuple[str, float, float], ...]
 """The name, the evidence and the log score of each candidate that can read a column."""
 
-type Reasons = Mapping[Any, tuple[str, Tried]]
+type Reasons = Mapping[Any, tuple[Origin, Tried]]
 """For each column whose family was chosen: why it has its family, and what was tried."""
 
 
-def _reason(name: str, by: str, tried: Tried) -> str:
-    """Say why a column has the family of this name, and name the runner-up."""
+def _reason(name: str, by: str, tried: Tried) -> Origin:
+    """Why a column has the family of this name, and the runner-up."""
     place = 1 if by == "evidence" else 2
     scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
     own = scores.pop(name)
-    how = "best by evidence" if by == "evidence" else "best for the class"
-    if not scores:
-        return f"{how}, the only candidate"
-    second = max(scores, key=scores.__getitem__)
-    ahead = own - scores[second]
-    return f"{how}, {ahead:.3g} nats before {second}" if ahead > 0 else f"{how}, as good as {second}"
+    second = max(scores, key=scores.__getitem__, default="")
+    return Origin("rows", best_by=by, ahead=own - scores[second] if second else 0.0, second=second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,9 @@ class FamilyChoice:
 
 def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     """The schema of the features that :func:`chosen` returned, with the reasons of each choice."""
-    put = {name: replace(schema.features[name], how=how, tried=tried) for name, (how, tried) in reasons.items()}
+    put = {
+        name: replace(schema.features[name], origin=origin, tried=tried) for name, (origin, tried) in reasons.items()
+    }
     return replace(schema, features={**schema.features, **put})
 
 
@@ -168,7 +167,7 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
     for entry in _asked(features):
         if entry.columns is None:
             by_type = inferred(table, None, "missing", weight)
-            numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.how != NO_VALUE]
+            numbers = [f for f in by_type.values() if type(f.family) is Gaussian and f.origin.kind == "number"]
             columns = [column for feature in numbers for column in feature.columns]
         else:
             columns = named_columns(table, entry.columns)

@@ -44,7 +44,7 @@ class Column:
     @property
     def dtype(self) -> str:
         """The name of its type."""
-        return "text" if not self.declares and self.textual else _called(self.values.dtype)
+        return "text" if not self.declares and self.textual else str(self.values.dtype)
 
     @property
     def textual(self) -> bool:
@@ -83,7 +83,21 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """What it holds; "empty" if every value is missing."""
+        """What its values are, in whatever type they are stored; "empty" if every value is missing."""
+        kind = self._stored
+        if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
+            return kind
+        cells = self._numpy()
+        if cells is None or cells.dtype.kind == "f":
+            x = self.reals()
+            if np.isnan(x[:1]).all() and np.isnan(x).all():
+                return "empty"
+            return "integer" if kind == "real" and are_whole(x) else kind
+        return kind
+
+    @cached_property
+    def _stored(self) -> Kind:
+        """What cells of its type hold; "empty" if it can be seen that every value is missing."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -95,14 +109,14 @@ class Column:
             raise NoFamilyError(NO_FAMILY, column=self.name, value=self.dtype, cure=Cure("drop", column=self.name))
         return KIND_OF[dtype.kind]
 
-    def binary(self) -> bool:
-        """Whether every value of an integer column is 0, 1 or missing."""
+    def binary(self, part: bool) -> bool:
+        """Whether a column of numbers holds 0 and 1 and perhaps missing values; see :func:`zeros_and_ones`."""
         cells = self._numpy()
-        return set(self.coded[1]) <= {0, 1} if cells is None else bool(zeros_and_ones(cells[:, None])[0])
+        return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None], part)[0])
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
-        kind = self.kind
+        kind = self._stored
         if kind == "text":
             example = next((v for v in self.values if not pd.isna(v)), None)
             if example is None:
@@ -150,7 +164,7 @@ class Column:
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
         """Codes (row,), -1 where missing, and the distinct values they stand for."""
-        _ = self.kind  # It refuses cells that no family reads.
+        _ = self._stored  # It refuses cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
             if not self.declares:
@@ -227,17 +241,20 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
     return encoded.indices.to_numpy(), distinct
 
 
-def zeros_and_ones(x: Array) -> Array:
+def zeros_and_ones(x: Array, part: bool = False) -> Array:
     """Which columns of an array of numbers, (row, column), hold 0 and 1, and perhaps missing values, and nothing else.
 
-    Encoders in front of the classifier make such columns, of integers or of floats. Floats must hold both of the two
-    numbers, because 0 alone may be a measurement.
+    They must hold both, as 0 alone may be a measurement; but in a part of a table one of them will do.
     """
+    if not len(x):
+        return np.zeros(x.shape[1], bool)
     if x.dtype.kind in "iu":
-        return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1)
+        low, high = x.min(0), x.max(0)
+        return (low >= 0) & (high <= 1) & (part | (low < high))
     found = _zeros_and_ones(x[:64])
     for k in np.flatnonzero(found):  # The first rows have ruled out nearly all others.
-        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and (x[:, k] == 0).any() and (x[:, k] == 1).any()
+        zero, one = (x[:, k] == 0).any(), (x[:, k] == 1).any()
+        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and ((zero or one) if part else (zero and one))
     return found
 
 
@@ -245,12 +262,11 @@ def _zeros_and_ones(x: Array) -> Array:
     return ((x == 0) | (x == 1) | np.isnan(x)).all(0)
 
 
-def _called(dtype: Any) -> str:
-    """The name of a type; those of numpy are looked up, because numpy computes them slowly."""
-    return _NUMPY.get(dtype) or str(dtype) if isinstance(dtype, np.dtype) else str(dtype)
-
-
-_NUMPY = {np.dtype(kind): str(np.dtype(kind)) for kind in "?bBhHiIlLqQefd"}
+def are_whole(x: Array) -> bool:
+    """Whether all numbers, (row,), are whole, beside missing ones; above 2^53 every float is."""
+    return all(
+        bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
+    )
 
 
 class NoFamilyError(RefusedError):

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.data.columns import EXTREME, INFINITE, Column, Kind, Names, as_floats, require_ordinary
+from bayesnb.data.origin import Origin
 from bayesnb.data.specifications import Binned
 from bayesnb.data.tables import Table
 from bayesnb.data.text import Text, texts_of
@@ -53,7 +54,7 @@ class Feature:
     columns : tuple
         Names of the columns it reads.
     family : Family
-    how : str
+    origin : Origin
         Why it got this family.
     levels : tuple of tuples, optional
         Names of the levels of each column, for a family that reads levels.
@@ -74,7 +75,7 @@ class Feature:
 
     columns: Names
     family: Family
-    how: str
+    origin: Origin
     levels: tuple[Names, ...] | None = None
     kinds: tuple[Kind, ...] = ()
     cuts: tuple[Binned, ...] | None = None
@@ -82,6 +83,11 @@ class Feature:
     source: Names = ()
     text: Text | None = None
     declared: tuple[Names, ...] = ()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the first rows decided what numbers it can read, so that nobody has promised that no others occur."""
+        return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
     def reads(self) -> Names:
@@ -159,10 +165,7 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
     x = _matrix(table, feature.columns)
     if feature.family.whole_rows and unseen is None:
         _require_whole(feature, x)
-    if feature.tried and unseen in ("missing", "new"):
-        x = np.where(impossible(feature, x), np.nan, x)
-    validate(feature, x)
-    return feature, x
+    return feature, _possible(feature, x, unseen)
 
 
 NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
@@ -180,12 +183,20 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers cannot occur under the family that the first rows chose, such as 0 under LogNormal.
+    """Which finite numbers cannot occur under a family that the first rows decided: 0 under LogNormal, 2 in flags.
 
     Their density is 0 in every class, so they say nothing about the class. Nobody has promised that they do not occur;
     so they are treated like levels that were never seen.
     """
-    return feature.family.support.invalid(x) & np.isfinite(x) if feature.tried else np.zeros(x.shape, bool)
+    return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
+
+
+def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
+    """The numbers of rows that are asked, without those that cannot occur; all others are validated."""
+    if feature.guessed and unseen in ("missing", "new"):
+        x = np.where(impossible(feature, x), np.nan, x)
+    validate(feature, x)
+    return x
 
 
 def _matrix(table: Table, columns: Names) -> Array:
@@ -211,7 +222,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
         if coded is not None and coded[1] <= 1 and coded[0].min(initial=0) >= 0:
             return feature, coded[0].astype(np.uint8)
     if not table.sparse:
-        x = _matrix(table, feature.columns)
+        return feature, _possible(feature, _matrix(table, feature.columns), unseen)
     validate(feature, x)
     return feature, x
 

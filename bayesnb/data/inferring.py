@@ -5,7 +5,7 @@ Start with :func:`inferred`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -13,31 +13,30 @@ import numpy as np
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import Feature, UnseenPolicy
+from bayesnb.data.origin import Origin, OriginKind
 from bayesnb.data.specifications import (
     BestFamily,
     Binned,
     ByType,
     Entry,
     Missing,
+    by_type_of,
     entries,
     name_of,
     together,
     together_name,
 )
 from bayesnb.data.tables import Table
-from bayesnb.data.text import SENTENCES, Text, are_sentences
+from bayesnb.data.text import Text, are_sentences
 from bayesnb.families.columns import BAG, LEVELS, united
 from bayesnb.families.family import Family
 from bayesnb.families.trials import Bernoulli
 from bayesnb.kernels import reading
-from bayesnb.kernels.blocks import CELLS, slices
 from bayesnb.model import about, in_order
 from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
-NO_VALUE = "no value seen"
-SPECIFIED = "specified"
-ZERO_ONE = " of 0 and 1"
+SPECIFIED = Origin("specified")
 
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
@@ -55,13 +54,13 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
     rest = () if whole else table.names
     if taken:
         rest = tuple(name for name in rest if name not in taken)
-    by_type = next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)
-    for name, (spec, columns, how) in _by_type(table, rest, by_type or ByType()).items():
+    by_type = by_type_of(said)
+    for name, (spec, columns, origin) in _by_type(table, rest, by_type or ByType()).items():
         if name in chosen:
             raise ValueError(f"a feature called {name!r} was specified, but a column of that name is left over")
         if by_type is None and not table.part and _holds_sentences(table, columns, weight):
-            spec, how = Text(), how + SENTENCES
-        chosen[name] = _feature(table, spec, columns, how, unseen, weight)
+            spec, origin = Text(), Origin("sentences")
+        chosen[name] = _feature(table, spec, columns, origin, unseen, weight)
     if not chosen:
         raise ValueError("the table has no column to learn from")
     chosen |= _indicators(table, said, chosen)
@@ -127,7 +126,7 @@ def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Featur
                 raise ValueError(
                     f"a column or a feature is called {taken[0]!r}, as the one of Missing would be: rename it"
                 )
-            found[own] = Feature(names, Bernoulli(missing.prior), f"missing cells of {name}", source=columns)
+            found[own] = Feature(names, Bernoulli(missing.prior), Origin("gaps", str(name)), source=columns)
     return found
 
 
@@ -153,39 +152,43 @@ def _resolve(table: Table, column: Any) -> Any:
     )
 
 
-def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, str]]:
-    """A family for each column that was not specified."""
+def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
+    """A family for each column that was not specified, by its values: the container and its types decide nothing."""
     if not rest:
         return {}
     if table.sparse:
-        return {"x": (families.of("sparse", rest), rest, "sparse counts")}
-    if table.numeric:
-        # The columns of an array that have one family are one feature.
-        how = f"array of {table.source.dtype}"
-        if table.source.dtype == bool:
-            return {"x": (families.of("boolean", rest), rest, how)}
-        binary = zeros_and_ones(table.source)
-        if binary.any() and not binary.all() and not _has_fractions(table.source):
-            # Among whole numbers, a column of 0 and 1 may be a count that is larger in other rows.
-            return {"x": (families.of("number", rest), rest, how)}
-        flags = tuple(name for name in rest if binary[table.place[name]])
-        numbers = tuple(name for name in rest if not binary[table.place[name]])
-        found = {"x": (families.of("number", numbers), numbers, how)} if numbers else {}
-        if flags:
-            found["flags" if numbers else "x"] = (families.of("zero_one", flags), flags, how + ZERO_ONE)
-        return found
-    # Columns of one type share one family object, which saves making thousands of them.
-    found = {}
-    for name in rest:
-        kind, how = _type_of(table.column(name))
-        found[name] = (families.of(kind, (name,)), (name,), how)
-    return together(found)
+        return {"x": (families.of("sparse", rest), rest, Origin("sparse"))}
+    return grouped(kinds_of(table, rest, table.part), families, alone=not table.numeric)
 
 
-def _has_fractions(x: Array) -> bool:
-    """Whether an array holds a number that is not whole; the search stops at the first rows that hold one."""
-    parts = slices(len(x), max(1, CELLS // x.shape[1])) if x.dtype.kind == "f" else ()
-    return any(bool(((x[rows] != np.floor(x[rows])) & ~np.isnan(x[rows])).any()) for rows in parts)
+def kinds_of(table: Table, columns: Iterable[Any], part: bool) -> dict[Any, OriginKind]:
+    """Of which kind the values of these columns are, no matter how they are stored; a part may hold 0 or 1 alone."""
+    if not table.numeric:
+        return {name: _kind_of(table.column(name), part) for name in columns}
+    if table.source.dtype == bool:
+        return dict.fromkeys(columns, "boolean")
+    flags = zeros_and_ones(table.source, part)
+    return {name: "zero_one" if flags[table.place[name]] else "number" for name in columns}
+
+
+def grouped(
+    kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
+) -> dict[Any, tuple[Family, Names, Origin]]:
+    """The features of columns whose values are of these kinds: each alone, or those of an array by kind."""
+    if alone:
+        # Columns of one type share one family object, which saves making thousands of them.
+        found = {
+            name: (families.of(TYPES.get(kind, kind), (name,)), (name,), Origin(kind)) for name, kind in kinds.items()
+        }
+        return together(found)
+    sides = {"x": [n for n, kind in kinds.items() if TYPES.get(kind, kind) == "number"]}
+    sides["flags" if sides["x"] else "x"] = [n for n, kind in kinds.items() if TYPES.get(kind, kind) != "number"]
+    of = {name: (tuple(columns), Origin(kinds[columns[0]])) for name, columns in sides.items() if columns}
+    return {name: (families.of(TYPES.get(o.kind, o.kind), columns), columns, o) for name, (columns, o) in of.items()}
+
+
+TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
+"""The type of column of a :class:`ByType`, if it has another name than the kind of the values."""
 
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
@@ -197,20 +200,20 @@ def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool
     return column.declared is None and are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
 
 
-def _type_of(column: Column) -> tuple[str, str]:
-    """Which family of a :class:`ByType` a column gets, and why."""
+def _kind_of(column: Column, part: bool) -> OriginKind:
+    """Of which kind the values of a column are."""
     kind = column.kind
     if column.textual or kind == "text":
-        return "text", column.dtype
+        return "text" if column.declared is None else "categories"
     if kind == "boolean":
-        return "boolean", column.dtype
-    if kind == "integer" and column.binary():
-        return "zero_one", column.dtype + ZERO_ONE
-    return "number", NO_VALUE if kind == "empty" else column.dtype
+        return "boolean"
+    if kind == "integer" and column.binary(part):
+        return "zero_one"
+    return "nothing" if kind == "empty" else "number"
 
 
 def _feature(
-    table: Table, spec: Family | Binned | Text, columns: Names, how: str, unseen: str, weight: Array | None
+    table: Table, spec: Family | Binned | Text, columns: Names, origin: Origin, unseen: str, weight: Array | None
 ) -> Feature:
     """A feature as inferred from the first table."""
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
@@ -221,12 +224,12 @@ def _feature(
         if len(columns) > 1:
             cure = Cure("features", "Text", columns[0])
             raise RefusedError("{place}: a Text reads one column; name each, as {cure}", place=said, cure=cure)
-        return Feature(spec.vocabulary or (), spec.family, how, source=columns, text=spec)
+        return Feature(spec.vocabulary or (), spec.family, origin, source=columns, text=spec)
     if isinstance(spec, Binned):
         table.require_dense(spec)
         cuts = tuple(spec.fit(table.column(name).ordinary(), weight) for name in columns)
         levels = tuple(cut.names for cut in cuts)
-        return Feature(columns, spec.family(), f"{how}, {spec.cut} bins", levels, cuts=cuts)
+        return Feature(columns, spec.family(), replace(origin, detail=f"{spec.cut} bins"), levels, cuts=cuts)
     if spec.needs_rows:
         table.require_dense(spec)
         with_levels = spec.support == LEVELS
@@ -234,7 +237,7 @@ def _feature(
         with about(said):
             spec = spec.placed(seen, weight)
     if spec.support != LEVELS:
-        return Feature(columns, spec, how)
+        return Feature(columns, spec, origin)
     table.require_dense(spec)
     levels: list[Names] = []
     types: list[Names] = []
@@ -255,7 +258,7 @@ def _feature(
         known = united(known, named_levels(spec))
         levels.append(united(known, (UNSEEN,)) if unseen == "new" else known)
     kinds = tuple(table.column(name).kind for name in columns)
-    return Feature(columns, spec, how, tuple(levels), kinds, declared=tuple(types))
+    return Feature(columns, spec, origin, tuple(levels), kinds, declared=tuple(types))
 
 
 def _require_ordinary_prior(family: Family) -> None:

@@ -130,7 +130,7 @@ class Rows:
         features, reasons = chosen(self.table, self.target, self.weight, settings)
         return with_reasons(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), reasons)
 
-    def statistics(self, settings: Any, schema: Schema | None = None) -> tuple[Schema, Statistics]:
+    def statistics(self, settings: Any, schema: Schema | None = None, fixed: bool = False) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all of them labelled, and their statistics.
 
         Parameters
@@ -139,9 +139,15 @@ class Rows:
             For a schema that is inferred, or columns that join.
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.
+        fixed : bool
+            Whether every column has the family that it has in this schema, whatever kind of values these rows hold.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
-        known = self.schema(settings) if schema is None else schema.grown(self.table, settings.features, self.weight)
+        if schema is None:
+            known = self.schema(settings)
+        else:
+            known = schema.grown(self.table, settings.features, self.weight)
+            known = known if fixed else known.of_part(self.table)
         learned, data = known.read(self.table, learn=True)
         model = learned.model(Dirichlet())
         return learned, model.statistics(data, labels, labels_of(self.target.classes))

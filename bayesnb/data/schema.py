@@ -8,7 +8,7 @@ a fit that fails has changed nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,12 +18,16 @@ from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
 from bayesnb.data.inferring import (
     completed,
+    grouped,
     has_place_for_each,
     inferred,
+    kinds_of,
     named_levels,
     present,
     with_words_of_both,
 )
+from bayesnb.data.origin import NUMBERS, OriginKind
+from bayesnb.data.specifications import ByType, by_type_of, entries
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import BAG, united
 from bayesnb.families.family import prior_text
@@ -53,6 +57,8 @@ class Schema:
         How a level that no fit has seen is treated.
     columns : {"fixed", "grow"}
         Whether further rows may have new columns, and lack others.
+    families : ByType
+        Of the columns that were not specified, by the kind of their values.
     """
 
     names: Names
@@ -60,6 +66,7 @@ class Schema:
     features: Mapping[Any, Feature]
     unseen: UnseenPolicy
     columns: ColumnsPolicy = "fixed"
+    families: ByType = field(default_factory=ByType)
 
     def __post_init__(self) -> None:
         require_choice("columns", self.columns, ("fixed", "grow"))
@@ -89,7 +96,8 @@ class Schema:
             Weights of the rows, for bins by count.
         columns : {"fixed", "grow"}
         """
-        return cls(table.names, table.named, inferred(table, features, unseen, weight), unseen, columns)
+        found = inferred(table, features, unseen, weight)
+        return cls(table.names, table.named, found, unseen, columns, by_type_of(entries(features)) or ByType())
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
         """Return the schema with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
@@ -102,6 +110,42 @@ class Schema:
         found = inferred(table, specified, self.unseen, weight)
         joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
         return self.merged(replace(self, names=table.names, features=joining))
+
+    def of_part(self, table: Table) -> Schema:
+        """The schema of further rows, in which a column of numbers whose family was inferred is of its own kind there.
+
+        What kind the values of all rows are is settled where they are added (see ``settling``).
+        """
+        by_name = self.named and table.named
+        own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
+        loose = {c: own[c] for f in self.features.values() if f.origin.kind in NUMBERS for c in f.columns if c in own}
+        loose = {column: name for column, name in loose.items() if name in table.place}
+        found = kinds_of(table, loose.values(), part=True) if loose and not table.sparse else {}
+        kinds = {column: found[name] for column, name in loose.items() if found.get(name) in NUMBERS}
+        known = self.with_kinds(kinds)
+        first = {
+            n: found[n] for n, f in known.features.items() if f.origin.kind == "nothing" and n in found and by_name
+        }
+        rest = {n: kind for n, kind in first.items() if kind not in NUMBERS}
+        if not rest:
+            return known
+        new = inferred(table.only(rest), self.families, self.unseen, None)
+        return replace(known, features={**known.features, **new})
+
+    def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
+        """The schema where the columns of numbers whose family was inferred hold values of these kinds."""
+        loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
+        was = {column: f for f in loose.values() for column in f.columns}
+        wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
+        if all((kind == "zero_one") == (was[column].origin.kind == "zero_one") for column, kind in wanted.items()):
+            return self
+        found = {name: feature for name, feature in self.features.items() if name not in loose}
+        for name, (family, columns, origin) in grouped(wanted, self.families, self.named).items():
+            before = was[columns[0]]
+            same_kind = (origin.kind == "zero_one") == (before.origin.kind == "zero_one")
+            found[name] = before if before.columns == columns and same_kind else Feature(columns, family, origin)
+        place = {column: k for k, column in enumerate(self.names)}
+        return replace(self, features=dict(sorted(found.items(), key=lambda item: place[item[1].reads[0]])))
 
     @property
     def absent_when_learned(self) -> str:
@@ -287,7 +331,7 @@ class Schema:
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,
-                    "chosen": feature.how,
+                    "chosen": str(feature.origin),
                 }
             )
         return pd.DataFrame(rows).set_index("feature")

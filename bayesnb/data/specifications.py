@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bayesnb.data.origin import Origin
 from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
@@ -27,6 +28,7 @@ from bayesnb.families.trees import PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import meant_of_all, require_choice, require_whole
 
 
@@ -335,7 +337,7 @@ KINDS = {
     "number": "numbers",
     "text": "text and categories",
     "boolean": "True and False",
-    "zero_one": "integers of 0 and 1",
+    "zero_one": "numbers 0 and 1",
     "sparse": "sparse matrices",
 }
 
@@ -350,13 +352,13 @@ class ByType:
     Parameters
     ----------
     number : Family or None
-        Of numbers, except integers of 0 and 1.
+        Of numbers, except columns of 0 and 1.
     text : Family or None
         Of text and categories: a family of levels.
     boolean : Family or None
         Of columns of True and False.
     zero_one : Family or None
-        Of integers of 0 and 1, and of such columns of an array that holds nothing else, or that has fractions.
+        Of columns that hold the numbers 0 and 1 and no other, in whatever type they are stored.
     sparse : Family or None
         Of a sparse matrix: a family of rows of counts, or Gaussian.
 
@@ -424,20 +426,25 @@ def together_name(family: Family) -> str:
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
-def together(found: dict[Any, tuple[Family, tuple[Any, ...], str]]) -> dict[Any, tuple[Family, tuple[Any, ...], str]]:
+def together(
+    found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
+) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
     """The features, where columns whose family reads them together are one feature."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
-    families = {id(family): family for family, _, _ in shared.values()}
     rest = {name: spec for name, spec in found.items() if name not in shared}
-    for family in families.values():
-        names = tuple(name for name, spec in shared.items() if spec[0] is family)
+    while shared:
+        family = next(iter(shared.values()))[0]
+        names = tuple(name for name, spec in shared.items() if same(spec[0], family))
+        origins = {shared[name][2] for name in names}
+        why = origins.pop() if len(origins) == 1 else Origin("number")
         key = together_name(family)
         key = key if key not in rest or key in found else f"{key} 2"
         if key in rest:
             raise ValueError(f"a column is called {key!r}, as the feature of {list(names)[:8]} is; rename that column")
-        rest[key] = (family, names, ", ".join(dict.fromkeys(shared[name][2] for name in names)))
+        rest[key] = (family, names, why)
+        shared = {name: spec for name, spec in shared.items() if name not in {*names}}
     return rest
 
 
@@ -522,3 +529,8 @@ def entries(features: Any) -> list[Entry]:
         columns = [columns] if isinstance(columns, str) else list(columns)
         found.append(Entry(key, values_of(spec), columns, spec if isinstance(spec, Missing) else None, together))
     return found
+
+
+def by_type_of(said: Sequence[Entry]) -> ByType | None:
+    """The specification by the types of columns, if that is what is given for all columns."""
+    return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -18,13 +18,15 @@ import numpy as np
 from bayesnb.data.choice import Reasons, chosen, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import NO_VALUE, SPECIFIED, ZERO_ONE, named_levels, present
+from bayesnb.data.inferring import named_levels, present
+from bayesnb.data.origin import Origin
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
+from bayesnb.data.settling import alike, settled
 from bayesnb.data.specifications import BestFamily, Binned, ByType, Missing, Parameters, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
-from bayesnb.data.text import SENTENCES, Text, are_sentences
+from bayesnb.data.text import Text, are_sentences
 from bayesnb.families.columns import LEVELS
 from bayesnb.families.family import Family
 from bayesnb.families.multinomial import Bag
@@ -32,7 +34,7 @@ from bayesnb.model import Statistics, in_order, united_labels
 from bayesnb.priors import UNSEEN, Array
 from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import Cure, RefusedError, Spelled
+from bayesnb.wording import RefusedError, Spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,11 @@ class Summary:
     named: tuple[Any, ...] = ()
 
     def __add__(self, other: Summary) -> Summary:
-        a, b = _alike(self, other)
+        odd = set(self.schema.names) ^ set(other.schema.names)
+        if odd and self.schema.columns == "fixed" and not (self.schema.all_words and other.schema.all_words):
+            raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
+        (mine, s), (theirs, t) = alike((self.schema, self.statistics), (other.schema, other.statistics))
+        a, b = replace(self, schema=mine, statistics=s), replace(other, schema=theirs, statistics=t)
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         classes = classes_of(a.classes, b.classes)
         declared = {**b.declared, **a.declared}
@@ -85,8 +91,9 @@ class Summary:
         Without this, their order would depend on the order of the parts, and so on the engine. ``before`` is the schema
         that was known already; its levels keep their places.
         """
-        features, statistics = dict(self.schema.features), dict(self.statistics.features)
-        for name, feature in self.schema.features.items():
+        schema, statistics = settled(self.schema, self.statistics)
+        features, statistics = dict(schema.features), dict(statistics.features)
+        for name, feature in schema.features.items():
             if feature.text is not None:
                 known = before.features[name].columns if before is not None and name in before.features else ()
                 words = _settled(feature, feature.columns, {*feature.columns}, feature.text.vocabulary or known)
@@ -119,7 +126,7 @@ class Summary:
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
-            if name in known or feature.how == SPECIFIED or feature.kinds != ("text",):
+            if name in known or not feature.origin.inferred or feature.kinds != ("text",):
                 continue
             counts = statistics[name].counts[:, 0]
             c, level = np.nonzero(counts)
@@ -128,7 +135,7 @@ class Summary:
             if self.declared[feature.columns[0]] is not None or not are_sentences(texts, counts.sum()):
                 continue
             found, words = Text().counted(texts)
-            bag = replace(feature, columns=words, family=Text().family, how=feature.how + SENTENCES)
+            bag = replace(feature, columns=words, family=Text().family, origin=Origin("sentences"))
             features[name] = replace(bag, levels=None, kinds=(), source=feature.columns, text=Text())
             members = Labels(c, counts[c, level], len(counts))
             statistics[name] = bag.family.statistic(Bag(found[place], words), members)
@@ -151,50 +158,6 @@ def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Na
     """The levels of a column: first those known or declared, then those seen, sorted, then those that a prior names."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
-
-
-def _alike(a: Summary, b: Summary) -> tuple[Summary, Summary]:
-    """Both summaries with the same family for each feature, even if only one part shows the type of a column."""
-    if a.schema.all_words and b.schema.all_words:
-        return a, b
-    if a.schema.columns == "fixed" and (odd := set(a.schema.names) ^ set(b.schema.names)):
-        raise ValueError(f"column {in_order(odd)[0]!r} is in one part of the table and not in another")
-    sides = [(dict(side.schema.features), dict(side.statistics.features)) for side in (a, b)]
-    for name, mine in a.schema.features.items():
-        theirs = b.schema.features.get(name)
-        if theirs is None or type(mine.family) is type(theirs.family):
-            continue
-        side, other = (0, 1) if _rank(mine) < _rank(theirs) else (1, 0)
-        (features, statistics), (wanted, model) = sides[side], sides[other]
-        statistics[name] = _widened(features[name], statistics[name], wanted[name], model[name])
-        features[name] = wanted[name]
-    return tuple(one._with(*side) for one, side in zip((a, b), sides, strict=True))
-
-
-def _rank(feature: Feature) -> int:
-    """Rank of the certainty of a column's type: empty < 0 and 1 < known. The lower rank is converted to the higher."""
-    return 0 if _blank(feature) else 1 if feature.how.endswith(ZERO_ONE) else 2
-
-
-def _blank(feature: Feature) -> bool:
-    """Whether the column had no value that could decide its family."""
-    return feature.how != SPECIFIED and (feature.how == NO_VALUE or set(feature.kinds) == {"empty"})
-
-
-def _widened(feature: Feature, s: Statistic, wanted: Feature, model: Statistic) -> Statistic:
-    """The statistic of a column in one part, converted to the family that the whole column has."""
-    if _blank(feature):
-        return model.take([-1] * len(s.seen()))
-    if (converted := s.converted(type(model))) is not None:
-        return converted
-    raise RefusedError(
-        "column {column!r} holds {value} in one part of the table and {expected} in another: give it one type, or say "
-        "what it is with {cure}",
-        column=feature.columns[0],
-        value=feature.how,
-        expected=wanted.how,
-        cure=Cure("features", column=feature.columns[0]),
-    )
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
@@ -271,7 +234,7 @@ class PartSummarizer:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
         specified, reasons = chosen(rows.table, rows.target, rows.weight, self._specified(rows.table))
         found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
-        named = {name: f for name, f in found.features.items() if f.how == SPECIFIED and f.cuts is None}
+        named = {name: f for name, f in found.features.items() if f.origin.kind == "specified" and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = self.settings.features if isinstance(self.settings.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed}

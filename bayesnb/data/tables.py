@@ -17,7 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 from bayesnb.data.arrow import array_of, batch_rows, frame_of
-from bayesnb.data.columns import Column, Names, as_objects
+from bayesnb.data.columns import Column, Names, are_whole, as_objects
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
 from bayesnb.priors import Array
@@ -172,9 +172,12 @@ class Table:
         return reading.whole(self.source)
 
     def distinct(self, name: Any) -> list[Any]:
-        """The distinct values of a column, without missing ones, in any order."""
+        """The distinct values of a column, without missing ones, in any order; whole numbers are integers."""
         if self.whole is None:
-            return self.column(name).coded[1]
+            column = self.column(name)
+            values = column.coded[1]
+            stored_as_floats = values and isinstance(values[0], float) and column.declared is None
+            return [*map(int, values)] if stored_as_floats and are_whole(np.array(values, float)) else values
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
@@ -191,6 +194,11 @@ class Table:
         if keep.all():
             return self
         return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
+
+    def only(self, names: Iterable[Any]) -> Table:
+        """The table with these columns of a frame alone."""
+        names = list(names)
+        return replace(self, names=tuple(names), source=self.source[names])
 
     def without(self, names: Sequence[Any]) -> Table:
         """The table without these columns."""

@@ -21,8 +21,6 @@ from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.wording import require_choice, warn
 
-SENTENCES = " of sentences"
-
 
 @cache
 def marks() -> str:

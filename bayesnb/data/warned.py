@@ -17,7 +17,6 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
-from bayesnb.data.inferring import SPECIFIED
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
@@ -30,7 +29,8 @@ from bayesnb.wording import Cure, Said, nearest, warn
 class UnseenLevelWarning(UserWarning):
     """Some cells hold a level that was never seen in fitting, and are read as missing.
 
-    So are numbers that cannot occur under the family that ``features="best"`` chose, such as 0 under LogNormal.
+    So are numbers that cannot occur under a family that the first rows decided, such as 2 in a column of 0 and 1, or 0
+    under a LogNormal that ``features="best"`` chose.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
     with ``unseen="error"``.
@@ -57,7 +57,7 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
     for feature in schema.features.values():
-        if feature.tried and schema.unseen != "error":
+        if feature.guessed and schema.unseen != "error":
             found |= _impossible_numbers(feature, table, place)
         for name, levels in feature.values.items() if schema.unseen == "missing" else ():
             held, known = place.get(name, name), set(levels)
@@ -85,16 +85,17 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
     """A sentence for each column with levels that were never seen."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
+    families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
         known = levels.get(name)
-        family = "" if known is not None else schema.features[name].family.title
+        family = "" if known is not None else families[name]
         top = [value for value, _ in counts.most_common(3)]
         shown = [_with_nearest(value, known or ()) if known is not None else f"{value:g}" for value in top]
         more = f"; and {len(counts) - 3:,} more" if len(counts) > 3 else ""
         rows = sum(counts.values())
         yield (
             f"column {name!r}: {rows:,} of {n_rows:,} {'row holds' if n_rows == 1 else 'rows hold'} "
-            + ("a level never seen" if not family else f"a number that cannot occur under {family}, its best family")
+            + ("a level never seen" if not family else f"a number that cannot occur under {family}")
             + f" ({'; '.join(shown)}{more}), counted as missing"
         )
 
@@ -187,7 +188,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
     """A sentence for each column of levels that looks like an identifier and got its family by type."""
     for name, feature in schema.features.items():
-        if not feature.values or feature.how == SPECIFIED:
+        if not feature.values or feature.origin.kind == "specified":
             continue
         counts = statistics.features[name].counts.sum(0)
         for column, of_levels in zip(feature.columns, counts, strict=True):
@@ -206,7 +207,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Said]:
     """A sentence for each column of whole numbers, of a table in memory, that has the name of an identifier."""
-    numbers = (f for f in schema.features.values() if not (f.values or f.source or f.how == SPECIFIED))
+    numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = Table.of(X) if keys else None
     for column in keys:
@@ -371,9 +372,11 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
     for name, feature in schema.features.items():
         kind = type(statistics.features[name])
         has_moments = issubclass(kind, Moments) or kind.converted is not Statistic.converted
-        if has_moments and not (
-            feature.how == SPECIFIED or feature.source or feature.tried or feature.family.whole_rows
-        ):
+        if feature.origin.kind == "sparse" and not has_moments:  # Every row has a value in every column.
+            rows = np.broadcast_to(statistics.rows[:, None], statistics.features[name].counts.shape)
+            mean = statistics.features[name].counts / np.maximum(rows, np.finfo(float).tiny)
+            return list(feature.columns), rows, mean, np.full(rows.shape, np.inf)
+        if has_moments and feature.origin.inferred and not feature.source:
             alike.setdefault(kind if len(feature.columns) == 1 else name, []).append(name)
     found: list[tuple[Any, Array, Array, Array]] = []
     for group in alike.values():
@@ -412,21 +415,21 @@ def _codes(X: Any, names: Sequence[Any]) -> bool:
 def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
     """Columns that follow each other, whose means (class, column) add up to 1 in every class."""
     sums = np.concatenate([np.zeros((len(means), 1)), np.cumsum(means, axis=1)], axis=1).T
+    ends, starts = (map(tuple, np.round(total / CLOSE).tolist()) for total in (sums, sums - 1))
     place: dict[tuple[float, ...], int] = {}
-    for k, total in enumerate(sums):
-        start = place.get(_key(total - 1))
+    for k, (end, before) in enumerate(zip(ends, starts, strict=True)):
+        start = place.get(before)
         if start is not None and k - start > 1:
             yield tuple(names[start:k])
-        place[_key(total)] = k
-
-
-def _key(sums: Array) -> tuple[float, ...]:
-    return tuple(np.round(sums / CLOSE).tolist())
+        place[end] = k
 
 
 def _one_hot(table: Table, names: Names) -> bool:
     """Whether exactly one of these columns is 1 in each row, and the others are 0."""
-    x = np.stack([table.column(name).reals() for name in names], axis=1)
+    if table.sparse:
+        x = table.block(names).toarray()
+    else:
+        x = np.stack([table.column(name).reals() for name in names], axis=1)
     return bool(((x == 0) | (x == 1)).all() and (x.sum(axis=1) == 1).all())
 
 

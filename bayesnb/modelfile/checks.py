@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.data import origin
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
+from bayesnb.data.origin import Origin
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Binned
+from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells, Grid
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Layout
@@ -48,6 +50,7 @@ def require_schema(schema: Schema) -> None:
     """Refuse a schema whose features do not fit together or read columns that it does not have."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
+    sound = sound and isinstance(schema.families, ByType)
     require(sound and schema.features and used <= set(schema.names), "its schema is not one")
     for name, feature in schema.features.items():
         require(_fits(feature), f"its feature {name!r} is not one")
@@ -60,13 +63,13 @@ def _fits(feature: Feature) -> bool:
         return False
     n, support = len(columns), feature.family.support
     if feature.text is not None:
-        sound = isinstance(feature.text, Text) and isinstance(feature.how, str) and len(source) == 1 and not kinds
+        sound = isinstance(feature.text, Text) and _is_origin(feature.origin) and len(source) == 1 and not kinds
         of_words = support == BAG and len(set(columns)) == n and all(isinstance(word, str) for word in columns)
         return sound and of_words and levels is None and feature.cuts is None
     fits = len(set(columns)) == n > 0 and len(source) in (0, n) and (not source or support == ZEROS_AND_ONES)
     of_levels = levels is not None and feature.cuts is None
     fits = fits and len(feature.declared) == (n if of_levels else 0) and _tuples(feature.declared)
-    fits = fits and isinstance(feature.how, str) and all(kind in KINDS for kind in kinds)
+    fits = fits and _is_origin(feature.origin) and all(kind in KINDS for kind in kinds)
     fits = fits and (len(kinds) == n or (not kinds and not of_levels))
     fits = fits and _tuples(feature.tried) and all(len(one) == 3 for one in feature.tried)
     cuts = feature.cuts is None or (
@@ -76,6 +79,13 @@ def _fits(feature: Feature) -> bool:
         return fits and cuts and feature.family.support != LEVELS
     fits = fits and cuts and _tuples(levels) and len(levels) == n and all(len(set(own)) == len(own) for own in levels)
     return fits and all(feature.family.order_of(k) in (None, own) for k, own in enumerate(levels))
+
+
+def _is_origin(value: Any) -> bool:
+    text = isinstance(value, Origin) and all(
+        isinstance(part, str) for part in (value.detail, value.best_by, value.second)
+    )
+    return text and value.kind in origin.KINDS and isinstance(value.ahead, float)
 
 
 def _tuples(value: Any) -> bool:

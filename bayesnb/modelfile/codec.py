@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bayesnb import chains
-from bayesnb.data import encoders, schema, specifications
+from bayesnb.data import encoders, origin, schema, specifications
 from bayesnb.data.text import Text
 from bayesnb.dependence import columns, exponents, label_trees, learned, near, pairs, partitions, posterior, terms
 from bayesnb.families import dyadic, families, from_pymc, sampled
@@ -34,8 +34,8 @@ NAMED = {
 OTHERS = (
     chains.Convergence, chains.Sampler, FixedProbabilities, sampled.Draws, dyadic.Dyadic, from_pymc.Specified,
     specifications.BestFamily, specifications.Binned, specifications.ByType,
-    specifications.Missing, specifications.Unlabelled, encoders.Feature, schema.Schema, Statistics, Scatter,
-    learned.Dependence, Text,
+    specifications.Missing, specifications.Unlabelled, encoders.Feature, origin.Origin, schema.Schema, Statistics,
+    Scatter, learned.Dependence, Text,
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,
     partitions.Partitions, label_trees.LabelTrees, columns.Numbers,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,

@@ -275,7 +275,7 @@ def _counted_by_n(var_smoothing: float) -> Gaussian:
 
 
 def _as_in_r(laplace: float) -> ByType:
-    """Columns as R reads them: integers of 0 and 1 are numbers, and a matrix is never sparse."""
+    """Columns as R reads them: 0 and 1 are numbers, and a matrix is never sparse."""
     number = Gaussian(NormalGamma.reference())
     return ByType(number, Categorical(Dirichlet(laplace)), Bernoulli(Beta(laplace, laplace)), number, None)
 

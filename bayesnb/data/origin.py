@@ -1,0 +1,62 @@
+"""Why a column has its family: a value, which people read as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+type OriginKind = Literal[
+    "specified", "rows", "nothing", "number", "zero_one", "boolean", "text", "categories", "sentences", "sparse", "gaps"
+]
+KINDS: tuple[OriginKind, ...] = get_args(OriginKind.__value__)
+
+NUMBERS: tuple[OriginKind, ...] = ("nothing", "zero_one", "number")
+"""The kinds of numbers: the values of a later kind contain those of the earlier ones."""
+
+SHOWN = {
+    "nothing": "no value seen", "number": "numbers", "zero_one": "0 and 1", "boolean": "True and False",
+    "sentences": "text of sentences", "sparse": "sparse counts", "gaps": "missing cells of",
+}  # fmt: skip
+"""How the kinds are shown that are not shown by their own names."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Why a column has its family.
+
+    Parameters
+    ----------
+    kind : str
+        "specified" by the user; chosen by the "rows"; inferred from the values of the column, which are of this kind;
+        or "nothing", if no value was seen. "gaps" are the cells of another column that are missing.
+    detail : str
+        Shown beside it: how a column is cut, or the other column.
+    best_by : str
+        Which score the rows chose by: "evidence", or "class".
+    ahead, second : float, str
+        How many nats the family is ahead of the second best; "" if there is none.
+    """
+
+    kind: OriginKind
+    detail: str = ""
+    best_by: str = ""
+    ahead: float = 0.0
+    second: str = ""
+
+    @property
+    def inferred(self) -> bool:
+        """Whether the values of the column decided, which may be others in further rows."""
+        return self.kind not in ("specified", "rows", "gaps")
+
+    def __str__(self) -> str:
+        if self.kind != "rows":
+            shown = SHOWN.get(self.kind, self.kind)
+            return f"{shown} {self.detail}" if self.kind == "gaps" else f"{shown}, {self.detail}".removesuffix(", ")
+        best = "best by evidence" if self.best_by == "evidence" else "best for the class"
+        if not self.second:
+            return f"{best}, the only candidate"
+        return (
+            f"{best}, as good as {self.second}"
+            if self.ahead <= 0
+            else f"{best}, {self.ahead:.3g} nats before {self.second}"
+        )

@@ -1,0 +1,240 @@
+"""One table in nine containers: what a column is, and what it says of the class, depend on its values alone."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import mixed
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb import BayesianNB, datasets
+from bayesnb.errors import EncodedColumnsWarning, UnseenLevelWarning
+
+CONTAINERS = ("numpy", "nullable", "Arrow", "polars", "pyarrow", "dict", "array", "CSV", "Parquet", "Excel")
+
+
+def in_container(X: pd.DataFrame, container: str, folder: Any) -> Any:
+    """The table in a container, or the path of its file."""
+    match container:
+        case "numpy":
+            return X
+        case "nullable":
+            return X.convert_dtypes()
+        case "Arrow":
+            return X.convert_dtypes(dtype_backend="pyarrow")
+        case "polars":
+            return pl.from_pandas(X)
+        case "pyarrow":
+            return pa.Table.from_pandas(X, preserve_index=False)
+        case "dict":
+            return {name: [None if pd.isna(v) else v for v in X[name].tolist()] for name in X}
+        case "array":
+            return X.to_numpy() if all(kind.kind in "fi" for kind in X.dtypes) else X.to_numpy(object)
+        case "CSV":
+            X.to_csv(folder / "t.csv", index=False)
+        case "Parquet":
+            X.to_parquet(folder / "t.parquet")
+        case "Excel":
+            X.to_excel(folder / "t.xlsx", index=False)
+    return str(folder / f"t.{ {'CSV': 'csv', 'Parquet': 'parquet', 'Excel': 'xlsx'}[container] }")
+
+
+def flags(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+    """Votes of 0 and 1 with gaps, stored as floats; one of them is rare."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    votes = (rng.random((n, 5)) < np.where(y, 0.7, 0.2)[:, None] * [1, 0.8, 0.5, 0.3, 0.05]).astype(float)
+    votes[rng.random((n, 5)) < 0.1] = np.nan
+    return pd.DataFrame(votes, columns=list("abcde")), pd.Series(np.where(y, "yes", "no"), name="party")
+
+
+def census(n: int = 120) -> tuple[pd.DataFrame, pd.Series]:
+    """Whole numbers with and without gaps, codes, 0 and 1 among counts, a constant, an empty column, text and reals."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, n)
+    age = (30 + 10 * y + rng.integers(0, 40, n)).astype(float)
+    age[::7] = np.nan
+    X = pd.DataFrame(
+        {
+            "age": age, "hours": rng.integers(0, 60, n), "married": rng.integers(0, 2, n),
+            "owner": np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 2, n)),
+            "code": np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 5, n)),
+            "alive": 1, "sector": rng.choice(["farm", "office", "shop"], n), "gain": rng.exponential(size=n),
+        }
+    )  # fmt: skip
+    return X, pd.Series(np.where(y, "rich", "poor"), name="income")
+
+
+def penguins() -> tuple[pd.DataFrame, pd.Series]:
+    X, y = datasets.penguins()
+    return X[::3].reset_index(drop=True), y[::3].reset_index(drop=True)
+
+
+TABLES = {"penguins": (penguins, None), "flags": (flags, None), "census": (census, {"code": nb.Categorical()})}
+
+
+@pytest.mark.parametrize("container", CONTAINERS[1:])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_has_one_family_a_column_and_one_answer_in_every_container(table: str, container: str, tmp_path):
+    make, features = TABLES[table]
+    X, y = make()
+    whole = BayesianNB(features).fit(X, y)
+    given = in_container(
+        X if container not in ("CSV", "Parquet", "Excel") else X.assign(**{y.name: y}), container, tmp_path
+    )
+    if container == "array" and features:
+        features = {list(X).index(name): family for name, family in features.items()}
+    other = BayesianNB(features).fit(given, y.name if isinstance(given, str) else y)
+    assert kinds(other, X) == kinds(whole, X)
+    asked = X.to_numpy(object) if container == "array" else X
+    assert_allclose(other.predict_proba(asked), whole.predict_proba(X), atol=1e-9)
+
+
+def kinds(clf: BayesianNB, X: pd.DataFrame) -> dict[str, tuple[str, Any]]:
+    """The family and the levels of each column; columns of an array have the names x0, x1, …"""
+    found = {}
+    for feature in clf.classifier_.schema.features.values():
+        for k, column in enumerate(feature.columns):
+            name = column if column in X else list(X)[int(column[1:])]
+            found[name] = type(feature.family).__name__, [*map(str, feature.levels[k])] if feature.levels else None
+    return found
+
+
+def test_whole_numbers_in_floats_are_levels_of_whole_numbers():
+    for codes in ([1, 2, None, 2], [1.0, 2.0, None, 2.0], pd.array([1, 2, None, 2], "Float64")):
+        clf = BayesianNB(nb.Categorical()).fit({"code": codes}, list("abab"))
+        assert clf.tables()["code"].columns.tolist() == [1, 2]
+        assert all(type(level) is int for level in clf.classifier_.schema.features["code"].levels[0])
+    assert BayesianNB(nb.Categorical()).fit({"c": [1.0, 2.5]}, list("ab")).tables()["c"].columns.tolist() == [1.0, 2.5]
+
+
+# A column of 0 and 1 that meets other numbers
+
+
+def children(n: int = 90) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, n)
+    X = pd.DataFrame(
+        {"children": rng.integers(0, 2, n) + 0.0, "pets": 0, "dogs": rng.integers(0, 2, n), "late": np.nan}
+    )
+    X.loc[[40, 41], "children"] = 2.5, -3
+    X.loc[30:60, "pets"] = rng.integers(0, 2, 31)
+    X["late"] = np.where(np.arange(n) < 50, np.nan, rng.integers(0, 2, n))
+    return X.assign(x=rng.normal(size=n)), y
+
+
+@pytest.mark.parametrize("container", ["numpy", "array"])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0)])
+def test_an_inferred_family_is_promoted_exactly_in_parts_of_any_order(container: str, order):
+    X, y = children()
+    cells = X if container == "numpy" else X.to_numpy()
+    whole = BayesianNB().fit(cells, y)
+    parts = [np.arange(start, end) for start, end in ((0, 20), (20, 45), (45, 60), (60, 90))]
+    at = [cells.iloc[p] if container == "numpy" else cells[p] for p in parts]
+    learned, merged = BayesianNB(), None
+    for k in order:
+        learned.partial_fit(at[k], y[parts[k]], classes=[0, 1, 2])
+        own = BayesianNB().fit(at[k], y[parts[k]])
+        merged = own if merged is None else merged.merge(own)
+    for clf in (learned, merged):
+        assert kinds(clf, X) == kinds(whole, X)
+        assert_allclose(clf.predict_proba(cells), whole.predict_proba(cells), atol=1e-12)
+    if container == "numpy":
+        stream = BayesianNB().fit(iter([at[k].assign(y=y[parts[k]]) for k in order]), "y")
+        assert kinds(stream, X) == kinds(whole, X)
+        assert_allclose(stream.predict_proba(cells), whole.predict_proba(cells), atol=1e-12)
+
+
+def test_a_column_that_is_left_with_one_number_is_read_as_in_a_fit_of_the_rows_that_are_left():
+    X = pd.DataFrame({"a": [0, 0, 0, 1, 1], "b": [1, 0, 1, 1, 0], "x": [0.1, 2.0, 3.5, 4.0, 1.0]})
+    y = np.array(list("uvuvu"))
+    for cells in (X, X.to_numpy()):
+        whole, left = BayesianNB().fit(cells, y), BayesianNB().fit(cells[:3], y[:3])
+        assert kinds(whole, X)["a"][0] == "Bernoulli"
+        whole.forget(cells[3:], y[3:])
+        assert kinds(whole, X) == kinds(left, X)
+        assert_allclose(whole.predict_proba(cells), left.predict_proba(cells), atol=1e-9)
+
+
+def test_a_promoted_column_stays_so_in_a_file_and_is_promoted_after_one(tmp_path):
+    X, y = children()
+    clf = nb.load(_saved(BayesianNB().fit(X[:20], y[:20]), tmp_path)).partial_fit(X[20:], y[20:])
+    clf = nb.load(_saved(clf, tmp_path))
+    whole = BayesianNB().fit(X, y)
+    assert kinds(clf, X) == kinds(whole, X)
+    assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=1e-12)
+
+
+def _saved(clf: BayesianNB, folder: Any) -> Any:
+    clf.save(folder / "m.bayesnb")
+    return folder / "m.bayesnb"
+
+
+def test_flags_are_promoted_to_whatever_family_numbers_have():
+    x, y = [0, 1, 1, 0, 1, 4, 2, 0], list("aabbabba")
+    for family in (nb.Poisson(), nb.families.PolyaTree(edges=[0.5, 1.5]), nb.families.NegativeBinomial(r=2.0)):
+        by_type = nb.ByType(number=family)
+        whole = BayesianNB(by_type).fit({"x": x}, y)
+        parts = BayesianNB(by_type).partial_fit({"x": x[:5]}, y[:5]).partial_fit({"x": x[5:]}, y[5:])
+        assert parts.describe()["family"].tolist() == whole.describe()["family"].tolist()
+        assert_allclose(parts.predict_proba({"x": x}), whole.predict_proba({"x": x}), atol=1e-12)
+
+
+def test_a_number_that_flags_cannot_have_counts_as_missing_unless_the_family_was_named():
+    X, y = flags()
+    clf, asked = BayesianNB().fit(X, y), X[:2].assign(a=[2.0, np.nan])
+    with pytest.warns(UnseenLevelWarning, match=r"'a': 1 of 2 rows hold a number .* Bernoulli \(2\), counted as"):
+        found = clf.predict_proba(asked)
+    assert_allclose(found, clf.predict_proba(asked.assign(a=np.nan)))
+    with pytest.warns(UnseenLevelWarning):
+        assert_allclose(BayesianNB().fit(X.to_numpy(), y).predict_proba(asked.to_numpy()), found)
+    for strict in (BayesianNB(unseen="error"), BayesianNB({"a": nb.Bernoulli()}), BayesianNB(nb.Bernoulli())):
+        with pytest.raises(ValueError, match="column 'a' holds 2 in row 0, where Bernoulli needs 0 or 1"):
+            strict.fit(X, y).predict_proba(asked)
+    with pytest.raises(ValueError, match="where Bernoulli needs 0 or 1"):
+        BayesianNB({"a": nb.Bernoulli()}).fit(X, y).partial_fit(asked, y[:2])
+    whole = BayesianNB(dependence="weighted").fit(X, y)
+    with pytest.raises(ValueError, match="where Bernoulli needs 0 or 1"):
+        whole.partial_fit(asked, y[:2])
+    with pytest.warns(UnseenLevelWarning):
+        assert_allclose(whole.predict_proba(asked), whole.predict_proba(asked.assign(a=np.nan)))
+
+
+def test_cross_validation_answers_where_a_fold_holds_a_rare_number():
+    from sklearn.model_selection import cross_val_score
+
+    rng = np.random.default_rng(0)
+    c, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    c[17] = 2
+    X = pd.DataFrame({"children": c, "x": rng.normal(size=200)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        assert np.isfinite(nb.evaluate(BayesianNB(), X, y, cv=5)).all()
+        assert np.isfinite(cross_val_score(BayesianNB(), X, y)).all()
+
+
+def test_a_sparse_matrix_of_an_encoder_is_noticed_as_the_dense_one_is():
+    from sklearn.preprocessing import OneHotEncoder
+
+    X, y = datasets.penguins()
+    X = X[["island", "sex"]].dropna()
+    hot = OneHotEncoder().fit_transform(X)
+    with pytest.warns(EncodedColumnsWarning, match=r"'x0', 'x1', 'x2' exactly one is 1 .* \(further groups: 1\)"):
+        BayesianNB().fit(hot, y[X.index])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesianNB().fit(hot[:, 1:4], y[X.index])
+
+
+def test_the_rows_of_mixed_tables_say_the_same_however_numbers_are_stored():
+    X, y = mixed(60)
+    numbers = X.select_dtypes("number").columns
+    whole = BayesianNB().fit(X, y)
+    for stored in (float, object, "Float64"):
+        other = BayesianNB().fit(X.astype(dict.fromkeys(numbers, stored)), y)
+        assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-12)

@@ -17,7 +17,7 @@ from bayesnb import em
 from bayesnb.data import engines
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.settling import alike, settled
+from bayesnb.data.settling import alike
 from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
 from bayesnb.data.summary import Summary
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
@@ -86,7 +86,7 @@ class Learned:
         a, b = self.over(classes).alike(other.over(classes))
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
         # The schema of further rows has grown from the one before, so it is that of both.
-        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts).settled()
+        return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
         """Both with one family for each column, which the values of both decide."""
@@ -94,13 +94,6 @@ class Learned:
             return self, other
         a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))
         return tuple(replace(one, schema=s, statistics=t) for one, (s, t) in zip((self, other), (a, b), strict=True))
-
-    def settled(self) -> Learned:
-        """The same, where a column that holds one number alone has the family of numbers."""
-        if not self.counts.cells.empty:
-            return self
-        schema, statistics = settled(self.schema, self.statistics)
-        return replace(self, schema=schema, statistics=statistics)
 
     def __mul__(self, factor: float) -> Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
@@ -112,7 +105,7 @@ class Learned:
         # The cells of shapes and pairs are counted by the places of levels.
         schema, rest = whole.schema.without_unused(rest, words=not self.counts.cells.empty)
         counts = self.counts.without(other.over(self.classes).counts)
-        return replace(self, schema=schema, statistics=rest, counts=counts).settled()
+        return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
         """The same for another list of classes; a class that is not among those of the rows has no rows."""

@@ -150,17 +150,6 @@ def test_an_inferred_family_is_promoted_exactly_in_parts_of_any_order(container:
         assert_allclose(stream.predict_proba(cells), whole.predict_proba(cells), atol=1e-12)
 
 
-def test_a_column_that_is_left_with_one_number_is_read_as_in_a_fit_of_the_rows_that_are_left():
-    X = pd.DataFrame({"a": [0, 0, 0, 1, 1], "b": [1, 0, 1, 1, 0], "x": [0.1, 2.0, 3.5, 4.0, 1.0]})
-    y = np.array(list("uvuvu"))
-    for cells in (X, X.to_numpy()):
-        whole, left = BayesianNB().fit(cells, y), BayesianNB().fit(cells[:3], y[:3])
-        assert kinds(whole, X)["a"][0] == "Bernoulli"
-        whole.forget(cells[3:], y[3:])
-        assert kinds(whole, X) == kinds(left, X)
-        assert_allclose(whole.predict_proba(cells), left.predict_proba(cells), atol=1e-9)
-
-
 def test_a_promoted_column_stays_so_in_a_file_and_is_promoted_after_one(tmp_path):
     X, y = children()
     clf = nb.load(_saved(BayesianNB().fit(X[:20], y[:20]), tmp_path)).partial_fit(X[20:], y[20:])

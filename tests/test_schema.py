@@ -202,10 +202,10 @@ BOTH = {"flags": "Bernoulli", "x": "Gaussian"}
         # A column beside others is read as it is alone.
         (np.array(COUNTS), BOTH),
         (np.array(COUNTS, float), BOTH),
-        (np.array([[0, 1], [0, 1]]), {"x": "Gaussian"}),
+        (np.array([[0, 1], [0, 1]]), {"x": "Bernoulli"}),
         (np.array([*COUNTS, *COUNTS * 2000, [1, 0, 0.5], [0, 0, 0]]), BOTH),
         (np.array([[1.0, np.nan, 0.5], [np.nan, np.nan, 2.0], [0.0, np.nan, 1.0], [1.0, np.nan, 0.0]]), BOTH),
-        (np.zeros((4, 2)), {"x": "Gaussian"}),
+        (np.zeros((4, 2)), {"x": "Bernoulli"}),
     ],
     ids=["booleans", "ones", "counts", "whole floats", "constants", "a late fraction", "missing cells", "zeros alone"],
 )

@@ -109,10 +109,10 @@ class Column:
             raise NoFamilyError(NO_FAMILY, column=self.name, value=self.dtype, cure=Cure("drop", column=self.name))
         return KIND_OF[dtype.kind]
 
-    def binary(self, part: bool) -> bool:
-        """Whether a column of numbers holds 0 and 1 and perhaps missing values; see :func:`zeros_and_ones`."""
+    def binary(self) -> bool:
+        """Whether a column of numbers holds only 0 and 1, beside missing values."""
         cells = self._numpy()
-        return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None], part)[0])
+        return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
 
     def reals(self) -> Array:
         """Its numbers as float64 (row,), NaN where missing."""
@@ -241,20 +241,13 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
     return encoded.indices.to_numpy(), distinct
 
 
-def zeros_and_ones(x: Array, part: bool = False) -> Array:
-    """Which columns of an array of numbers, (row, column), hold 0 and 1, and perhaps missing values, and nothing else.
-
-    They must hold both, as 0 alone may be a measurement; but in a part of a table one of them will do.
-    """
-    if not len(x):
-        return np.zeros(x.shape[1], bool)
+def zeros_and_ones(x: Array) -> Array:
+    """Which columns of an array of numbers, (row, column), hold 0 or 1 and perhaps missing values, and nothing else."""
     if x.dtype.kind in "iu":
-        low, high = x.min(0), x.max(0)
-        return (low >= 0) & (high <= 1) & (part | (low < high))
+        return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1) & (len(x) > 0)
     found = _zeros_and_ones(x[:64])
     for k in np.flatnonzero(found):  # The first rows have ruled out nearly all others.
-        zero, one = (x[:, k] == 0).any(), (x[:, k] == 1).any()
-        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and ((zero or one) if part else (zero and one))
+        found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and not np.isnan(x[:, k]).all()
     return found
 
 

@@ -158,16 +158,16 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
         return {}
     if table.sparse:
         return {"x": (families.of("sparse", rest), rest, Origin("sparse"))}
-    return grouped(kinds_of(table, rest, table.part), families, alone=not table.numeric)
+    return grouped(kinds_of(table, rest), families, alone=not table.numeric)
 
 
-def kinds_of(table: Table, columns: Iterable[Any], part: bool) -> dict[Any, OriginKind]:
-    """Of which kind the values of these columns are, no matter how they are stored; a part may hold 0 or 1 alone."""
+def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
+    """Of which kind the values of these columns are, no matter how they are stored."""
     if not table.numeric:
-        return {name: _kind_of(table.column(name), part) for name in columns}
+        return {name: _kind_of(table.column(name)) for name in columns}
     if table.source.dtype == bool:
         return dict.fromkeys(columns, "boolean")
-    flags = zeros_and_ones(table.source, part)
+    flags = zeros_and_ones(table.source)
     return {name: "zero_one" if flags[table.place[name]] else "number" for name in columns}
 
 
@@ -200,14 +200,14 @@ def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool
     return column.declared is None and are_sentences(distinct, held.sum() if weight is None else weight[held].sum())
 
 
-def _kind_of(column: Column, part: bool) -> OriginKind:
+def _kind_of(column: Column) -> OriginKind:
     """Of which kind the values of a column are."""
     kind = column.kind
     if column.textual or kind == "text":
         return "text" if column.declared is None else "categories"
     if kind == "boolean":
         return "boolean"
-    if kind == "integer" and column.binary(part):
+    if kind == "integer" and column.binary():
         return "zero_one"
     return "nothing" if kind == "empty" else "number"
 

@@ -120,7 +120,7 @@ class Schema:
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
         loose = {c: own[c] for f in self.features.values() if f.origin.kind in NUMBERS for c in f.columns if c in own}
         loose = {column: name for column, name in loose.items() if name in table.place}
-        found = kinds_of(table, loose.values(), part=True) if loose and not table.sparse else {}
+        found = kinds_of(table, loose.values()) if loose and not table.sparse else {}
         kinds = {column: found[name] for column, name in loose.items() if found.get(name) in NUMBERS}
         known = self.with_kinds(kinds)
         first = {

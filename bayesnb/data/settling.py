@@ -2,8 +2,7 @@
 
 Start with :func:`alike`. A column without a value gets the family that other rows give it. Counts of 0 and 1 contain
 the weight, the mean and the scatter of these numbers, and every other sum over them, because only two values occur: so
-a column of 0 and 1 that meets other numbers is read as numbers from then on, as if it had been from the beginning. A
-column whose values are all 0, or all 1, may be either: its statistic becomes that of flags when it meets the other one.
+a column of 0 and 1 that meets other numbers is read as numbers from then on, as if it had been from the beginning.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from bayesnb.data.schema import Schema
 from bayesnb.families.family import Family
 from bayesnb.families.trials import BinaryCounts
 from bayesnb.model import Statistics
-from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, joined
 from bayesnb.wording import Cure, RefusedError
 
@@ -49,19 +46,6 @@ def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
         if known and type(mine.family) is not type(theirs.family):
             raise _differ(mine.named[0], mine.origin, theirs.origin)
     return a, b
-
-
-def settled(schema: Schema, statistics: Statistics) -> Counted:
-    """The same, where a column of nothing but 0, or nothing but 1, holds numbers, as it would in one table."""
-    flags = {name: f for name, f in schema.features.items() if f.origin.kind == "zero_one"}
-    kinds = {}
-    for name, feature in flags.items():
-        s = statistics.features[name]
-        if isinstance(s, BinaryCounts):
-            n, ones = s.n.sum(0), s.ones.sum(0)
-            constant = (n > 0) & ((ones == 0) | (ones == n))
-            kinds |= {column: "number" for column, here in zip(feature.columns, constant, strict=True) if here}
-    return _arranged(schema, statistics, kinds) if kinds else (schema, statistics)
 
 
 def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
@@ -100,21 +84,9 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
     for name, feature in schema.features.items():
         if feature.origin.kind not in NUMBERS or name not in statistics.features:
             continue  # A merged schema has features of the other model, too.
-        s = statistics.features[name]
-        flags = _flags(s)[1] if feature.origin.kind == "number" else np.full(len(feature.columns), True)
-        for column, seen, flag in zip(feature.columns, s.seen().any(0), flags, strict=True):
-            kinds[column] = ("zero_one" if flag else "number") if seen else "nothing"
+        for column, seen in zip(feature.columns, statistics.features[name].seen().any(0), strict=True):
+            kinds[column] = feature.origin.kind if seen else "nothing"
     return kinds
-
-
-def _flags(s: Statistic) -> tuple[BinaryCounts | None, Array]:
-    """The counts of 0 and 1 that a statistic contains, and for which columns it does."""
-    if isinstance(s, BinaryCounts):
-        return s, np.full(s.n.shape[1], True)
-    if not isinstance(s, Moments):
-        return None, np.full(s.seen().shape[1], False)
-    constant = (s.scatter == 0) & ((s.total == 0) | (s.total == s.n)) & (s.nonzero == s.total)
-    return BinaryCounts(s.n, s.total), constant.all(0)
 
 
 def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, OriginKind]) -> Counted:
@@ -142,16 +114,13 @@ def _converted(s: Statistic, family: Family) -> Statistic | None:
     kind = family.statistic_class
     if isinstance(s, kind):
         return s
-    flags, known = _flags(s)
     if not s.seen().any():
         return family.statistic(np.zeros((0, 1)), Labels.of([], len(s.seen())))
-    if flags is None or not known.all() or family.support.invalid(np.array([0.0, 1.0])).any():
+    if not isinstance(s, BinaryCounts) or family.support.invalid(np.array([0.0, 1.0])).any():
         return None
-    if kind is BinaryCounts:
-        return flags
-    if (moments := flags.converted(kind)) is not None:
+    if (moments := s.converted(kind)) is not None:
         return moments
     # Two rows a class, of 0 and of 1, that weigh as much as all its rows.
-    weight = np.stack([flags.n[:, 0] - flags.ones[:, 0], flags.ones[:, 0]], axis=1).ravel()
+    weight = np.stack([s.n[:, 0] - s.ones[:, 0], s.ones[:, 0]], axis=1).ravel()
     codes, x = np.divmod(np.flatnonzero(weight), 2)
-    return family.statistic(x[:, None].astype(float), Labels(codes, weight[weight > 0], len(flags.n)))
+    return family.statistic(x[:, None].astype(float), Labels(codes, weight[weight > 0], len(s.n)))

@@ -22,7 +22,7 @@ from bayesnb.data.inferring import named_levels, present
 from bayesnb.data.origin import Origin
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
-from bayesnb.data.settling import alike, settled
+from bayesnb.data.settling import alike
 from bayesnb.data.specifications import BestFamily, Binned, ByType, Missing, Parameters, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
@@ -91,9 +91,8 @@ class Summary:
         Without this, their order would depend on the order of the parts, and so on the engine. ``before`` is the schema
         that was known already; its levels keep their places.
         """
-        schema, statistics = settled(self.schema, self.statistics)
-        features, statistics = dict(schema.features), dict(statistics.features)
-        for name, feature in schema.features.items():
+        features, statistics = dict(self.schema.features), dict(self.statistics.features)
+        for name, feature in self.schema.features.items():
             if feature.text is not None:
                 known = before.features[name].columns if before is not None and name in before.features else ()
                 words = _settled(feature, feature.columns, {*feature.columns}, feature.text.vocabulary or known)

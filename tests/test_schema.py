@@ -505,7 +505,8 @@ def test_the_reserved_cell_has_the_average_concentration_of_a_level() -> None:
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
 def test_an_array_of_numbers_is_one_gaussian_feature(dtype: Any) -> None:
-    array = np.random.default_rng(0).integers(0, 2 if dtype is bool else 3, (30, 3)).astype(dtype)
+    low, high = (0, 2) if dtype is bool else (5, 8)
+    array = np.random.default_rng(0).integers(low, high, (30, 3)).astype(dtype)
     clf = BayesianNB(Gaussian() if dtype in (bool, int) else None).fit(array, Y[:30])
     row = clf.describe().loc["x"]
     assert (row["family"], row["columns"], row["missing"]) == ("Gaussian", 3, 0.0)

@@ -170,6 +170,12 @@ def written(what: Any, form: Form = "python") -> str:
     return str(what)
 
 
+def sentences(parts: Iterable[Any]) -> Said | str:
+    """Several sentences in a row; "" if there are none."""
+    kept = {f"part{k}": part for k, part in enumerate(parts)}
+    return Said(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
+
+
 class RefusedError(ValueError):
     """A value, a table or a model was refused. The error holds what it says as values.
 

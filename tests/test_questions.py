@@ -14,7 +14,8 @@ import bayesnb.inference
 from bayesnb import BayesianNB
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
-from bayesnb.inference.questions import MODULES, QUESTIONS, described, question, written
+from bayesnb.inference.questions import MODULES, QUESTIONS, question, written
+from bayesnb.signatures import described
 
 each_question = pytest.mark.parametrize("asked", QUESTIONS.values(), ids=QUESTIONS)
 

@@ -12,13 +12,16 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin
 
 import click
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
+from bayesnb.signatures import choices, described, kind_of, members
 from bayesnb.wording import meant
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
@@ -41,7 +44,7 @@ class Option(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its text, as it is shown."""
         if self.documents is not None:
-            self.help, self.documents = text_of(self.documents, self.name, self.multiple), None
+            self.help, self.documents = text_of(self.documents, self.name) + " May be repeated." * self.multiple, None
         # A docstring names methods and marks code as Sphinx reads them.
         self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
         if "FAMILIES" in self.help:
@@ -54,8 +57,8 @@ class Option(click.Option):
 class Command(click.Command):
     """A command whose help has its options by group.
 
-    ``asks`` are parameters of ``functions``, or of what ``STATED`` names. They are made options where the command is
-    first looked into: the modules of functions take long to import.
+    ``asks`` are parameters of the settings of a model, of the format of a file, or of ``functions``. They are made
+    options when the command is first looked into: the modules of functions take long to import.
     """
 
     functions: Sequence[str] = ()
@@ -65,7 +68,7 @@ class Command(click.Command):
         """The options and arguments of the command."""
         asks, self.asks = self.asks, ()
         for name in asks:
-            stated = map(pkgutil.resolve_name, [STATED[name]] if name in STATED else self.functions)
+            stated = map(pkgutil.resolve_name, (*STATED, *self.functions))
             self.params.append(
                 of_parameter(next(each for each in stated if name in inspect.signature(each).parameters), name)
             )
@@ -126,10 +129,7 @@ class Folds(click.ParamType):
         return value if value == "loo" else click.IntRange(2).convert(value, param, ctx)
 
 
-TYPES: Mapping[Any, Any] = {
-    "bool": bool, "int": int, "float": float, "str": str, "Any": str, "Sequence[str]": str, "Sequence[Any]": str,
-    "tuple[str, ...]": str,
-}  # fmt: skip
+TYPES: Mapping[Any, Any] = {bool: bool, int: int, float: float, str: str, Any: str}
 """How the types of parameters are written on the command line."""
 
 WRITTEN: Mapping[str, Mapping[str, Any]] = {
@@ -137,57 +137,60 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "draws": {"type": click.IntRange(2)},
     "explain": {"type": click.IntRange(0)},
     "m": {"type": click.FloatRange(0)},
-    "more": {"type": Numbers(), "multiple": False, "default": None},
-    "n": {"type": click.IntRange(0)},
-    "prob": {"type": click.FloatRange(0, 1, True, True), "default": 0.89},
-    "random_state": {"type": int, "default": 0},
+    "more": {"type": Numbers(), "multiple": False, "default": None, "help": "Numbers of further rows."},
+    "n": {"type": click.IntRange(0), "flag": "-n"},
+    "prob": {"type": click.FloatRange(0, 1, True, True), "default": 0.89, "help": "Probability of the intervals."},
+    "random_state": {"type": int, "default": 0, "flag": "--seed", "help": "Seed of random draws."},
     "rows": {"type": click.IntRange(1)},
 }
 """What a parameter of this name is on the command line, whatever the question, beyond what its signature says."""
 
-FLAGS = {"n": "-n", "random_state": "--seed"}
-"""Options that are not called as their parameter is."""
-
 
 def type_of(function: Callable, name: str) -> Any:
     """How a parameter of a function is written on the command line; ``None`` if it cannot be."""
-    from bayesnb.inference.questions import choices
+    if "type" in WRITTEN.get(name, {}):
+        return WRITTEN[name]["type"]
+    if words := [word for word in choices(function, name) if word is not None]:
+        return Word(words)
+    kind = _required(function, name)
+    return TYPES.get(get_args(kind)[0] if _several(kind) else kind)
 
-    said = str(inspect.signature(function).parameters[name].annotation).removesuffix(" | None")
-    if name in WRITTEN or said in TYPES:
-        return WRITTEN.get(name, {}).get("type", TYPES.get(said))
-    words = [word for word in choices(function, name) if word is not None]
-    return Word(words) if words else None
+
+def _required(function: Callable, name: str) -> Any:
+    """The type of a parameter without ``None``."""
+    kinds = [kind for kind in members(kind_of(function, name)) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def _several(kind: Any) -> bool:
+    """Whether a type is a sequence, whose members are given one at a time."""
+    return get_origin(kind) in (tuple, Sequence)
 
 
 def of_parameter(function: Callable, name: str) -> click.Option:
-    """A parameter of a function as an option: its type, its default and its text are those that the function states.
+    """A parameter of a function or a field of a class, which state its type, its default and its text, as an option.
 
-    A type in capitals in the docstring, such as COL=FAMILY, is shown as what the option takes.
+    A field may state a ``metavar``, as what the option takes is shown, and the ``group`` of the option in the help.
     """
-    parameter, doc = inspect.signature(function).parameters[name], function.__doc__ or ""
-    default, said = None if parameter.default is parameter.empty else parameter.default, str(parameter.annotation)
-    flag, several = FLAGS.get(name, f"--{name.replace('_', '-')}"), said.startswith(("Sequence", "tuple"))
-    settings = {"type": type_of(function, name), "default": default, "multiple": several, "is_flag": default is False}
-    if shown := re.search(rf"^\s*{name} : ([A-Z=|]+)$", doc, re.MULTILINE):
-        settings["metavar"] = shown[1]
+    parameter, kind = inspect.signature(function).parameters[name], _required(function, name)
+    default = None if parameter.default is parameter.empty else parameter.default
+    stated = next((f.metadata for f in fields(function) if f.name == name), {}) if is_dataclass(function) else {}
+    settings = {"type": type_of(function, name), "default": default, "multiple": _several(kind)}
+    settings |= {"is_flag": default is False, "metavar": stated.get("metavar"), "flag": f"--{name.replace('_', '-')}"}
     settings |= WRITTEN.get(name, {})
-    if said.startswith("bool") and default is None:
+    flag = settings.pop("flag")
+    if kind is bool and default is None:
         flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False}
     made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()))
-    made.group, made.documents = GROUPS.get(name, ANSWER), ESTIMATOR if name in OF_ESTIMATOR else function
+    made.group = stated.get("group", GROUPS.get(function.__name__, ANSWER))
+    made.documents = None if "help" in settings else function
     return made
 
 
-def text_of(documents: Any, name: str, several: bool) -> str:
-    """What the docstring of a function or a class, or of that which is named, says of a parameter."""
-    from bayesnb.inference.questions import described
-
-    documents = pkgutil.resolve_name(documents) if isinstance(documents, str) else documents
-    text = described(documents.__doc__ or "").get(name, "")
-    if "default" in WRITTEN.get(name, {}):
-        text = re.split("; by default|; ArviZ", text)[0].rstrip(".") + "."
-    return text + " May be repeated." * several
+def text_of(function: Callable, name: str) -> str:
+    """What the docstring of a function or a class says of a parameter, or that of the estimator, which shares it."""
+    text = described(function.__doc__ or "").get(name)
+    return described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
 
 
 OPTIONS = {
@@ -255,25 +258,18 @@ OPTIONS = {
 }  # fmt: skip
 
 FORMAT = ("sep", "decimal", "encoding", "header", "na", "sheet")
-SETTINGS = ("drop", "feature", "m", "class_prior", "weight", "unseen", "absent", "columns", "dependence")
-GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": SETTINGS[:-1]}
+SETTINGS = tuple(each.name for each in fields(Settings))
+GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name in SETTINGS if name != "dependence")}
 """Options that a command gets as one argument: how a file is read, and what a model is."""
 
-OF_ESTIMATOR = "unseen", "absent", "columns", "estimate", "random_state"
+STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
+"""Classes whose fields are the same options for every command."""
 
-STATED = {
-    **dict.fromkeys(FORMAT, "bayesnb.data.csv_reader:Format"),
-    **dict.fromkeys(SETTINGS, "bayesnb.cli.settings:Settings"),
-    **dict.fromkeys(OF_ESTIMATOR, "bayesnb.data.specifications:Parameters"),
-}
-"""The class whose parameter an option is, where it is the same for every command."""
+GROUPS = {"Format": READING, "Settings": MODEL, "Parameters": MODEL}
+"""The group of the options that are fields of a class; those of a question stand in that of answers."""
 
 ESTIMATOR = "bayesnb.estimator:BayesianNB"
-"""It documents the parameters that it shares with :class:`bayesnb.data.specifications.Parameters`."""
-
-READ = {"drop", "weight", *FORMAT}
-GROUPS = {name: READING if name in READ else MODEL for name in (*FORMAT, *SETTINGS, "estimate")}
-"""The group of an option; those of a question stand in that of answers."""
+"""It documents the parameters that others share with it."""
 
 
 def command(
@@ -286,7 +282,7 @@ def command(
     arguments : str
         As they are written in the help: ``[NEW]`` may be left out.
     asks : "module:function", several separated by blanks
-        The functions whose parameters are the options that are neither in ``OPTIONS`` nor in ``STATED``.
+        The functions whose parameters are the options that are neither in ``OPTIONS`` nor fields of ``STATED``.
     epilog : str, optional
         By default it says what the last argument may be.
     names : names of options

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
@@ -26,37 +26,48 @@ class Settings:
 
     Parameters
     ----------
-    drop : COL
+    drop : tuple of str
         Column to leave out.
-    feature : COL=FAMILY
+    feature : tuple of str
         Family of a column; the other columns get theirs by type. The families: FAMILIES. Some take more:
         binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the
         rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several columns as one feature,
         NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
-    class_prior : PRIOR
+    class_prior : str, optional
         laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.
-    weight : COL
+    weight : str, optional
         Column that holds the frequency weight of a row.
     dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise"}
         How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for all of
         them; one for each; or also terms of pairs. auto averages over none, weighted, pairwise with terms of near rows
         and random partitions, trees, and a linear model, weighed by their predictions of held-out rows. auto-counts
         leaves near rows out, so that the model file holds counts and no row.
-    unseen, absent, columns : str
-        Those of :class:`bayesnb.BayesianNB`.
+
+    Notes
+    -----
+    ``unseen``, ``absent`` and ``columns`` are those of :class:`bayesnb.BayesianNB`, which documents them.
     """
 
-    drop: tuple[str, ...] = ()
-    feature: tuple[str, ...] = ()
+    drop: tuple[str, ...] = field(default=(), metadata={"metavar": "COL", "group": "Reading"})
+    feature: tuple[str, ...] = field(default=(), metadata={"metavar": "COL=FAMILY"})
     m: float | None = None
+<<<<<<< HEAD
     class_prior: str | None = None
     weight: str | None = None
     unseen: str = "missing"
     absent: str = "error"
     columns: str = "fixed"
     dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise"] = "auto"
+=======
+    class_prior: str | None = field(default=None, metadata={"metavar": "PRIOR"})
+    weight: str | None = field(default=None, metadata={"metavar": "COL", "group": "Reading"})
+    unseen: Literal["missing", "new", "error"] = "missing"
+    absent: Literal["error", "missing"] = "error"
+    columns: Literal["fixed", "grow"] = "fixed"
+    dependence: Literal["auto", "none", "tempered", "weighted", "pairwise"] = "auto"
+>>>>>>> 1543f53 (wip)
 
     @property
     def of_all(self) -> str | None:
@@ -245,9 +256,9 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
         words.append("--header" if format.header else "--no-header")
     for mark in format.na:
         words += ["--na", mark]
-    for field in fields(Settings):
-        value, option = getattr(settings, field.name), field.name
-        if value != field.default:
+    for each_field in fields(Settings):
+        value, option = getattr(settings, each_field.name), each_field.name
+        if value != each_field.default:
             for each in value if isinstance(value, tuple) else (value,):
                 words += [f"--{option.replace('_', '-')}", str(each)]
     words += [] if estimate == "predictive" else ["--estimate", estimate]

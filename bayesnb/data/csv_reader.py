@@ -51,13 +51,13 @@ class Format:
         Separator of the cells of a CSV file; by default it is detected.
     decimal : {".", ","}, optional
         Decimal mark; by default it is detected.
-    encoding : NAME
+    encoding : str, optional
         Encoding, such as cp1252 or utf-16; by default it is detected.
     header : bool, optional
         Whether the first line holds the names of columns; by default this is detected.
     na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
-    sheet : NAME|N
+    sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first by default.
     names : tuple of str
         Names that some columns are expected to have, such as that of the class. They make a line a header.
@@ -67,10 +67,10 @@ class Format:
 
     sep: str | None = None
     decimal: Literal[".", ","] | None = None
-    encoding: str | None = None
+    encoding: str | None = field(default=None, metadata={"metavar": "NAME"})
     header: bool | None = None
     na: tuple[str, ...] = ()
-    sheet: str | None = None
+    sheet: str | None = field(default=None, metadata={"metavar": "NAME|N"})
     names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
 

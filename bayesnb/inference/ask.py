@@ -164,7 +164,17 @@ def saving(joint: Array, cost_matrix: Array) -> float:
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
 
 
-@question("to know which missing value to ask for", "what to do", "design")
+@question(
+    "to know which missing value to ask for",
+    "what to do",
+    "design",
+    columns={
+        "information": "expected decrease in the entropy of the class, in nats",
+        "saving": "expected decrease in the cost of the best decision",
+        "cost": "the cost of asking",
+        "gain": "saving minus cost",
+    },
+)
 def ask_next(
     classifier: Classifier,
     row: Any,
@@ -342,7 +352,14 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
     return [float(prices[name]) for name in asked]
 
 
-@question("to know which row to label", "what to do", "design")
+@question(
+    "to know which row to label", "what to do", "design",
+    columns={
+        "information": "mutual information of the label and the parameters, in nats",
+        "prediction": "the most probable class",
+        "probability": "its probability",
+    },
+)  # fmt: skip
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Which rows without a label to label next, the best first.
 

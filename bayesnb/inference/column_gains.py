@@ -24,6 +24,12 @@ NUMBERS = 2**24
 @question(
     "to know what each column tells about the class", "why", "checks",
     Shown("What each column tells", lines=lambda found: found.rename_axis("column")),
+    {
+        "alone": "decrease in log loss per row, in nats, over the class frequencies if only this column is known",
+        "alone_se": "its standard error",
+        "without": "increase in log loss per row, in nats, if this column is left out; negative if that helps",
+        "without_se": "its standard error",
+    },
 )  # fmt: skip
 def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     """What each column tells about the class by itself, and what is lost without it.

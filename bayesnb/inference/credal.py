@@ -256,6 +256,11 @@ def _undecided(found: pd.DataFrame) -> str:
 @question(
     "bounds of class probabilities under a set of priors", "how sure", "sets",
     Shown("Rows that a prior decides", lines=lambda found: found[~_one_class(found)], says=_undecided),
+    {
+        "lower": "smallest p(class | row) under any prior of the set",
+        "upper": "largest p(class | row) under any prior of the set",
+        "undominated": "false if another class is more probable under every prior of the set",
+    },
 )  # fmt: skip
 def predict_credal(
     classifier: Classifier,

@@ -170,7 +170,15 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     return pd.DataFrame(inside, index=index, columns=pd.Index(classes))
 
 
-@question("the decision of least expected cost", "what to do")
+@question(
+    "the decision of least expected cost",
+    "what to do",
+    columns={
+        "decision": "the decision of least expected cost",
+        "expected_cost": "its expected cost",
+        "abstained": "whether the row is left undecided",
+    },
+)
 def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: float | None = None) -> pd.DataFrame:
     """The decision of least expected cost for each row.
 

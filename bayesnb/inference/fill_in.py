@@ -23,7 +23,17 @@ from bayesnb.model import part_of
 from bayesnb.numerics import Array
 
 
-@question("to fill in missing cells, with their distributions", "predict", "deploy")
+@question(
+    "to fill in missing cells, with their distributions",
+    "predict",
+    "deploy",
+    columns={
+        "value": "the most probable level, or the median of numbers",
+        "probability": "the probability of that value",
+        "lower": "lower end of the equal-tailed interval",
+        "upper": "upper end of the equal-tailed interval",
+    },
+)
 def fill_in(
     classifier: Classifier,
     X: Any,

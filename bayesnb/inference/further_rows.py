@@ -103,7 +103,18 @@ def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: 
     return Statistics(learned.labels, of_class.astype(float), found)
 
 
-@question("to know what more rows are worth", "what to do", "design")
+@question(
+    "to know what more rows are worth",
+    "what to do",
+    "design",
+    columns={
+        "loss": "expected loss per row",
+        "lower": "lower end of the band of the mean loss",
+        "upper": "upper end of the band of the mean loss",
+        "saving": "expected decrease in loss",
+        "price": "expected increase in loss of each plug-in over full Bayes",
+    },
+)
 def worth_of_rows(
     classifier: Classifier,
     more: Sequence[int] | None = None,

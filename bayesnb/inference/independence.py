@@ -154,6 +154,15 @@ def _notes(found: Independence) -> str:
         "Dependence between columns", lines=lambda found: found.pairs.set_index(["first", "second"]),
         notes=_notes, plot="independence",
     ),
+    {
+        "log_bayes_factor": "of dependence given the class against independence, in nats",
+        "information": "mutual information given the class, in nats, adjusted for chance",
+        "lower": "lower end of the interval of the mutual information",
+        "upper": "upper end of the interval of the mutual information",
+        "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c)",
+        "se": "its standard error",
+        "score": Said("z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")),
+    },
 )  # fmt: skip
 def independence(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, prob: float | None = None

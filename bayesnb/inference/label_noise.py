@@ -231,6 +231,13 @@ HELD = (
 @question(
     "the labels that are doubtful", "is the model right", "checks",
     Shown("Labels to doubt", lambda found: found[found["wrong"] >= 0.01], advised=True),
+    {
+        "label": "the label of the row",
+        "probability": "probability of the label according to all other rows",
+        "suggested": "the most probable class of the row",
+        "suggested_probability": "its probability",
+        "wrong": "probability that the label is wrong; if classes overlap, correct labels are sometimes improbable",
+    },
 )  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).

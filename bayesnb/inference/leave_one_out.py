@@ -19,7 +19,15 @@ SEEN = (
 """What is to be said of rows that are left out where there is a dependence."""
 
 
-@question("the prediction of each learned row without itself", "is the model right")
+@question(
+    "the prediction of each learned row without itself",
+    "is the model right",
+    columns={
+        "log_density": "log p(row, class) given all other rows",
+        "probability": "p(class | row) given all other rows",
+        "pareto_k": "reliability of the importance weights, which should be below 0.7",
+    },
+)
 def loo(
     classifier: Classifier,
     X: Any,

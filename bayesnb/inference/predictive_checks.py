@@ -445,6 +445,15 @@ def _table(
         lines=lambda found: found.table.set_index(["statistic", "first", "second"]).drop(columns=["distance", "p"]),
         plot="predictive_checks",
     ),
+    {
+        "observed": "value of the test statistic in the rows",
+        "expected": "mean of the test statistic in replicated tables, with its interval",
+        "lower": "lower end of that interval",
+        "upper": "upper end of that interval",
+        "distance": "standard deviations between the observed value and that mean",
+        "p": "p-value of this check alone",
+        "p_adjusted": "p-value adjusted for all checks",
+    },
 )  # fmt: skip
 def predictive_checks(
     classifier: Classifier, X: Any, y: Any, draws: int = 200, prob: float | None = None

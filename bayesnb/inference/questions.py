@@ -11,15 +11,14 @@ section of the report. :data:`QUESTIONS` is the table.
 from __future__ import annotations
 
 import inspect
-import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from types import MappingProxyType
-from typing import Any, Concatenate, Literal, Protocol, cast, get_args, get_origin, get_type_hints
+from typing import Any, Concatenate, Literal, Protocol, cast, get_args
 
 from bayesnb.inference.methods import FittedModel
+from bayesnb.signatures import HEADING, choices, described
 from bayesnb.wording import Said, require_choice
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
@@ -36,8 +35,6 @@ MODULES: Mapping[Module, str] = {
 }
 """The public modules that hold the questions of specialists, and what each of them is about."""
 
-
-HEADING = "Parameters\n----------\n"
 
 MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
 """What the docstring of a function of a public module says of its first argument."""
@@ -113,6 +110,8 @@ class Question:
         Its first argument is a fitted model.
     shown : Shown, optional
         How the report shows its answer; ``None`` if it does not.
+    columns : {column: str or Said}
+        What each column of the answer means, for the legend of a table.
     """
 
     name: str
@@ -121,6 +120,7 @@ class Question:
     module: Module | None
     function: Callable[..., Any]
     shown: Shown | None = None
+    columns: Mapping[str, str | Said] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
@@ -149,24 +149,6 @@ class Question:
         said = described(self.function.__doc__ or "")
         return {name: text for name, text in said.items() if name != "model"}
 
-    def legend(self, found: Any) -> Mapping[str, str]:
-        """What the docstrings of the question and of the class of its answer say of each column of the answer.
-
-        They name columns as numpydoc does, "``top``, the share of ...; ``total`` is ...": the words of a clause are
-        those of the columns that it begins with.
-        """
-        returns = inspect.cleandoc(self.function.__doc__ or "").partition("Returns\n-------\n")[2].partition("\n")[2]
-        docs = [re.split(r"\n.*\n---", returns)[0]]
-        docs += [] if type(found).__module__.startswith("pandas") else described(type(found).__doc__ or "").values()
-        legend: dict[str, str] = {}
-        for clause in (clause for text in docs for clause in re.split(r"[;.:]\s+(?:and )?(?=``)", text)):
-            clause = " ".join(clause.split())
-            named = re.match(r"((?:``\w+``(?:,| and|) ?)+)(?:is |are )?(.*?)(?:[;.] [A-Z].*|[;.])?$", clause)
-            words = re.sub(r":\w+:`[~.\w]*?(\w+)`|``(.*?)``", r"\1\2", named[2]) if named else ""
-            if named and words:
-                legend |= dict.fromkeys(re.findall(r"``(\w+)``", named[1]), words)
-        return legend
-
 
 _TABLE: dict[str, Question] = {}
 
@@ -182,7 +164,11 @@ def put_in_order() -> None:
 
 
 def question[**P, R](
-    want: str, group: Group, module: Module | None = None, shown: Shown | None = None
+    want: str,
+    group: Group,
+    module: Module | None = None,
+    shown: Shown | None = None,
+    columns: Mapping[str, str | Said] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
     """Register a function ``f(classifier, ...)`` as a question, which every fitted model answers.
 
@@ -196,6 +182,8 @@ def question[**P, R](
         The public module that holds it. By default it is a method of fitted models.
     shown : Shown, optional
         How the report shows its answer. By default it does not.
+    columns : {column: str or Said}, optional
+        What each column of the answer means, in a few words, for the legend of a table. The docstring says more.
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
@@ -220,7 +208,7 @@ def question[**P, R](
         first, *others = signature.parameters.values()
         told = first.replace(name="self" if module is None else "model")
         ask.__signature__ = inspect.signature(function).replace(parameters=[told, *others])
-        _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask, shown)
+        _TABLE[function.__name__] = Question(function.__name__, want, group, module, ask, shown, columns or {})
         if module is None:
             setattr(FittedModel, function.__name__, ask)
         elif ask.__doc__:
@@ -228,37 +216,6 @@ def question[**P, R](
         return cast("Asked[P, R]", ask)
 
     return register
-
-
-def choices(function: Callable, name: str) -> tuple[Any, ...]:
-    """The values that a parameter may have, if its type is a Literal or the name of one; ``None`` if it is optional."""
-    said = str(inspect.signature(function).parameters[name].annotation)
-    stated = said.removesuffix(" | None")
-    if re.fullmatch(r"Literal\[[^]]*\]", stated):
-        kind = get_type_hints(type("Stated", (), {"__annotations__": {name: stated}}), {"Literal": Literal})[name]
-    else:
-        kind = vars(sys.modules[inspect.unwrap(function).__module__]).get(stated)
-    kind = getattr(kind, "__value__", kind)
-    return (*get_args(kind), *([None] if stated != said else [])) if get_origin(kind) is Literal else ()
-
-
-def described(docstring: str) -> dict[str, str]:
-    """The description of each parameter in the section "Parameters" of a numpydoc docstring, as one paragraph."""
-    _, _, section = inspect.cleandoc(docstring).partition(HEADING)
-    found: dict[str, list[str]] = {}
-    names: list[str] = []
-    for line in section.splitlines():
-        if line.startswith("---"):
-            # The line before is the heading of the next section.
-            for name in names:
-                found.pop(name)
-            break
-        if line and not line.startswith(" "):
-            names = [name.strip().lstrip("*") for name in line.partition(" :")[0].split(",")]
-            found |= {name: [] for name in names}
-        for name in names if line.startswith(" ") else ():
-            found[name].append(line.strip())
-    return {name: " ".join(lines) for name, lines in found.items()}
 
 
 def listing_questions[C: type](kind: C) -> C:

@@ -258,6 +258,11 @@ def _largest(found: pd.DataFrame) -> str:
         "How much the priors matter", lines=lambda found: found["prior"].drop(columns="flat"), says=_largest,
         plot="sensitivity", asks={"scaling": "rows"}, finding=False,
     ),
+    {
+        "mean": "largest change of a class probability, mean over the rows",
+        "largest": "largest change of a class probability in any row",
+        "log_evidence": "change of the log evidence, in nats",
+    },
 )  # fmt: skip
 def sensitivity(
     classifier: Classifier, X: Any = None, scaling: Scaling = "density", by: Literal["factor", "row"] = "factor"

@@ -25,6 +25,17 @@ ENDS = ("lower", "median", "upper")
     "to know what is uncertain about a row, and why",
     "how sure",
     shown=Shown("Uncertain rows", plot="uncertainty_scatter"),
+    columns={
+        "probability": "probability of the predicted class",
+        "lower": "lower end of the interval of p(class | row, parameters)",
+        "upper": "upper end of the interval of p(class | row, parameters)",
+        "top": "posterior probability that the predicted class is the most probable one",
+        "total": "entropy of the predicted class, in nats",
+        "aleatoric": "part of the entropy that remains if the parameters were known",
+        "epistemic": "part of the entropy that comes from not knowing the parameters",
+        "novelty": "-ln p(row), high for rows unlike any learned row",
+        "novelty_rank": "share of the learned rows that are less novel",
+    },
 )
 @of_near_rows
 def uncertainty(

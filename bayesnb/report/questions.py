@@ -22,7 +22,7 @@ from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import Bars, Grid, Part, Picture, Section, one_line, readable, spoken, with_interval
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Said, sentences
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -130,10 +130,10 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
     for name, frame in frames.items():
         if len(frame):
             parts += shortened(frame, one_line(name) or question.summary.rstrip("."), top or shown.top)
-    words = {spoken(name): said for name, said in question.legend(found).items()}
+    words = {spoken(name): said for name, said in question.columns.items()}
     columns = [str(name).rpartition(": ")[2] for part in parts if isinstance(part, Grid) for name in part.frame.columns]
-    meant = " ".join(f"{name}: {words[name]}." for name in dict.fromkeys(columns) if name in words)
-    parts += filter(None, [meant, shown.notes(found) if parts else ""])
+    meant = [Said("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words]
+    parts += filter(None, [sentences(meant), shown.notes(found) if parts else ""])
     return Section(shown.title, parts, says, says if shown.finding else "", folded=True)
 
 
@@ -179,7 +179,7 @@ def uncertain(
     )
     parts: list[Part] = [
         replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
-        f"{legend} {learned}",
+        sentences([legend, learned]),
     ]
     notes: dict[Part, None] = {}  # What several rows have in common is said once.
     if explain:

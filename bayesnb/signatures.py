@@ -1,0 +1,59 @@
+"""What the signature of a function or a class states of its parameters, and what its docstring says of them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from itertools import chain
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+HEADING = "Parameters\n----------\n"
+
+
+def kind_of(function: Callable, name: str) -> Any:
+    """The type of a parameter of a function or a class; ``None`` if names in it are known to type checkers only."""
+    inner = inspect.unwrap(function)
+    stated = type("Stated", (), {"__annotations__": {name: inspect.signature(function).parameters[name].annotation}})
+    try:
+        return get_type_hints(stated, vars(sys.modules[inner.__module__]))[name]
+    except NameError:
+        return None
+
+
+def members(kind: Any) -> tuple[Any, ...]:
+    """The types of which a type is the union; the type itself if it is no union."""
+    kind = getattr(kind, "__value__", kind)
+    return (
+        tuple(chain.from_iterable(map(members, get_args(kind)))) if get_origin(kind) in (Union, UnionType) else (kind,)
+    )
+
+
+def choices(function: Callable, name: str) -> tuple[Any, ...]:
+    """The values that a parameter may have, if its type is a Literal; ``None`` is one of them if it is optional."""
+    kinds = members(kind_of(function, name))
+    if not any(get_origin(kind) is Literal for kind in kinds):
+        return ()
+    if any(get_origin(kind) is not Literal and kind is not NoneType for kind in kinds):
+        return ()
+    return tuple(chain.from_iterable((None,) if kind is NoneType else get_args(kind) for kind in kinds))
+
+
+def described(docstring: str) -> dict[str, str]:
+    """The description of each parameter in the section "Parameters" of a numpydoc docstring, as one paragraph."""
+    _, _, section = inspect.cleandoc(docstring).partition(HEADING)
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in section.splitlines():
+        if line.startswith("---"):
+            # The line before is the heading of the next section.
+            for name in names:
+                found.pop(name)
+            break
+        if line and not line.startswith(" "):
+            names = [name.strip().lstrip("*") for name in line.partition(" :")[0].split(",")]
+            found |= {name: [] for name in names}
+        for name in names if line.startswith(" ") else ():
+            found[name].append(line.strip())
+    return {name: " ".join(lines) for name, lines in found.items()}

@@ -1,5 +1,7 @@
 """What the user is told: levels that were never seen, families by short names, keywords of other implementations."""
 
+import ast
+import pickle
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +20,9 @@ import bayesnb
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, evaluate
 from bayesnb.cli.doctor import examine
-from bayesnb.errors import UnseenLevelWarning
+from bayesnb.errors import RefusedError, UnseenLevelWarning
 from bayesnb.families import Exponential
+from bayesnb.wording import Cure, written
 
 TABLES = {
     "pandas": pd.DataFrame, "nullable": lambda c: pd.DataFrame(c).convert_dtypes(), "polars": pl.DataFrame,
@@ -238,3 +241,84 @@ def test_never_are_more_levels_said_than_there_are_rows() -> None:
     assert "20 levels in 20 rows" in str(remark.sentence)
     said = placed(lambda: BayesianNB().fit({"k": list("abcdefghijklmnopqrstuvwx")}, [0, 1] * 12, np.full(24, 0.5)))
     assert "24 levels in rows of weight 12:" in said[0][0]
+
+
+# No code reads a sentence
+
+
+EDITS = {
+    "partition",
+    "rpartition",
+    "replace",
+    "removeprefix",
+    "removesuffix",
+    "startswith",
+    "endswith",
+    "index",
+    "find",
+}
+OTHERS = {"data/csv_reader.py", "data/tables.py"}
+"""Files that read the errors of DuckDB, pandas and pyarrow, which state what happened in words alone."""
+
+
+def reads_of_sentences(path: Path) -> list[str]:
+    """The lines of a file in which code decides by the text of an error or a verdict, or edits it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    errors = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+
+    def sentence(node: ast.AST) -> bool:
+        """Whether an expression is the text of an error, or of a finding."""
+        match node:
+            case ast.Call(func=ast.Name("str" | "repr"), args=[ast.Name(name)]) if name in errors:
+                return True
+            case ast.Attribute(attr="sentence" | "finding" | "recommendation"):
+                return True
+            case ast.Call(func=ast.Name("str"), args=[inner]):
+                return sentence(inner)
+            case ast.Call(func=ast.Attribute(value=inner)):
+                return sentence(inner)
+        return False
+
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=text, attr=name)) if name in EDITS and sentence(text):
+                found.append(ast.unparse(node))
+            case ast.Call(func=ast.Attribute(value=ast.Name("re")), args=arguments) if any(map(sentence, arguments)):
+                found.append(ast.unparse(node))
+            case ast.Compare(left=left, comparators=others) if any(map(sentence, (left, *others))):
+                found.append(ast.unparse(node))
+            case ast.Return(value=ast.Tuple(elts=parts)) | ast.Dict(keys=parts):
+                found += [ast.unparse(part) for part in parts if ast.unparse(part or node).startswith("repr(")]
+            case ast.Call(func=ast.Name("Said" | "RefusedError"), args=[ast.JoinedStr(), *_]):
+                # A sentence with places is a literal: a name of the user in it would be read as a place.
+                found.append(ast.unparse(node))
+    return found
+
+
+PACKAGE = Path(bayesnb.__file__).parent
+
+
+@pytest.mark.parametrize("path", sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py")))
+def test_no_code_decides_by_a_sentence_or_edits_one(path: str) -> None:
+    assert path in OTHERS or reads_of_sentences(PACKAGE / path) == []
+
+
+def test_a_file_that_reads_a_sentence_is_found(tmp_path: Path) -> None:
+    lines = [
+        "try: f()", "except ValueError as error:", "    if 'no' in str(error): pass",
+        "    said = str(error).partition(':')[2]", "    text = re.sub('use .*', '', found.sentence)",
+    ]  # fmt: skip
+    (tmp_path / "odd.py").write_text("\n".join(lines))
+    assert len(reads_of_sentences(tmp_path / "odd.py")) == 3
+
+
+def test_an_error_carries_its_values_through_pickle_and_through_errors_around_it() -> None:
+    clf = BayesianNB({"visits": Poisson()}).fit({"visits": [1, 2]}, ["a", "b"])
+    with pytest.raises(RefusedError) as caught:
+        clf.predict({"visits": [0, -3]})
+    again = pickle.loads(pickle.dumps(RefusedError("fold {k}: {error}", k=1, error=caught.value)))
+    assert (again.column, again.row, again.value, again.expected) == ("visits", 1, -3.0, "a count")
+    assert again.cure == (Cure("family", "Gaussian", "visits"),)
+    assert str(again) == f"fold 1: {caught.value}"
+    assert written(again, "command").endswith("; use --feature visits=gaussian for it")

@@ -5,17 +5,19 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 import bayesnb as nb
 import bayesnb.inference
-from bayesnb import BayesianNB
+from bayesnb import BayesianNB, datasets
+from bayesnb.inference.believed import Given
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import MODULES, QUESTIONS, question, written
-from bayesnb.signatures import described
+from bayesnb.signatures import choices, described
 
 each_question = pytest.mark.parametrize("asked", QUESTIONS.values(), ids=QUESTIONS)
 
@@ -155,3 +157,32 @@ def test_questions_stand_under_their_headings_methods_first_whichever_file_is_im
         [sys.executable, "-c", code + "print(*QUESTIONS)"], capture_output=True, text=True, check=True
     )
     assert said.stdout.split() == [*QUESTIONS]
+
+
+@pytest.mark.parametrize("name", [name for name, each in QUESTIONS.items() if each.columns])
+def test_the_legend_of_an_answer_is_of_columns_that_the_docstrings_describe(name):
+    asked = QUESTIONS[name]
+    inner = inspect.unwrap(asked.function)
+    kind = vars(sys.modules[inner.__module__]).get(inner.__annotations__["return"])
+    docs = inner.__doc__ + (kind.__doc__ if isinstance(kind, type) else "")
+    assert [column for column in asked.columns if f"``{column}``" not in docs] == []
+    assert all(str(said) and not str(said).endswith(".") for said in asked.columns.values())
+
+
+def test_each_column_of_a_section_is_in_its_legend():
+    X, y = datasets.play_tennis()
+    clf = BayesianNB().fit(X, y)
+    for name in ("column_gains", "suspicious_labels", "predict_credal", "uncertainty"):
+        found = QUESTIONS[name].function(clf, X, *([y] if "y" in QUESTIONS[name].options else []))
+        last = {column[-1] if isinstance(column, tuple) else column for column in found.columns}
+        assert last - {"prediction"} <= QUESTIONS[name].columns.keys()
+
+
+def test_the_choices_of_an_option_are_those_of_its_type():
+    def ask(
+        one: Literal["a", "b"], optional: Given | None = None, mixed: int | Literal["loo"] = "loo", text: str = ""
+    ) -> None: ...
+
+    assert choices(ask, "one") == ("a", "b")
+    assert choices(ask, "optional") == ("row", "data", None)
+    assert choices(ask, "mixed") == choices(ask, "text") == ()

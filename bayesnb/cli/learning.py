@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
 
 
-@options.command("DATA", "bayesnb.data.specifications:Parameters", output="to_model")
+@options.command(output="to_model")
 def fit(
     data: str, target: str | None, output: str, settings: Settings, estimate: str, format: Format, force: bool
 ) -> int:

@@ -68,7 +68,7 @@ class Command(click.Command):
         """The options and arguments of the command."""
         asks, self.asks = self.asks, ()
         for name in asks:
-            stated = map(pkgutil.resolve_name, (*STATED, *self.functions))
+            stated = map(pkgutil.resolve_name, (*STATED, *self.functions, PARAMETERS))
             self.params.append(
                 of_parameter(next(each for each in stated if name in inspect.signature(each).parameters), name)
             )
@@ -140,7 +140,7 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "more": {"type": Numbers(), "multiple": False, "default": None, "help": "Numbers of further rows."},
     "n": {"type": click.IntRange(0), "flag": "-n"},
     "prob": {"type": click.FloatRange(0, 1, True, True), "default": 0.89, "help": "Probability of the intervals."},
-    "random_state": {"type": int, "default": 0, "flag": "--seed", "help": "Seed of random draws."},
+    "random_state": {"type": int, "default": 0, "flag": "--seed", "group": ANSWER, "help": "Seed of random draws."},
     "rows": {"type": click.IntRange(1)},
 }
 """What a parameter of this name is on the command line, whatever the question, beyond what its signature says."""
@@ -153,7 +153,9 @@ def type_of(function: Callable, name: str) -> Any:
     if words := [word for word in choices(function, name) if word is not None]:
         return Word(words)
     kind = _required(function, name)
-    return TYPES.get(get_args(kind)[0] if _several(kind) else kind)
+    if not _several(kind):
+        return TYPES.get(kind)
+    return None if kind == tuple[Any, ...] else TYPES.get(get_args(kind)[0])
 
 
 def _required(function: Callable, name: str) -> Any:
@@ -176,14 +178,14 @@ def of_parameter(function: Callable, name: str) -> click.Option:
     default = None if parameter.default is parameter.empty else parameter.default
     stated = next((f.metadata for f in fields(function) if f.name == name), {}) if is_dataclass(function) else {}
     settings = {"type": type_of(function, name), "default": default, "multiple": _several(kind)}
-    settings |= {"is_flag": default is False, "metavar": stated.get("metavar"), "flag": f"--{name.replace('_', '-')}"}
+    settings |= {"is_flag": default is False, "metavar": None, "flag": f"--{name.replace('_', '-')}"}
+    settings |= {"group": GROUPS.get(function.__name__, ANSWER)} | stated
     settings |= WRITTEN.get(name, {})
-    flag = settings.pop("flag")
+    flag, group = settings.pop("flag"), settings.pop("group")
     if kind is bool and default is None:
         flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False}
     made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()))
-    made.group = stated.get("group", GROUPS.get(function.__name__, ANSWER))
-    made.documents = None if "help" in settings else function
+    made.group, made.documents = group, None if "help" in settings else function
     return made
 
 
@@ -201,7 +203,7 @@ OPTIONS = {
     ),
     "dependences": option(
         MODEL, "--dependence", multiple=True,
-        type=Word(["none", "auto", "auto-counts", "tempered", "weighted", "pairwise"]), default=("weighted", "auto"),
+        type=Word(choices(Settings, "dependence")), default=("weighted", "auto"),
         help="What to set beside the estimates of naive Bayes. May be repeated; none for nothing.",
     ),
     "values": option(
@@ -268,8 +270,8 @@ STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
 GROUPS = {"Format": READING, "Settings": MODEL, "Parameters": MODEL}
 """The group of the options that are fields of a class; those of a question stand in that of answers."""
 
-ESTIMATOR = "bayesnb.estimator:BayesianNB"
-"""It documents the parameters that others share with it."""
+PARAMETERS, ESTIMATOR = "bayesnb.data.specifications:Parameters", "bayesnb.estimator:BayesianNB"
+"""The parameters of a model, and the class that documents them."""
 
 
 def command(

@@ -51,7 +51,7 @@ def save_model(parameters: Parameters, clf: Classifier, path: str, replacing: st
     if clf.dependence is not None and (kept := clf.dependence.statistics.near.counts.sum()):
         say(
             f"the file holds the cells of {kept:,.10g} learned rows, which --dependence auto compares with new rows; "
-            "with --dependence weighted, pairwise or none it holds none"
+            "with --dependence auto-counts it holds counts and no row"
         )
     if path != "-":
         document.write(contents, path, replacing)

@@ -53,21 +53,12 @@ class Settings:
     drop: tuple[str, ...] = field(default=(), metadata={"metavar": "COL", "group": "Reading"})
     feature: tuple[str, ...] = field(default=(), metadata={"metavar": "COL=FAMILY"})
     m: float | None = None
-<<<<<<< HEAD
-    class_prior: str | None = None
-    weight: str | None = None
-    unseen: str = "missing"
-    absent: str = "error"
-    columns: str = "fixed"
-    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise"] = "auto"
-=======
     class_prior: str | None = field(default=None, metadata={"metavar": "PRIOR"})
     weight: str | None = field(default=None, metadata={"metavar": "COL", "group": "Reading"})
     unseen: Literal["missing", "new", "error"] = "missing"
     absent: Literal["error", "missing"] = "error"
     columns: Literal["fixed", "grow"] = "fixed"
-    dependence: Literal["auto", "none", "tempered", "weighted", "pairwise"] = "auto"
->>>>>>> 1543f53 (wip)
+    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise"] = "auto"
 
     @property
     def of_all(self) -> str | None:

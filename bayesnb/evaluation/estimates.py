@@ -117,16 +117,19 @@ class Comparison:
         gap, se = self._behind(name, "predictive")
         price = float(self.table.loc[name, "price"])
         never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
-        held = "{name} has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}"
+        way = "higher" if gap > 0 else "lower"
+        held = Said(
+            "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}",
+            way=way,
+            gap=abs(gap),
+            se=se,
+        )
         if never:
-            held = "{name} gave probability 0 to the class of {never:,} of {n:,} held-out rows"
-        expected = "if the model is right, {name} costs {price:.3f} nats per row"
+            held = Said("gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes))
+        expected = Said("if the model is right, it costs {price:.3f} nats per row", price=price)
         if price == np.inf:
-            expected = "{name} has no bound in the worst case, because it gives some values probability 0"
-        return Said(
-            f"{held}; {expected}.", name=name, way="higher" if gap > 0 else "lower", gap=abs(gap), se=se, never=never,
-            n=len(self.codes), price=price,
-        )  # fmt: skip
+            expected = Said("its worst case is unbounded, because it gives some values probability 0")
+        return Said("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
     @property
     def recommendation(self) -> Said:

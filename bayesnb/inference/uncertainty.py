@@ -27,6 +27,7 @@ ENDS = ("lower", "median", "upper")
     shown=Shown("Uncertain rows", plot="uncertainty_scatter"),
     columns={
         "probability": "probability of the predicted class",
+        "median": "posterior median of p(class | row, parameters)",
         "lower": "lower end of the interval of p(class | row, parameters)",
         "upper": "upper end of the interval of p(class | row, parameters)",
         "top": "posterior probability that the predicted class is the most probable one",

@@ -57,10 +57,34 @@ def noisy_copies(rng: Generator, n: int) -> tuple[Array, Array, Array]:
     return x.astype(float), y, p[1] / (p[0] + p[1])
 
 
+def independent(rng: Generator, n: int) -> tuple[Array, Array, Array]:
+    """Normal columns that are independent in each class."""
+    y = rng.integers(2, size=n)
+    x = rng.normal(0.5 * y[:, None], 1.0, (n, COLUMNS))
+    return x, y, 1 / (1 + np.exp(-(0.5 * x - 0.125).sum(1)))
+
+
+def of_log_odds(log_odds: Callable[[Array], Array]) -> Callable[[Generator, int], tuple[Array, Array, Array]]:
+    """Uniform columns on (-1, 1), and labels with these log-odds."""
+
+    def table(rng: Generator, n: int) -> tuple[Array, Array, Array]:
+        x = rng.uniform(-1, 1, (n, COLUMNS))
+        p = 1 / (1 + np.exp(-log_odds(x)))
+        return x, (rng.random(n) < p).astype(int), p
+
+    return table
+
+
 TABLES = {
     "normal, the same correlation": normals(0.6),
     "normal, another correlation": normals(0.0),
     "noisy copies of two columns": noisy_copies,
+    "independent normal columns": independent,
+    "jumps and an interaction": of_log_odds(
+        lambda x: 2.0 * (x[:, 0] > 0.3) - 1.0 + 2.0 * ((x[:, 1] > 0) == (x[:, 2] > 0)) - 1.0
+    ),
+    "a linear border": of_log_odds(lambda x: 3.0 * (x[:, 0] + x[:, 1] - x[:, 2])),
+    "a ring around two columns": of_log_odds(lambda x: 6.0 * (x[:, 0] ** 2 + x[:, 1] ** 2) - 3.0),
 }
 
 

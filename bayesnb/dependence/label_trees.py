@@ -20,8 +20,10 @@ BAG, GROWN = 0.632, 8_192
 """The share of the rows that a tree is grown on, that of a bootstrap sample; and about how many rows these are at most.
 """
 
-LEAST = 2.0
-"""The smallest weight of rows that a node is split for."""
+LEAST, MOST_CELLS = 2.0, 2**22
+"""The smallest weight of rows that a node is split for; it is larger where the nodes of all trees would have about as
+many counts by class as the second number says.
+"""
 
 TRIED = 0.5
 """A node tries n^TRIED of n columns, as forests do."""
@@ -83,16 +85,18 @@ class LabelTrees:
         nodes = np.full((3, n, 1), -1, np.int32)
         found = cls(*nodes, keys, BAG * min(1.0, GROWN / max(1.0, labels.weight.sum())), seed)
         bags, own = found.bags(codes), found.row_keys(codes) * _times(labels.weight)
-        grown = np.full((n, 3, 2 * int(bags.sum(0).max(initial=0)) + 1), -1, np.int32)
+        rows = int(bags.sum(0).max(initial=0))
+        least = max(LEAST, 2.0 * float(labels.weight.sum()) * found.share * n * labels.n / MOST_CELLS)
+        grown = np.full((n, 3, 2 * rows + 1), -1, np.int32)
         table, y = np.ascontiguousarray(codes.T, np.int32), labels.codes.astype(np.int64)
         of_columns = keys.sum(1, dtype=np.uint64)
         asked = sum(len(np.unique(own[own >= 0])) > 1 for own in codes)
-        settings = max(1, round(asked**TRIED)), LEAST
+        settings = max(1, round(asked**TRIED)), least
         used = 1
         for salt, bag, tree in zip(found.salts, bags.T, grown, strict=True):
-            rows = np.flatnonzero(bag & (labels.weight > 0))
+            some = np.flatnonzero(bag & (labels.weight > 0))
             arguments = y, labels.weight, own, of_columns, labels.n, salt, *settings
-            used = max(used, trees.grow(table, real, widths, rows, *arguments, *tree))
+            used = max(used, trees.grow(table, real, widths, some, *arguments, *tree))
         return cls(*np.ascontiguousarray(grown[:, :, :used].swapaxes(0, 1)), keys, found.share, seed)
 
     def __len__(self) -> int:

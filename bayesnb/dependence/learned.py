@@ -294,11 +294,19 @@ def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) 
 
 
 def rows_left_out(
-    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, cells: int, numbers: int
+    found: TermSet,
+    spec: Exponents,
+    posterior: Posterior,
+    data: Data,
+    labels: Labels,
+    cells: int,
+    numbers: int,
+    trees: bool = True,
 ) -> Callable[[Any], Rows]:
     """A function that gives some of the rows as the exponents see them: each left out of its terms.
 
-    If ``cells`` is 0, no cell has an offset; if ``numbers`` is 0, no number has a slope.
+    If ``cells`` is 0, no cell has an offset; if ``numbers`` is 0, no number has a slope. The term of ``trees`` is not
+    needed where exponents are learned.
 
     A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
     stood twice in the table; of a row of weight ½ all of it is.
@@ -310,7 +318,7 @@ def rows_left_out(
     def rows(which: Any) -> Rows:
         part, own = part_of(data, which), left[which]
         alike = alike_of(found.statistics.cells, part, len(own), cells, numbers)
-        asked = terms_of(found, spec, posterior, part, own)
+        asked = terms_of(found, spec, posterior, part, own, trees)
         return Rows(asked, prior[which], own.codes, labels.weight[which], alike)
 
     return rows

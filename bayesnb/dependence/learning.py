@@ -124,8 +124,8 @@ def _members(
     counted = found.statistics.cells
     trees, numbers = int(counted.trees is not None), 0 if counted.numbers is None else len(counted.numbers.columns)
     n, n_classes = len(labels), len(posterior.labels)
-    rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers)
-    blocks = terms.in_blocks(n, n_classes, len(called) + trees)
+    rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers, trees=False)
+    blocks = terms.in_blocks(n, n_classes, len(called))
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
     sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
 

@@ -259,7 +259,9 @@ class TermSet:
             found["partitions"] = self.partitions.shares(cells.partitions.places(cells.grid.real, codes), len(codes))
         return found
 
-    def beside(self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None) -> Array:
+    def beside(
+        self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None, trees: bool = True
+    ) -> Array:
         """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
 
         Parameters
@@ -270,6 +272,8 @@ class TermSet:
         data : {name: encoded column}
         left : Labels, optional
             Of rows that were learned: each is left out of its own class, with the weight that it has here.
+        trees : bool
+            Whether the term of trees is among them, whose exponent is not learned.
         """
         cells = self.statistics.cells
         codes = cells.grid.codes(data, len(own))
@@ -297,12 +301,14 @@ class TermSet:
             parts.append(self.near.term(codes, left)[:, :, None])
         if cells.partitions:
             parts.append(self.partitions.term(cells.partitions.places(cells.grid.real, codes), left)[:, :, None])
-        if cells.trees:
+        if cells.trees and trees:
             parts.append(self.trees.term(codes, left)[:, :, None])
         return np.concatenate(parts, axis=-1)
 
 
-def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int) -> Array:
+def terms_of(
+    found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
+) -> Array:
     """The terms of rows as the exponents see them, (row, class, term), all parameters integrated out.
 
     Where all columns share one exponent their terms are added up. Where classes have exponents of their own, terms are
@@ -312,6 +318,8 @@ def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, 
     ----------
     which : Labels or int
         The classes of learned rows, each of which is left out of its own class; or how many new rows there are.
+    trees : bool
+        Whether the term of trees is among them, whose exponent is not learned.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -320,7 +328,7 @@ def terms_of(found: TermSet, spec: Exponents, posterior: Posterior, data: Data, 
             posterior.leave_out(total, data, left)
         return total[:, :, None]
     own = predictive(posterior, data, n) if left is None else left_out(posterior, data, left)
-    return exponent_terms(spec, own, found.beside(posterior, own, data, left))
+    return exponent_terms(spec, own, found.beside(posterior, own, data, left, trees))
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:

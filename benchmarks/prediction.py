@@ -217,21 +217,46 @@ def summary(scores: Scores, names: Sequence[str], methods: Sequence[str]) -> pd.
     return found.sort_values("log_loss")
 
 
-def against(scores: Scores, names: Sequence[str], best: str, methods: Sequence[str], rope: float = 0.01) -> None:
-    """Print the probability that ``best`` has the smaller log loss on a new table, by a Bayesian signed-rank test."""
-    import baycomp
+def shares(scores: Scores, names: Sequence[str], best: str, methods: Sequence[str], rope: float = 0.01) -> pd.DataFrame:
+    """On which shares of the tables ``best`` is ahead of, within ``rope`` nats of, and behind each other method.
 
+    Only tables that both have answered count. The mean log losses of both stand beside the shares.
+    """
+    found = {}
     for other in methods:
         common = ended(scores, names, best, other)
         if other == best or len(common) < 5:
             continue
         a, b = (np.array([scores[m][n]["log_loss"] for n in common]) for m in (best, other))
-        # The test calls larger scores better.
-        better, same, worse = baycomp.two_on_multiple(-b, -a, rope=rope)[::-1]
-        print(
-            f"{best} against {other} ({len(common)} tables): {a.mean():.3f} and {b.mean():.3f}, "
-            f"better {better:.2f}, same {same:.2f}, worse {worse:.2f}"
-        )
+        ahead, within, behind = (part.mean() for part in (b - a > rope, abs(a - b) <= rope, a - b > rope))
+        found[other] = {
+            "tables": len(common), "mean": a.mean(), "other": b.mean(),
+            "ahead": ahead, "within": within, "behind": behind, "real": advantage_is_real(a, b, rope),
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(found, orient="index")
+
+
+def advantage_is_real(a: Array, b: Array, rope: float) -> float:
+    """P that "``a`` is ahead" is the most probable of ahead, within and behind (Bayesian signed-rank test).
+
+    It says how well the tables establish an advantage, and goes to 0 or 1 with their number. It is not the probability
+    of being ahead on another table, which the shares estimate. NaN without the package baycomp.
+    """
+    try:
+        import baycomp
+    except ImportError:
+        return np.nan
+    # The test calls larger scores better.
+    return float(baycomp.two_on_multiple(-b, -a, rope=rope)[-1])
+
+
+def lines(found: pd.DataFrame, half: str) -> str:
+    """The lines of a table in Markdown for the shares of one half; P is left out where it is not known."""
+    return "\n".join(
+        f"| {other} | {half}, {line['tables']:.0f} | {line['mean']:.3f}, {line['other']:.3f} | {line['ahead']:.2f} "
+        f"| {line['within']:.2f} | {line['behind']:.2f} | {line['real']:.2f} |".replace("| nan |", "|  |")
+        for other, line in found.iterrows()
+    )
 
 
 def main() -> None:
@@ -252,7 +277,7 @@ def main() -> None:
         found = summary(scores, of, methods)
         print(f"\n{half}: {found.attrs['tables']} tables\n{found.round(3).to_string()}")
         if asked.best in methods:
-            against(scores, of, asked.best, methods)
+            print(lines(shares(scores, of, asked.best, methods), half))
 
 
 if __name__ == "__main__":

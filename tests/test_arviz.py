@@ -14,8 +14,11 @@ import pandas as pd
 import pytest
 from conftest import mixed
 from matplotlib import pyplot as plt
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
 from xarray import DataTree
 
+import bayesnb as nb
 from bayesnb import BayesianNB, Exponents
 from bayesnb.families import FromPyMC
 
@@ -122,18 +125,40 @@ def test_leave_one_out_needs_nothing_but_the_tree(tree):
     assert np.isfinite(found.elpd)
 
 
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
+def test_a_comparison_ranks_classifiers_by_how_well_they_predict_the_class():
+    """The density of all columns prefers a column of noise to two that know the class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    X = pd.DataFrame({"a": rng.normal(1.5 * y), "b": rng.normal(1.5 * y), "noise": rng.normal(size=300)})
+    columns = {"two": ["a", "b"], "noise": ["noise"]}
+    models = {name: BayesianNB(random_state=0).fit(X[only], y) for name, only in columns.items()}
+    trees = {name: clf.sample_posterior(500, 2, X=X[columns[name]], y=y) for name, clf in models.items()}
+    of_all = {
+        name: make_pipeline(
+            make_column_transformer(("passthrough", only), verbose_feature_names_out=False), models[name]
+        )
+        for name, only in columns.items()
+    }
+    assert list(az.compare(trees).index) == list(nb.compare(of_all, X, y, cv=5).index) == ["two", "noise"]
+    for name, clf in models.items():
+        own = np.log(clf.loo(X[columns[name]], y)["probability"].to_numpy()[np.arange(300), y])
+        assert float(az.loo(trees[name]).elpd) == pytest.approx(own.sum(), abs=0.3)
+    assert list(az.compare({name: tree["joint"] for name, tree in trees.items()}).index) == ["noise", "two"]
+
+
 def test_a_comparison_needs_nothing_but_the_trees(tree):
     found = az.compare({"one": tree, "other": tree})
     assert set(found.index) == {"one", "other"}
 
 
 def test_power_scaling_needs_nothing_but_the_tree(tree):
-    found = az.psense_summary(tree)
+    found = az.psense_summary(tree.get("joint", tree))
     assert np.isfinite(found[["prior", "likelihood"]].astype(float)).all().all()
 
 
 def test_the_tree_has_every_group_and_the_attributes(tree):
-    assert set(tree.children) - {"unlabelled", "log_prior"} == {
+    assert set(tree.children) - {"unlabelled", "log_prior", "joint"} == {
         "posterior", "prior", "log_likelihood", "posterior_predictive", "prior_predictive",
         "observed_data", "constant_data", "sample_stats",
     }  # fmt: skip

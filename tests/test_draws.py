@@ -252,15 +252,20 @@ def test_known_class_probabilities_are_equal_in_all_draws():
 
 def test_the_log_likelihood_of_a_row_is_that_of_its_class_and_of_its_cells(tree):
     codes = tree["observed_data"]["y"]
+    assert [tree["observed_data"]["class_label"].to_numpy()[k] for k in codes] == [*tennis()[2]]
     cells = tree["columns/log_likelihood"].dataset
     assert cells["x_outlook"].dims == ("chain", "draw", "row")
     summed = sum(cells[f"x_{name}"] for name in ("outlook", "temperature", "humidity", "wind"))
     own_class = np.log(tree["posterior"]["pi"]).isel(class_label=codes)
-    assert_allclose(tree["log_likelihood"]["y"], (summed + own_class).transpose("chain", "draw", "row"), rtol=1e-9)
+    found = tree["joint/log_likelihood"]["y"]
+    assert_allclose(found, (summed + own_class).transpose("chain", "draw", "row"), rtol=1e-9)
     clf, X, y = tennis()
     data, n = clf.classifier_.read(X)
     joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)
-    assert_allclose(tree["log_likelihood"]["y"], joint[..., np.arange(n), (y == "yes").astype(int)], rtol=1e-9)
+    own = np.arange(n), (y == "yes").astype(int)
+    assert_allclose(found, joint[(..., *own)], rtol=1e-9)
+    log_p = joint - np.logaddexp.reduce(joint, axis=-1, keepdims=True)
+    assert_allclose(tree["log_likelihood"]["y"], log_p[(..., *own)], rtol=1e-9)
 
 
 def test_the_class_of_a_row_is_drawn_again_given_its_columns(tree):
@@ -312,9 +317,9 @@ def test_by_default_a_tree_has_all_groups_but_those_of_columns():
     parameters = {"posterior", "prior", "log_prior", "constant_data", "sample_stats"}
     assert set(clf.sample_posterior(5, 2).children) == parameters
     of_rows = {"observed_data", "log_likelihood", "posterior_predictive", "prior_predictive"}
-    assert set(clf.sample_posterior(5, 2, X=X, y=y).children) == parameters | of_rows
+    assert set(clf.sample_posterior(5, 2, X=X, y=y).children) == parameters | of_rows | {"joint"}
     more = clf.sample_posterior(5, 2, X=X, y=y, include="columns")
-    assert set(more.children) == parameters | of_rows | {"columns"}
+    assert set(more.children) == parameters | of_rows | {"columns", "joint"}
     assert set(more["columns"].children) == of_rows | {"posterior"}
 
 

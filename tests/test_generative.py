@@ -477,7 +477,7 @@ def test_pymc_computes_from_the_rows_what_the_tree_has():
     with clf.to_pymc(X, y):
         found = pm.compute_log_likelihood(drawn, extend_inferencedata=False, **quick)
         again = pm.sample_posterior_predictive(drawn, random_seed=1, **quick)["posterior_predictive"]
-    assert_allclose(found["y"], tree["log_likelihood"]["y"], rtol=1e-9)
+    assert_allclose(found["y"], tree["joint/log_likelihood"]["y"], rtol=1e-9)
     assert found["y"].dims == again["y"].dims == tree["posterior_predictive"]["y"].dims
     data, n = clf.classifier_.read(X)
     joint = draws.parameters(tree, clf.posterior_).log_joint(data, n)

@@ -99,11 +99,11 @@ def test_the_tree_of_a_sampled_feature_has_the_draws_of_its_chains(name, unsampl
     parameters = draws.parameters(tree, clf.posterior_)
     data, n = clf.classifier_.read(X)
     codes = (y == "v").astype(int)
-    assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
+    assert_allclose(tree["joint/log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
     cells = tree["columns/log_likelihood"].dataset
     cells = sum(v.sum(v.dims[3:]) for v in cells.data_vars.values())
     cells = cells + np.log(own["pi"]).isel(class_label=tree["observed_data"]["y"])
-    assert_allclose(tree["log_likelihood"]["y"], cells.transpose("chain", "draw", "row"))
+    assert_allclose(tree["joint/log_likelihood"]["y"], cells.transpose("chain", "draw", "row"))
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -228,7 +228,7 @@ def test_psense_of_arviz_finds_the_prior_that_matters():
     X = {"x": rng.poisson(3.0, 40), "z": rng.poisson(3.0, 40)}
     features = {"x": Poisson(Gamma(200.0, 20.0)), "z": Poisson(Gamma(1.5, 0.5))}
     clf = BayesianNB(features, random_state=0).fit(X, y)
-    tree = clf.sample_posterior(2000, X=X, y=y)
+    tree = clf.sample_posterior(2000, X=X, y=y)["joint"]
     rates = ["rate_x", "rate_z"]
     told = az.psense(tree, var_names=rates)
     assert told["rate_x"].item() > 0.05 > told["rate_z"].item()

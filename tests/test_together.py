@@ -120,7 +120,7 @@ def test_the_tree_has_what_columns_share_without_an_axis_and_the_columns_by_name
     parameters = nb.sampling.draws.parameters(tree, clf.posterior_)
     data, n = clf.classifier_.read(X)
     codes = (y == "bee").astype(int)
-    assert_allclose(tree["log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
+    assert_allclose(tree["joint/log_likelihood"]["y"], parameters.log_joint(data, n)[..., np.arange(n), codes])
 
 
 @pytest.fixture(scope="module")

@@ -67,10 +67,11 @@ class Independence:
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
 
-        Where independence holds, whatever the distributions of the columns are, the Bayes factors have a mean of about
-        1 (see :func:`log_bayes_factors`). By Markov's inequality one of ``m`` pairs then exceeds m / 0.05 with a
-        probability of at most about 0.05: the Bayes factor is an e-value, and this is Bonferroni's bound (Vovk and
-        Wang 2021).
+        The Bayes factors have a mean of 1 over all orders of the rows (see :func:`log_bayes_factors`). If they had it
+        at all parameters under independence, one of ``m`` pairs would exceed m / 0.05 with a probability of at most
+        0.05: Markov's inequality for e-values with Bonferroni's bound (Vovk and Wang 2021). It is no theorem: with rare
+        levels, means of 1.3 to 2.1 were measured. In all settings that were simulated, fewer than one table in a
+        hundred had a pair above the threshold.
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
@@ -273,7 +274,7 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,), with a mean of about 1 wherever independence holds.
+    """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows.
 
     Where both columns have an order, as reals and columns of two levels have, two kinds of dependence have a prior
     probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and

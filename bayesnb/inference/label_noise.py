@@ -273,7 +273,12 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     whatever the estimate. So wrong labels do not hide each other, as they do in ``probability``: there they stay in D
     for each other's rows.
 
-    The expected number is that of this model. Where columns depend on each other given the class, naive Bayes is too
+    The expected number is that of this model. The prior of ε has no mass at exactly 0, and its mean is 1/4, so a few
+    wrong labels are expected even if there are none, and many where rows are few and classes overlap: of 40 rows of
+    three columns, 0.7 where the class means are 1.5 standard deviations apart, and 6.4 where they are 0.7 apart. ε is
+    taken to be the same for all classes: if many labels of one class alone are wrong, the number is too small.
+
+    Where columns depend on each other given the class, naive Bayes is too
     sure, and takes many right labels as wrong: the number is then too large, by much if there are many columns.
     :func:`bayesnb.checks.independence` says whether they do.
 

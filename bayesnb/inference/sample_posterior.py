@@ -87,9 +87,12 @@ def sample_posterior(
         * ``sample_stats``: ``diverging``, and what the sampler says besides;
         * ``constant_data``: the weight of the rows of each class (``rows``), of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
-        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes;
-        * ``log_likelihood``: the joint log p(x_i, y_i | θ), for ``arviz.loo``. It is called ``y`` too, because ArviZ
-          pairs arrays by name;
+        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes, whose names are
+          the coordinate ``class_label``;
+        * ``log_likelihood``: log p(y_i | x_i, θ), by which ``arviz.loo`` and ``arviz.compare`` rank classifiers by how
+          well they predict the class. It is called ``y`` too, because ArviZ pairs arrays by name;
+        * ``joint``, a tree of its own: the draws again, with log p(x_i, y_i | θ) as ``log_likelihood``, by which
+          ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
         * ``posterior_predictive``, ``prior_predictive``: the class ``y`` of each row drawn again given the row's
           columns, from p(y | x_i, θ);
         * ``columns``, a tree of its own: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
@@ -123,8 +126,13 @@ def sample_posterior(
     With rows, ArviZ's functions need no further arguments. Its leave-one-out is close to the exact one:
 
     >>> import arviz as az
+    >>> import numpy as np
     >>> tree = clf.sample_posterior(X=X, y=y)
-    >>> round(float(az.loo(tree).elpd)), round(float(clf.loo(X, y)["log_density"].sum()))
+    >>> exact = clf.loo(X, y)
+    >>> own = sum(np.log(exact["probability", label][i]) for i, label in enumerate(y))
+    >>> round(float(az.loo(tree).elpd), 1), round(float(own), 1)
+    (-10.2, -10.3)
+    >>> round(float(az.loo(tree["joint"]).elpd)), round(float(exact["log_density"].sum()))  # of the columns, too
     (-66, -66)
 
     The labels of the last two days are not known:

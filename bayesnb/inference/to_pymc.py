@@ -40,8 +40,9 @@ def to_pymc(
         What is observed. All three have the same log density, and so the same posterior.
 
         * "joint", the default where rows are given: one variable ``y``, each of whose values is the class of a row and
-          has the log density log p(x_i, y_i | θ). ``pymc.compute_log_likelihood`` computes it, ``arviz.loo`` reads it,
-          and ``pymc.sample_posterior_predictive`` draws each class again given the row's columns, with the names of
+          has the log density log p(x_i, y_i | θ). ``pymc.compute_log_likelihood`` computes it, and ``arviz.loo`` then
+          judges the model of all columns; the trees of :meth:`sample_posterior` judge the class given the columns.
+          ``pymc.sample_posterior_predictive`` draws each class again given the row's columns, with the names of
           :meth:`sample_posterior`.
         * "rows": the class ``y`` and, one variable for each feature, the cells ``x_…`` that are not missing, as the
           textbook writes the model. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y``

@@ -3,8 +3,9 @@
 Start with :func:`build`. ArviZ 1 decides which group holds what. Without arguments, ``loo`` and ``compare`` want one
 single array in ``log_likelihood``, and ``plot_loo_pit`` and ``plot_ppc_pava`` take every variable of
 ``observed_data``, and look for it in ``posterior_predictive`` and ``log_likelihood``. So these groups have one
-variable, the class ``y``. The columns stand in a tree of their own within the tree, ``columns``, on which ArviZ works
-in the same way.
+variable, the class ``y``, whose log likelihood is log p(y | x, θ): then ``compare`` ranks classifiers by how well they
+predict the class. The columns have a tree of their own within the tree, ``columns``, and so has log p(x, y | θ),
+``joint``. ArviZ works on both in the same way.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def build(
     ----------
     groups : {group: {variable: array}}
         Groups of draws, (chain, draw) in front, of which ``posterior`` must be one. A name such as
-        "columns/log_likelihood" is that of a group of the tree ``columns``.
+        "columns/log_likelihood" is that of a group of the tree ``columns`` or ``joint``.
     posterior : Posterior
     rows : RowsOfTree, optional
         They become ``observed_data``.
@@ -114,12 +115,18 @@ def build(
         names["row"] = rows.place
         made["observed_data"] = {"y": rows.codes}
     made["constant_data"], of_constants = _constants(posterior, blocks)
-    if not any(name.startswith("columns/") for name in groups):
-        return tree_of(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
-    inner = {name.removeprefix("columns/"): made.pop(name) for name in groups if name.startswith("columns/")}
-    inner |= {"posterior": groups["posterior"], "observed_data": _cells(rows.data, blocks)}
-    tree = tree_of(made, names, shapes | {"y": ["row"]} | of_constants, attributes)
-    tree["columns"] = tree_of(inner, names, shapes | _cell_dims(blocks), attributes)
+    inner: dict[str, Any] = {}
+    for name in [name for name in groups if "/" in name]:
+        whole, _, part = name.partition("/")
+        inner.setdefault(whole, {})[part] = made.pop(name)
+    shapes |= {"y": ["row"]}
+    tree = tree_of(made, names, shapes | of_constants, attributes)
+    if "joint" in inner:
+        both = {name: groups[name] for name in ("posterior", "prior", "log_prior") if name in groups}
+        tree["joint"] = tree_of(inner["joint"] | both, names, shapes, attributes)
+    if "columns" in inner:
+        cells = {"posterior": groups["posterior"], "observed_data": _cells(rows.data, blocks)}
+        tree["columns"] = tree_of(inner["columns"] | cells, names, shapes | _cell_dims(blocks), attributes)
     return tree
 
 
@@ -133,6 +140,9 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
     lead = {name: list(shapes[name])[: value.ndim - 2] for name, value in densities.items()}
     others = {name: group for name, group in groups.items() if name != "log_prior"}
     tree = from_dict(others, coords=names, dims=shapes, attrs={"/": attributes, "posterior": attributes})
+    for name in {"observed_data", "posterior_predictive", "prior_predictive"} & set(groups):
+        if "y" in groups[name]:  # Codes of classes: the coordinate says which is which.
+            tree[name] = tree[name].to_dataset().assign_coords(class_label=list(names["class_label"]))
     if densities:
         tree["log_prior"] = from_dict({"log_prior": densities}, coords=names, dims=lead)["log_prior"]
     return tree
@@ -178,9 +188,12 @@ def of_rows(
 ) -> Groups:
     """The groups that describe rows, (chain, draw, row) in front.
 
-    ``log_likelihood`` has the joint log p(x_i, y_i | θ). A predictive group has the class of each row, drawn again
-    given the row's columns, from p(y | x_i, θ). In the tree ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of
-    each cell, 0 if it is missing; the predictive groups have each cell drawn again given the row's class.
+    ``log_likelihood`` has log p(y_i | x_i, θ); in the tree ``joint`` it has log p(x_i, y_i | θ). Division of the
+    posterior by p(y_i | x_i, θ) leaves the posterior given all other rows and x_i, under which the mean of p(y_i | x_i,
+    θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact one, without the columns of a row.
+    A predictive group has the class of each row, drawn again given the row's columns, from p(y | x_i, θ). In the tree
+    ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of each cell, 0 if it is missing; the predictive groups
+    have each cell drawn again given the row's class.
 
     Parameters
     ----------
@@ -198,8 +211,8 @@ def of_rows(
         if not (predicted or likely):
             continue
         drawn = layout.from_variables(groups[source], blocks, posterior)
-        own, y = _classes(drawn, rows, rng)
-        found |= {"log_likelihood": {"y": own}} if likely else {}
+        own, joint, y = _classes(drawn, rows, rng)
+        found |= {"log_likelihood": {"y": own}, "joint/log_likelihood": {"y": joint}} if likely else {}
         found |= {f"{source}_predictive": {"y": y}} if predicted else {}
         if "columns" in wanted and likely:
             found["columns/log_likelihood"] = _densities(drawn, rows, blocks)
@@ -208,19 +221,21 @@ def of_rows(
     return found
 
 
-def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array]:
-    """log p(x_i, y_i | θ), and classes drawn from p(y | x_i, θ), both (chain, draw, row)."""
+def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """log p(y_i | x_i, θ), log p(x_i, y_i | θ), and classes drawn from p(y | x_i, θ), each (chain, draw, row)."""
     lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
     flat, each = drawn.flattened(), np.arange(n)
-    own, y = np.empty((len(flat.log_pi), n)), np.empty((len(flat.log_pi), n), np.int64)
+    own, both = np.empty((2, len(flat.log_pi), n))
+    y = np.empty(own.shape, np.int64)
     for cut in slices(len(own), max(1, NUMBERS // max(1, n * drawn.log_pi.shape[-1]))):
         joint = flat.at(cut).log_joint(rows.data, n)
-        own[cut] = joint[:, each, rows.codes]
+        both[cut] = joint[:, each, rows.codes]
         # Columns that are impossible under every class, by this draw, say nothing of the class.
         impossible = np.isneginf(joint).all(-1, keepdims=True)
-        joint = np.where(impossible, flat.log_pi[cut, None, :], joint)
-        y[cut] = drawn_codes(normalize(joint), rng)
-    return own.reshape(*lead, n), y.reshape(*lead, n)
+        log_p = normalize(np.where(impossible, flat.log_pi[cut, None, :], joint))
+        own[cut] = log_p[:, each, rows.codes]
+        y[cut] = drawn_codes(log_p, rng)
+    return tuple(array.reshape(*lead, n) for array in (own, both, y))
 
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:

@@ -1,9 +1,8 @@
-"""The conjugate priors: beliefs about a parameter before the data, and after.
+"""Conjugate priors and posteriors.
 
-Start with :class:`Dirichlet`: smoothing is one of its means. A prior and a posterior are the same class, since a
-posterior is a prior that has seen data. Parameters are arrays whose axes are class, column and (for a Dirichlet)
-level. What a prior leaves open (``None``, a concentration ``per="class"``) is filled in by ``over``, once the shape of
-the data is known.
+Start with :class:`Dirichlet`, whose posterior mean is smoothing. A prior and its posterior belong to the same class.
+Parameters are arrays with the axes class, column and (for a Dirichlet) level. Open parameters (``None``, or a
+concentration ``per="class"``) are filled in by ``over`` once the shape of the data is known.
 """
 
 from bayesnb.numerics import Array as Array
@@ -53,5 +52,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

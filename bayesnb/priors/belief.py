@@ -1,7 +1,7 @@
-"""The methods that every prior and posterior has, and the errors that they raise.
+"""Base classes of priors and posteriors, and the errors that they raise.
 
-Start with :class:`Prior`. :class:`Belief` is a smaller contract, for beliefs that are not conjugate, such as the draws
-of a sampler.
+Start with :class:`Prior`. :class:`Belief` has fewer methods; it also serves distributions that are not conjugate, such
+as the draws of a sampler.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ ONE = np.ones(())
 
 
 ROUNDING = 1e-12
-"""A concentration that differs from 1 by no more than this is 1, up to rounding."""
+"""Concentrations within this distance of 1 are treated as 1."""
 
 
 class Unseen(Enum):
-    """The name of the level that stands for all levels never seen (``unseen="new"``)."""
+    """The name of the level that represents all unseen levels (``unseen="new"``)."""
 
     LEVEL = "(unseen)"
 
@@ -46,7 +46,7 @@ UNSEEN = Unseen.LEVEL
 
 
 class ImproperError(LocatedError):
-    """A distribution that cannot be normalized lacks what only a proper one has, such as an evidence.
+    """A distribution is improper, but a quantity such as its mean or evidence needs a proper one.
 
     ``where`` is the position (class, column) of the first improper cell.
 
@@ -61,9 +61,9 @@ class ImproperError(LocatedError):
 
 
 class BoundaryError(LocatedError):
-    """A posterior has no mode inside its range; its mean exists.
+    """A posterior has no mode inside the parameter range; its mean exists.
 
-    ``where`` is the position (class, column[, level]) of the first such cell.
+    ``where`` is the position (class, column[, level]) of the first cell without a mode.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class BoundaryError(LocatedError):
 
 
 def by_label(value: Any, name: str) -> Any:
-    """A pandas Series as {label: number}, so that it is never read by position; anything else as it is."""
+    """Convert a pandas Series to {label: number}, so that it is read by label; return anything else unchanged."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
         return value
     if not value.index.is_unique:
@@ -91,7 +91,7 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Refuse a mode where a parameter, to which the data have added, is too small for one inside the range of θ."""
+    """Raise :class:`BoundaryError` if a posterior parameter is too small for a mode inside the range of θ."""
     if outside.any():
         where = first(outside)
         raise BoundaryError(
@@ -103,27 +103,27 @@ def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
 
 FINITE, NOT_NEGATIVE, POSITIVE = "finite", "finite and not negative", "positive and finite"
 LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).smallest_subnormal)}
-"""The range that a parameter may be in, in words, and its lower end."""
+"""Allowed ranges of a parameter, in words, and their lower ends."""
 
 
 def require_in_range(name: str, value: Array, allowed: str) -> None:
-    """Refuse a parameter out of its range."""
+    """Raise ``ValueError`` if a parameter is outside its range."""
     if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
         raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A belief about a parameter θ, before or after the data. Each cell of its arrays is one independent θ."""
+    """A prior or posterior distribution of a parameter θ. Each cell of its arrays describes one independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
-    """The constructors without an argument that a text may name, such as "jeffreys"."""
+    """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
     _own_cell: ClassVar[str] = "class"
     _class_axis: ClassVar[int] = 0
     _where_none: ClassVar[str] = "None"
-    """What ``repr`` shows for a field that is None; "pooled" if its value is taken from the whole column."""
+    """The text in ``repr`` for a field that is None; "pooled" if the whole column gives its value."""
     _ranges: ClassVar[Mapping[str, str]] = {}
-    """The parameters that are arrays of numbers, and which ones; what is None or a text is left to the data."""
+    """The numeric parameters and their allowed ranges; a value of None or a text is filled in from the data."""
 
     def __post_init__(self) -> None:
         for name, allowed in self._ranges.items():
@@ -134,7 +134,7 @@ class Belief(ABC):
 
     @abstractmethod
     def proper(self) -> Array:
-        """Whether each cell can be normalized, as booleans."""
+        """Whether the distribution of each cell can be normalized (booleans)."""
 
     def require_proper(self, what: str) -> None:
         """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
@@ -154,7 +154,7 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def _fault(self, where: tuple[int, ...]) -> str:
-        """Say in words what is improper about a cell, if its numbers do not show it."""
+        """Why a cell is improper, in words; "" if its parameters show the reason."""
         return ""
 
     def __repr__(self) -> str:
@@ -165,7 +165,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """The same distribution with other parameters. They are not validated: without a row, they may be negative."""
+        """A copy with other parameters, not validated: after removing a row, they may be negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -185,47 +185,47 @@ class Belief(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prior(Belief):
-    """A conjugate prior of θ: the posterior is of the same class.
+    """A conjugate prior of θ: the posterior belongs to the same class.
 
-    Data add d to its parameters: ``counts`` of levels, ``events`` and their ``exposure``, … Every integral over θ that
-    a pair needs follows from the generating function along d,
+    Data add the increments d to its parameters: ``counts`` of levels, or ``events`` and their ``exposure``, … All
+    integrals over θ that a family needs follow from the generating function along d,
 
-        along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d),
+        along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    where L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if it has
-    none). L_d is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of
-    1e15, no digit would be left. At t = 1 it is the predictive and the evidence; its slopes at t = 0 are the mean and
-    the variance of ln L_d.
+    L_d is the likelihood of d without its base measure, and peak(d) is the logarithm of its maximum (0 if there is no
+    maximum). L_d is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of
+    1e15, no digit would be left. At t = 1 the function gives the predictive and the evidence. Its derivatives at t = 0
+    are the mean and the variance of ln L_d.
 
-    To add a prior: a frozen dataclass with array fields, the methods below, and a method ``over`` that brings it to the
-    shape of the data.
+    To add a prior, write a frozen dataclass with array fields, the methods below, and a method ``over`` that expands it
+    to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
-    """How many axes a point of θ has, in the form that likelihoods read: class, column and perhaps level."""
+    """Number of axes of θ as likelihoods use it: class, column and perhaps level."""
 
     parameters: ClassVar[tuple[str, ...]]
-    """Names of the parts of θ in PyMC, in the order of ``mean``."""
+    """PyMC names of the parts of θ, in the order of ``mean``."""
 
     @abstractmethod
     def mean(self) -> Any:
-        """E[θ]: one array, or a tuple of arrays where θ has several parts."""
+        """E[θ]: one array, or a tuple of arrays if θ has several parts."""
 
     @abstractmethod
     def variance(self) -> Any:
-        """Var[θ], in the form of ``mean``; infinite where it does not exist."""
+        """Var[θ], in the form of ``mean``; infinite if it does not exist."""
 
     @abstractmethod
     def mode(self) -> Any:
-        """The joint mode of θ. Raises :class:`BoundaryError` where it is not inside the range."""
+        """The joint mode of θ. Raises :class:`BoundaryError` if it is not inside the range."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``; the axes of ``size`` lead."""
+        """Independent draws, in the form of ``mean``; the axes of ``size`` come first."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
     def log_prob(self, *point: Array) -> Array:
-        """Log density at θ, given as its parts in the form of ``mean``."""
+        """Log density at θ, whose parts have the form of ``mean``."""
         return sum(self.log_prob_of_each(self.theta(*point)))
 
     @abstractmethod
@@ -241,22 +241,22 @@ class Prior(Belief):
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral by which the density is divided; 0 if no part of the density is left out of it."""
+        """Log of the integral that normalizes the density; 0 if the density is written without such an integral."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
-        """The variable in the open PyMC model (a tuple where θ has several parts).
+        """Add the variable to the open PyMC model; return a tuple if θ has several parts.
 
-        ``name`` turns "theta", "mu", … into the full name. Improper priors have none.
+        ``name`` turns "theta", "mu", … into the full name. Improper priors have no variable.
         """
 
     learned_from_classes: ClassVar[tuple[str, ...]] = ()
-    """The parameters that the classes teach together where they are None."""
+    """Parameters that are estimated from all classes together if they are None."""
 
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """What may be learned of a prior: by the name of a factor, the parameters that it multiplies."""
+    """Factors that can be learned: the name of each factor, and the parameters that it multiplies."""
 
-    # How data change it. Each method gets d as positional arrays that broadcast to the shape of the cells.
+    # Updates. Each method takes d as positional arrays that broadcast to the shape of the cells.
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
@@ -264,11 +264,11 @@ class Prior(Belief):
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t]; infinite where it does not exist. ``t`` broadcasts to the shape of the result."""
+        """ln E[(L_d(θ) / max L_d)^t]; infinite if it does not exist. ``t`` broadcasts to the shape of the result."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First and second derivative of ``along`` in t, where it exists."""
+        """First and second derivative of ``along`` in t, for t at which it exists."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
@@ -276,29 +276,29 @@ class Prior(Belief):
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of ln[L_d(θ) / max L_d], whose cumulant generating function is ``along``: (draw, row, class, ...)."""
+        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is its cumulant generating function."""
 
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """max over θ of ln L_d(θ), or 0 where there is none."""
+        """max over θ of ln L_d(θ), or 0 if there is no maximum."""
 
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d); the parts of θ, in the form that likelihoods read, broadcast with d."""
+        """ln (L_d(θ) / max L_d); the parts of θ, in likelihood form, broadcast with d."""
 
     @staticmethod
     @abstractmethod
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
-        """ln L_d(θ) of all cells together, as a scalar tensor."""
+        """ln L_d(θ) summed over all cells, as a scalar tensor."""
 
-    # θ in the form that likelihoods read: by name, and as a logarithm if it may be too small for a float.
+    # θ in likelihood form: by name, and as a logarithm if it may be too small for a float.
 
     @classmethod
     @abstractmethod
     def theta(cls, *point: Array) -> Theta:
-        """θ in the form that likelihoods read, from its parts in the order of ``parameters``."""
+        """Convert the parts of θ, in the order of ``parameters``, to likelihood form."""
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -306,16 +306,16 @@ class Prior(Belief):
         return tuple(theta[name] for name in cls.parameters)
 
     def plug_in(self, point: Point) -> Theta:
-        """The mode or the mean, in the form that likelihoods read, with all its digits."""
+        """The mode or the mean in likelihood form, at full precision."""
         return self.theta(*parts_of(getattr(self, point)()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Independent draws, in the form that likelihoods read."""
+        """Independent draws in likelihood form."""
 
 
 def _field_at(value: Any, cell: Any) -> Any:
-    """A field of a prior at some of its cells; what is not an array is the same for all of them."""
+    """Select cells of a field of a prior; a value that is not an array applies to all cells."""
     if isinstance(value, Mapping):
         return {name: _field_at(v, cell) for name, v in value.items()}
     if isinstance(value, tuple):
@@ -326,7 +326,7 @@ def _field_at(value: Any, cell: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    """A field as text: numbers plain, long arrays by their shape."""
+    """A field as text; a long array is shown by its shape."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     if value.ndim == 0:
@@ -335,7 +335,7 @@ def _short(value: Any) -> str:
 
 
 def spread(value: Any, shape: Size) -> Array:
-    """``value`` at its full shape; the error says how to give one value for each class."""
+    """Broadcast ``value`` to ``shape``; the error explains how to give one value per class."""
     try:
         return np.array(np.broadcast_to(value, shape))
     except ValueError:
@@ -346,12 +346,12 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The pooled variance; if it is 0 or unknown, centre²; if that is 0 too, 1."""
+    """The pooled variance; if it is 0 or unknown, centre²; if centre is 0 too, 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 
 
-# How the numbers of priors and data enter a PyMC model.
+# Numbers of priors and data in a PyMC model.
 
 
 def _alone(value: Array) -> Any:
@@ -364,16 +364,16 @@ _ENTER: ContextVar[Callable[[Array], Any]] = ContextVar("enter", default=_alone)
 
 
 def shared(value: Array) -> Any:
-    """An array as a shared variable of PyTensor, not a constant, so that compiled code serves other data too."""
+    """Wrap an array in a shared PyTensor variable, so that compiled code can be reused for other data."""
     return _ENTER.get()(np.asarray(value, float))
 
 
 @contextmanager
 def constant() -> Iterator[None]:
-    """Let :func:`shared` make constants.
+    """Make :func:`shared` return constants.
 
-    ``pymc.sample_posterior_predictive`` takes a shared variable for one that may have changed since the draws were
-    taken. It then warns, or in older versions draws the parameters again from their prior.
+    ``pymc.sample_posterior_predictive`` assumes that a shared variable may have changed since sampling. It then warns,
+    or in older versions draws the parameters again from their prior.
     """
     from pytensor import tensor as pt
 

@@ -25,10 +25,10 @@ class Beta(SimplexPrior):
     ----------
     alpha, beta : float or array (class, column)
     per : {"class", "feature", "pooled"}
-        Whether the concentrations are those of each class, are shared equally among all classes, or are a number of
-        rows, α + β for each class, that look like the whole column.
+        "class": each class has these concentrations. "feature": they are divided equally among the classes. "pooled":
+        each class has α + β imaginary rows, distributed like the whole column.
     tuned : bool, optional
-        Whether they are multiplied by the factor with the largest evidence; see :meth:`learned`.
+        Whether to multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Beta:
-        """α imaginary ones and as many zeros."""
+        """α imaginary ones and α imaginary zeros."""
         return cls(alpha, alpha)
 
     @classmethod
@@ -60,7 +60,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: float | Array = 0.5) -> Beta:
-        """m imaginary rows, of which a share ``p`` are ones: the mean is (n + m p) / (N + m)."""
+        """m imaginary rows with a share ``p`` of ones: the posterior mean is (n + m p) / (N + m)."""
         p = np.asarray(p, float)
         if not np.all((p >= 0) & (p <= 1)):
             raise ValueError(f"Expected p between 0 and 1; got {p!r}")
@@ -68,7 +68,7 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Beta:
-        """The prior under which θ lies between two numbers with probability ``share``; both tails are equal.
+        """The prior whose central interval of probability ``share`` for θ goes from ``low`` to ``high``.
 
         >>> Beta.from_quantiles(0.2, 0.6)
         Beta(alpha=5.93521, beta=9.22091)
@@ -77,11 +77,11 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """The prior that is worth ``n`` rows like these zeros and ones."""
+        """The prior that counts as ``n`` rows like these zeros and ones."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """The prior at its full shape (class, column); ``pooled`` is the share of ones of each whole column."""
+        """Expand the prior to (class, column); ``pooled`` is the share of ones in each whole column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")
@@ -90,8 +90,8 @@ class Beta(SimplexPrior):
         share = n_classes if self.per == "feature" else 1
         return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
 
-    # The outcomes are 0 and 1, in this order; users see the probability of a 1. Data are ones and zeros, and one trial
-    # that is a 1 if no data are given.
+    # The outcomes are 0 and 1, in this order; users see the probability of a 1. Data are counts of ones and zeros; the
+    # default is a single 1.
 
     @property
     def concentrations(self) -> Array:
@@ -109,7 +109,7 @@ class Beta(SimplexPrior):
         return self._with(alpha=self.alpha + t * ones, beta=self.beta + t * zeros)
 
     def drawn_along(self, ones: Array = ONE, zeros: Array = NONE, *, common: CommonDraws, kind: int = 0) -> Array:
-        # Data may have told of one outcome alone, so that the two counts differ in shape.
+        # If only one outcome was counted, the two arrays differ in shape.
         both = np.broadcast_arrays(common.log_gamma(self.beta, kind + 1), common.log_gamma(self.alpha, kind))
         log_theta = np.stack(both, axis=-1) - log_sum(both)[..., None]
         return self.log_kernel({"log_theta": log_theta}, ones, zeros)
@@ -141,25 +141,25 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one of several outcomes: β is the concentration of all others.
+    """θ ~ Beta(α, β), the probability of one of several outcomes; β is the total concentration of the others.
 
-    Data count this outcome alone.
+    Data are counts of this outcome only.
 
     Parameters
     ----------
     outcomes : int or array
-        How many outcomes have a positive concentration; the mode of θ is that of all of them together.
+        Number of outcomes with a positive concentration; the mode of θ is part of the joint mode of all outcomes.
     """
 
     outcomes: Any = 2
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        """The distribution of outcomes with these concentrations."""
+        """The marginal distributions of outcomes of ``whole`` that have the concentrations ``own``."""
         return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
-        """ln E[θ^(t n)]: a few trials are small beside any concentration, so the ratios of Γ lose no digits."""
+        """ln E[θ^(t n)]. The number of trials is small, so the ratios of Γ lose no digits."""
         own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
         return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
 

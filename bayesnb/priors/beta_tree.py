@@ -1,7 +1,8 @@
-"""The prior of a density without a shape: a Pólya tree with optional stopping.
+"""The prior of a density of any shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree, and :class:`Path`, that of the nodes above
-a cell, the only ones that one further row changes. Nodes are numbered level by level, the root first.
+Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree. :class:`Path` is the distribution of the
+nodes above one cell; a further row in this cell changes no other nodes. Nodes are numbered level by level, starting
+at the root.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 
 type Terms = tuple[Any, ...]
-"""Logarithms at nodes, alone or with their first and second derivative."""
+"""Logarithms at nodes, alone or followed by their first and second derivative."""
 
 DEPTH = 6
-"""How often a column is halved."""
+"""Number of times a column is halved."""
 
 CELLS = 2**DEPTH
 NODES = CELLS - 1
 
 HERE = [slice(2**d - 1, 2 ** (d + 1) - 1) for d in range(DEPTH)]
-"""Where the nodes of each depth stand among all nodes."""
+"""Positions of the nodes of each depth among all nodes."""
 
 PATH = [slice(d, d + 1) for d in range(DEPTH)]
-"""Where the node of each depth stands among the nodes above a cell."""
+"""Position of the node of each depth among the nodes above a cell."""
 
 LEVEL = np.repeat(np.arange(DEPTH), 2 ** np.arange(DEPTH))
 """The depth of each node."""
@@ -47,7 +48,7 @@ MIXED = (
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum numbers of cells, (..., cell), over the left and over the right half of each node, (..., node)."""
+    """Sum ``cells`` (..., cell) over the left half and over the right half of each node, (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -58,28 +59,28 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, the root first, and on which side of them it is, 0 or 1, (..., depth)."""
+    """The nodes above each cell, the root first, and the cell's side of each node, 0 or 1; both (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """Sum over all ways to stop, from the log evidence of each node where it stops and where it splits.
+    """Sum over all ways to stop, given the log evidence of each node in both states.
 
     Parameters
     ----------
     near, own : tuples of arrays (..., node)
-        The log evidence, alone or with its first and second derivative. The nodes are those of a whole tree, or those
-        of a path, which has one node of each depth.
+        The log evidence if the node stops (``near``) and if it splits (``own``), alone or followed by the first and
+        second derivative. The nodes form a whole tree, or a path with one node of each depth.
     log_stop, log_split : arrays (..., node)
-        ln of the probabilities of both states of each node.
+        ln of the probability that each node stops, and that it splits.
 
     Returns
     -------
     total : tuple of arrays (...)
         The log evidence of the root, and its derivatives.
     states : list of pairs, one for each depth, the root first
-        ln of the posterior probabilities of both states of each node.
+        ln of the posterior probabilities that each node stops, and that it splits.
     """
     tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
     for here in reversed(HERE if tree else PATH):
@@ -94,7 +95,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f; if each term is f with its two derivatives, so is the result."""
+    """ln Σ w exp f, followed by its first two derivatives if the terms have them."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -110,20 +111,21 @@ def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = n
 
 
 def descend(nodes: Array) -> Array:
-    """The sum over each node and those above it."""
+    """The sum over each node and its ancestors."""
     levels = [nodes[..., here] for here in HERE]
     below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
     return np.concatenate(list(below), axis=-1)
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """The logarithm of the probability of each cell, from those of the shares of both halves of each node.
+    """The log probability of each cell, from the log shares of both halves of each node.
 
     Parameters
     ----------
     left, right : arrays (..., node)
+        Log shares of the two halves.
     low, high : arrays (..., node)
-        0 for a half without a cell that a value can be in; it gets the probability 0, whatever its share is.
+        0 for a half that no value can be in; such a half gets the probability 0, whatever its share is.
     arrays : module
         numpy, or ``pytensor.tensor``.
     """
@@ -138,27 +140,28 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """Nodes that stop or split, and below a node that stops all nodes stop: of a whole tree, or of the path to a cell.
+    """The nodes of a whole tree, or of the path to a cell; each node stops or splits.
 
-    With d further rows, the evidence changes by the factor R of the root. Let r_stop and r_split be the factors by
-    which the evidence of a node alone changes in its two states. At each node
+    If a node stops, all nodes below it stop. With d further rows, the evidence changes by the factor R of the root. Let
+    r_stop and r_split be the factors by which the evidence of a single node changes if it stops and if it splits. At
+    each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
-    where the first product is over the node and all those below it.
+    where the first product is over the node and all its descendants.
     """
 
     own: Any
-    """The belief about each node where it splits, (..., node)."""
+    """The distribution of each node's share if the node splits, (..., node)."""
 
     close: Any
-    """The belief about each node where it stops, (..., node)."""
+    """The distribution of each node's share if the node stops, (..., node)."""
 
     states: tuple[Array, Array]
-    """ln P(stop) and ln P(split) of each node, given that those above it split."""
+    """ln P(stop) and ln P(split) of each node, given that all its ancestors split."""
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln R, for t times d."""
+        """ln R for t times d."""
         t = np.asarray(t, float)[..., None]
         near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
         return climb(near, own, *self.states)[0][0]
@@ -170,7 +173,7 @@ class Stopping(ABC):
         return climb(near, own, *self.states)[0][1:]
 
     def after(self, states: tuple[Array, Array], *d: Array, t: float | Array = 1.0) -> tuple[Array, Array]:
-        """The states after t times d, from those before."""
+        """The states after t times d, given the states before."""
         near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):
             found = climb(near, own, *states)[1]
@@ -184,14 +187,15 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes above a cell, with the methods that a prior has for the data of one trial in that cell.
+    """The nodes above a cell, with the methods of a prior for one row in that cell.
 
     Parameters
     ----------
     own, close : Outcome
-        The belief that a row of a node is in the half that holds the cell, (..., depth), where the node splits and
-        where it stops.
+        The distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) and
+        if it stops (``close``).
     states : pair of arrays (..., depth)
+        ln P(stop) and ln P(split) of each node.
     """
 
     own: Outcome
@@ -206,7 +210,7 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """The probability of the cell; only trees whose nodes do not stop have a mode in closed form."""
+        """The log probability of the cell; there is a closed-form mode only if no node can stop."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -219,7 +223,7 @@ class Path(Stopping):
 
     def drawn_along(self, *, common: CommonDraws) -> Array:
         stop, split = self.states
-        # The probability that the path stops at each node: those above split. Else it stops at none.
+        # The probability that the path stops at each node, after all its ancestors have split.
         above = np.cumsum(split, -1) - split
         share = np.cumsum(np.exp(above + stop), -1)
         columns = range(common.first, common.first + stop.shape[-2])
@@ -237,28 +241,29 @@ class Path(Stopping):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaTree(Stopping, Prior):
-    """A density that is halved again and again, each time in shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
+    """A Pólya tree: a density that is halved repeatedly into shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
 
-    Each node of a dyadic tree either *splits* or *stops*; below a node that stops, all nodes stop. At depth d, the
-    share θ of the left half is Beta(s q, s (1 - q)), where q is the share of the column as a whole, and the strength s
-    is ``strength`` · ``growth``^d where the node splits and the far larger ``near`` where it stops. So a class that is
-    distributed as the column is has little to learn, and the others learn their own density where they differ. Which
-    nodes stop is summed out in closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
+    Each node of a dyadic tree either *splits* or *stops*; if a node stops, all nodes below it stop. At depth d, the
+    share θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
+    ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is
+    distributed like the column stays close to it, and other classes learn their own density where they differ. The
+    sum over the states of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens
+    1995).
 
     Parameters
     ----------
     strength : float
-        Rows that the share of the column counts for at the root, where it splits.
+        Number of rows that the share of the column counts as at the root, if the root splits.
     growth : float
-        By how much this strength grows with each level: above 1, details are believed later than the large shape.
+        Factor by which this strength grows per level; above 1, fine detail needs more rows than the coarse shape.
     stop : float
-        Probability that a node stops, if those above it split.
+        Probability that a node stops, given that all its ancestors split.
     near : float
-        Strength where nodes stop, in rows.
+        Strength of nodes that stop, in rows.
     share : float, array (class, column, node) or None
-        The share q of the left half of each node. ``None`` is the share of the whole column.
+        The share q of the left half of each node. ``None`` is the share in the whole column.
     left, right : arrays (class, column, node)
-        Rows that were seen in the halves of each node; nothing else changes with data.
+        Number of rows seen in each half of each node; data change no other field.
 
     Examples
     --------
@@ -286,22 +291,22 @@ class BetaTree(Stopping, Prior):
 
     @classmethod
     def flat(cls) -> BetaTree:
-        """Uniform shares at all nodes, whose mode is plain counting."""
+        """Uniform distributions of all shares; the posterior mode is the relative frequencies."""
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """The prior at its full shape.
+        """Expand the prior to (class, column, node).
 
         Parameters
         ----------
         cells : array (column, cell)
-            Weight of each cell of the column as a whole; 0 only where the cell is empty because it has no width.
+            Weight of each cell of the whole column; 0 only if the cell has no width.
         n_classes : int
         """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
             pooled = left / (left + right)
-        # Where one half has no width, or both, there is nothing to learn.
+        # If a half has no width, there is nothing to learn.
         open_ = (left > 0) & (right > 0)
         pooled = np.where(open_, pooled, np.where(right > 0, 0.0, 1.0))
         share = pooled if self.share is None else np.where(open_, self.share, pooled)
@@ -310,29 +315,29 @@ class BetaTree(Stopping, Prior):
         numbers = {name: spread(getattr(self, name), shape) for name in ("strength", "growth", "stop", "near")}
         return self._with(share=spread(share, nothing.shape), left=nothing, right=nothing, **numbers)
 
-    # The two Beta distributions of each node, and the probabilities of its two states.
+    # The two Beta distributions of each node, and the probabilities that it stops and that it splits.
 
     @property
     def open(self) -> Array:
-        """Which nodes have two halves that a value can be in, (class, column, node)."""
+        """Whether both halves of a node can contain values, (class, column, node)."""
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """The shares of nodes at a strength, after the data; uniform where there is nothing to learn.
+        """The posterior of each node's share at a strength; uniform if only one half can contain values.
 
-        Not validated: without a row that a class does not have, a concentration may be negative.
+        The concentrations are not validated: they may be negative if a row is removed from a class that lacks it.
         """
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 
     @property
     def own(self) -> Beta:
-        """The shares where nodes split."""
+        """The distribution of the shares of nodes that split."""
         return self.beta(self.strength[..., None] * self.growth[..., None] ** LEVEL)
 
     @property
     def close(self) -> Beta:
-        """The shares where nodes stop."""
+        """The distribution of the shares of nodes that stop."""
         return self.beta(self.near[..., None])
 
     def before(self) -> BetaTree:
@@ -340,7 +345,7 @@ class BetaTree(Stopping, Prior):
         return self._with(left=0.0 * self.left, right=0.0 * self.right)
 
     def _states(self) -> tuple[Array, Array]:
-        """ln P(stop) and ln P(split) of each node before the data, given that those above it split."""
+        """Prior ln P(stop) and ln P(split) of each node, given that all its ancestors split."""
         stop = np.where(self.open, self.stop[..., None], 0.0)
         return log(stop), log(1 - stop)
 
@@ -349,11 +354,11 @@ class BetaTree(Stopping, Prior):
         return self.before().after(self._states(), self.left, self.right)
 
     def log_splits(self) -> Array:
-        """ln of the probability that a node and all those above it split, (class, column, node)."""
+        """ln of the probability that a node and all its ancestors split, (class, column, node)."""
         return descend(self.states[1])
 
     def differs(self) -> Array:
-        """The probability that the root splits, (class, column): that a class is unlike the column as a whole."""
+        """The probability that the root splits, (class, column): the class then differs from the whole column."""
         return np.exp(self.states[1][..., 0])
 
     def proper(self) -> Array:
@@ -398,7 +403,7 @@ class BetaTree(Stopping, Prior):
     def peak(left: Array, right: Array) -> Array:
         return Beta.peak(left, right).sum(-1)
 
-    # θ as the logarithms of the probabilities of cells, with the shares that they come from.
+    # θ: the log probabilities of the cells, and the shares that give them.
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
@@ -406,7 +411,7 @@ class BetaTree(Stopping, Prior):
         return {"log_cell": log_cells(log(share), log(1 - share), np.ones(NODES), np.ones(NODES)), "share": share}
 
     def of_shares(self, left: Array, right: Array) -> Theta:
-        """θ from the logarithms of both shares of each node."""
+        """θ from the log shares of both halves of each node."""
         return {"log_cell": log_cells(left, right, self.share, 1 - self.share), "share": np.exp(left)}
 
     def plug_in(self, point: Point) -> Theta:
@@ -423,13 +428,13 @@ class BetaTree(Stopping, Prior):
         return self.of_shares(log_theta[..., 1], log_theta[..., 0])
 
     def log_cells(self) -> Array:
-        """ln of the predictive probability of each cell, (class, column, cell)."""
+        """Log predictive probability of each cell, (class, column, cell)."""
         cells = np.arange(CELLS)[:, None, None] + np.zeros(self.share.shape[:-1], int)
         exists = np.isfinite(self.of_shares(0.0 * self.share, 0.0 * self.share)["log_cell"])
         return np.where(exists, np.moveaxis(self.path(cells).along(), 0, -1), -np.inf)
 
     def path(self, cell: Array) -> Path:
-        """The nodes above cells, (..., class, column): all that one further row in the cell changes."""
+        """The nodes above each cell, (..., class, column); a further row in the cell changes only these nodes."""
         node, side = nodes_above(cell)
         classes, columns = np.ogrid[tuple(map(slice, self.share.shape[:-1]))]
         at = (classes[..., None], columns[..., None], node)
@@ -437,7 +442,7 @@ class BetaTree(Stopping, Prior):
 
         def half(node: Beta) -> Outcome:
             left, right = node.alpha[at], node.beta[at]
-            # A node with one half only gives it everything: so much is known that no row changes it.
+            # A node with a single half gives it probability 1: a concentration of 1e300, which no row changes.
             own = np.where(open_, np.where(leftward, left, right), 1e300)
             others = np.where(open_, np.where(leftward, right, left), 0.0)
             return Outcome()._with(alpha=own, beta=others, outcomes=np.where(open_, 2, 1))
@@ -450,7 +455,7 @@ class BetaTree(Stopping, Prior):
         share = theta["share"]
         return (xlogy(left, share) + xlogy(right, 1 - share)).sum(-1) - BetaTree.peak(left, right)
 
-    # In PyMC the shares are Beta distributed as where nodes split, times what summing over the states makes of it.
+    # In PyMC the shares have the Beta prior of nodes that split; a Potential corrects it to the sum over the states.
 
     @staticmethod
     def pymc_likelihood(theta: Mapping[str, Any], left: Any, right: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The prior of the class probabilities, as a user writes it and as the model holds it.
+"""The prior of the class probabilities: a Dirichlet or :class:`FixedProbabilities`.
 
-Start with :func:`read`, the one reader: of what :class:`bayesnb.BayesianNB` is given, of what ``with_class_prior`` is
-given, and of what is written on the command line. The prior is a Dirichlet or :class:`FixedProbabilities`.
+Start with :func:`read`, which converts every form that :class:`bayesnb.BayesianNB`, ``with_class_prior`` and the
+command line accept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
 from bayesnb.priors.given import read_prior
 
 SUM = 1e-9
-"""The largest distance from 1 that the sum of class probabilities may have."""
+"""The largest accepted distance of the sum of class probabilities from 1."""
 
 FORMS = "a Dirichlet, {label: probability}, a Series by label, an array in the order of the classes, 'frequencies' or "
 FORMS += "'uniform'"
@@ -27,13 +27,13 @@ FORMS += "'uniform'"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedProbabilities(Belief):
-    """Class probabilities that are known: they have no uncertainty, and no data change them.
+    """Known class probabilities: they have no uncertainty, and data do not change them.
 
     Parameters
     ----------
     p : array (class,), {label: float}, "uniform" or None
-        Probabilities that sum to 1. ``None`` is the relative frequency of the labels, ``"uniform"`` the
-        same for each.
+        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels, ``"uniform"`` is 1 divided by
+        the number of classes.
 
     Examples
     --------
@@ -59,22 +59,22 @@ class FixedProbabilities(Belief):
         _require_probabilities(p, labels)
         object.__setattr__(self, "p", dict(zip(labels, p.tolist(), strict=True)) if labels else p)
 
-    # The methods of a prior of the class probabilities. Dirichlet has the same ones.
+    # The methods of a prior of the class probabilities. Dirichlet has the same methods.
 
     def flat(self) -> FixedProbabilities:
-        """Itself: fixed probabilities have no prior that could be made flat."""
+        """Return itself: fixed probabilities have no prior that could be made flat."""
         return self
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
-        """One probability a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
+        """One probability per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
         return FixedProbabilities(_probabilities(self.p, labels, rows))
 
     def update(self, rows: Array) -> FixedProbabilities:
-        """Itself: rows change nothing."""
+        """Return itself: rows change nothing."""
         return self
 
     def log_evidence(self, rows: Array) -> float:
-        """log p(labels), of which ``rows`` (class,) are the weights."""
+        """log p(labels); ``rows`` (class,) is the weight of each class."""
         seen = rows > 0
         return float((rows[seen] * log(self.p[seen])).sum())
 
@@ -83,23 +83,23 @@ class FixedProbabilities(Belief):
         return self.log_evidence(rows)
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that are named; an array names all classes, by position."""
+        """The classes that the prior names; an array names all classes, by position."""
         return named_by(self.p, labels)
 
     def log_left_out(
         self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str
     ) -> Array:
-        """log p(c | all labels but one) as (row, class); frequencies are counted without the row."""
+        """log p(c | all labels but that of the row), (row, class); frequencies are counted without the row."""
         if self.p is None:
             return log_shares_without(rows, codes, weight, "mean")
         return np.tile(log(posterior.p), (len(codes), 1))
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """The same: a row that is counted changes nothing."""
+        """Return ``log_pi`` unchanged: counting a row changes nothing."""
         return log_pi
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
+        """ln E[π_c^t] and its first two derivatives, up to a term shared by all classes; t is (..., class)."""
         with np.errstate(invalid="ignore"):
             value = np.where(t == 0, 0.0, t * log(self.p))
         return value, np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
@@ -108,7 +108,7 @@ class FixedProbabilities(Belief):
         """The t above which ``log_powers`` exists."""
         return np.full(self.p.shape, -np.inf)
 
-    # As a belief.
+    # The methods of a Belief.
 
     def proper(self) -> Array:
         return np.ones(np.shape(self.p)[:-1], bool)
@@ -126,11 +126,11 @@ class FixedProbabilities(Belief):
         return self.p
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Their logarithms, at every draw."""
+        """The log probabilities, the same in every draw."""
         return np.broadcast_to(log(self.p), size + self.p.shape)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
-        """0 at the probabilities, and -inf elsewhere."""
+        """0 at the fixed probabilities, -inf elsewhere."""
         return (np.where(np.all(theta["log_theta"] == log(self.p), axis=-1), 0.0, -np.inf),)
 
     def log_jacobian(self, theta: Theta) -> Array:
@@ -149,19 +149,20 @@ class FixedProbabilities(Belief):
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """A class prior in any form that a user may write.
+    """Convert a class prior from any form that users may write.
 
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        A Dirichlet may also be one of ``scipy.stats`` or of PreliZ. Probabilities are taken as known: a mapping and a
-        Series by label, an array in the order of the classes. "frequencies" are those of the labels.
+        A Dirichlet may also come from ``scipy.stats`` or PreliZ. Probabilities are treated as known: a mapping or
+        Series by label, an array in the order of the classes. "frequencies" uses the relative frequencies of the
+        labels.
 
     Raises
     ------
     ValueError
-        For another form, a label that is there more than once, a probability that is negative or not a number, or a
-        sum further than 1e-9 from 1.
+        For another form, a repeated label, a probability that is negative or not a number, or a sum further than 1e-9
+        from 1.
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
@@ -173,20 +174,20 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
-    """Class probabilities of each row as (row, class), or ``None`` where there is one prior for all rows.
+    """Class probabilities of each row as (row, class), or ``None`` if one prior holds for all rows.
 
     Parameters
     ----------
-    given : DataFrame or array (row, class), or what :func:`read` takes
-        A DataFrame has a column for each class, in any order; an array is in the order of the classes.
+    given : DataFrame or array (row, class), or any input of :func:`read`
+        A DataFrame has one column per class, in any order; the columns of an array are in the order of the classes.
     labels : sequence
         The classes.
 
     Raises
     ------
     ValueError
-        For a class that is missing, unknown or repeated, a probability that is negative or not a number, or a sum
-        further than 1e-9 from 1.
+        For a missing, unknown or repeated class, a probability that is negative or not a number, or a sum further than
+        1e-9 from 1.
     """
     if isinstance(given, Belief | Mapping | str):
         return None
@@ -225,7 +226,7 @@ def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence
 
 
 def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
-    """Refuse labels that are not the classes, each once, in any order."""
+    """Raise ``ValueError`` unless the labels are all the classes, each once, in any order."""
     known, given = list(labels), list(given)
     faults = {
         "is not a class": [label for label in given if label not in known],
@@ -240,12 +241,12 @@ def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expecte
 
 
 def repeated(labels: Sequence[Any]) -> list[Any]:
-    """The labels that are there more than once, each once."""
+    """The repeated labels, each listed once."""
     return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))
 
 
 def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
-    """Refuse what are not probabilities of the classes, on the last axis; ``labels`` are empty if not known yet."""
+    """Raise ``ValueError`` unless the last axis holds probabilities; ``labels`` is empty if the classes are unknown."""
     if (odd := ~(p >= 0)).any():
         *row, c = np.argwhere(odd)[0]
         whose = f"for class {labels[c]!r}" if len(labels) else f"in place {c}"

@@ -1,6 +1,6 @@
-"""Distributions of the θ of several parts: ``AllOf`` of them generate values, or ``OneOf`` them.
+"""Distributions of θ for families of several parts: ``AllOf`` the parts generate a value, or ``OneOf`` them.
 
-The names of what belongs to the k-th part end with _k, counted from 1.
+The names of the parameters of the k-th part end with _k, counted from 1.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename the parameters of the part at this position to their names in the whole."""
+    """Add the ending of the part at position k to the names of its parameters."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
 def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What belongs to each part, under the names that it has in the whole."""
+    """Merge the parameters of all parts, with the ending of each part added to the names."""
     return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of :func:`numbered`: select the parameters of the part at this position, under their own names."""
+    """The inverse of :func:`numbered`: select the parameters of the part at position k and remove the ending."""
     end = f"_{k + 1}"
     return {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Belief):
-    """A distribution of the θ of several parts, each with a distribution of its own."""
+    """A distribution of θ that consists of a distribution for each of several parts."""
 
     parts: tuple[Any, ...]
 
@@ -51,7 +51,7 @@ class Compound(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
-    """Independent parts, which all generate a cell together.
+    """Independent parts that generate each cell together.
 
     Parameters
     ----------
@@ -80,30 +80,30 @@ class AllOf(Compound):
         return densities_of_each(self.parts, theta)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian of the reparametrisation under which the mode is the mean."""
+        """Log Jacobian of the reparametrisation under which the mode equals the mean."""
         return sum(part.log_jacobian(of_part(k, theta)) for k, part in enumerate(self.parts))
 
     def log_normalizer(self) -> Array:
-        """Log of the integral by which the density is divided."""
+        """Log of the integral that normalizes the density."""
         return sum(part.log_normalizer() for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneOf(Compound):
-    """One of several parts generates all values of a class and column, and it is not known which.
+    """One unknown part out of several generates all values of a class and column.
 
-    The choice is summed out: the posterior weight of a part is its prior weight times its evidence, and everything else
-    is an average over the parts with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a part that
-    was not chosen has its prior, since no value tells of it. The choice is no variable of a sampler.
+    The choice is summed out: the posterior weight of a part is its prior weight times its evidence, and all other
+    results are averages over the parts with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a
+    part that was not chosen keeps its prior, since no value depends on it. Samplers have no variable for the choice.
 
     Parameters
     ----------
     parts : tuple of Belief
-        The distribution of the θ of each part, if it generates the values.
+        The distribution of the θ of each part, given that this part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        The distribution of the θ of each part, if it does not.
+        The distribution of the θ of each part, given that another part generates the values.
 
     Examples
     --------
@@ -118,10 +118,10 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """The belief after data: each part after them, and their log evidence by each part, (class, column, part)."""
+        """The posterior, given that of each part and the log evidence of each part, (class, column, part)."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
-        # Data that no part can have generated tell nothing of which one it was.
+        # If no part can have generated the data, the weights stay as they were.
         return replace(self, parts=parts, log_weight=np.where(np.isneginf(whole), self.log_weight, terms - whole))
 
     def mean(self) -> tuple[Array, ...]:
@@ -133,7 +133,7 @@ class OneOf(Compound):
         return tuple(variance for _, variance in self._moments())
 
     def _moments(self) -> Iterator[tuple[Array, Array]]:
-        """Mean and variance of each variable: as chosen with the weight of its part, else as before."""
+        """Mean and variance of each variable: a mixture of its posterior (if its part is chosen) and its prior."""
         for k, both in enumerate(zip(self.parts, self.before, strict=True)):
             here, there = ([parts_of(part.mean()), parts_of(part.variance())] for part in both)
             for mean, variance, other_mean, other_variance in zip(*here, *there, strict=True):
@@ -144,20 +144,20 @@ class OneOf(Compound):
                 yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)
 
     def drawn_choice(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of the choice as zeros and a one, (..., class, column, part)."""
+        """Draws of the choice, one-hot encoded, (..., class, column, part)."""
         below = np.cumsum(np.exp(self.log_weight), axis=-1)
         place = (rng.random((*size, *below.shape[:-1]))[..., None] >= below / below[..., -1:]).sum(-1)
         return (place[..., None] == np.arange(below.shape[-1])).astype(float)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """The log density of each variable before the data."""
+        """The prior log density of each variable."""
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
-        The likelihood of the data at the parameters of a part is, up to a factor that all parts have in common, their
-        density after the data over that before, times the weight of the part.
+        By Bayes' rule, this probability is proportional to the posterior weight of the part, times the posterior
+        density of its parameters divided by their prior density.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -168,14 +168,14 @@ class OneOf(Compound):
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Refuse: only EM needs it."""
+        """Raise ``ValueError``: only EM needs this, and EM does not support a choice among families."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """θ with the choice among parts, which PyMC's variables leave open, because it is summed out there."""
+    """Add the choice among parts to θ; the PyMC model has no variable for it, because it is summed out there."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):
@@ -185,5 +185,5 @@ def completed(theta: Theta, believed: Belief) -> Theta:
 
 
 def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:
-    """The log density of each variable of several parts, given the later variables of its part."""
+    """The log density of each variable of several parts, given the later variables of the same part."""
     return tuple(value for k, part in enumerate(parts) for value in part.log_prob_of_each(of_part(k, theta)))

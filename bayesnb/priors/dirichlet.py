@@ -1,4 +1,4 @@
-"""The prior of a table of probabilities, whose mean is smoothing, and its base class, which a Beta shares."""
+"""The Dirichlet prior of a table of probabilities, and the base class that it shares with the Beta."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ type Per = Literal["level", "class", "feature", "pooled"]
 
 
 class SimplexPrior(Prior):
-    """A Dirichlet distribution, in whatever form its concentrations and θ are written.
+    """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
-    All formulas are those of a Dirichlet with the ``concentrations`` α of all outcomes, of sum A. Independent rates
-    Gamma(α_k, A), divided by their sum, are such probabilities; so the integrals over θ are those of the rates, less
-    that of their sum.
+    All formulas are those of a Dirichlet with the ``concentrations`` α of all outcomes, whose sum is A. Independent
+    rates Gamma(α_k, A), divided by their sum, have this distribution. So the logarithm of an integral over θ is the sum
+    of those of the rates, minus that of their sum.
     """
 
     point_axes = 3
@@ -62,14 +62,14 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def counted(*d: Any) -> Array:
-        """How often d counts each outcome, (..., outcome)."""
+        """The count of each outcome in d, (..., outcome)."""
 
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """The numbers of the outcomes that users see, (..., outcome)."""
+        """Select the numbers that users see from those of all outcomes, (..., outcome)."""
 
-    # The named priors of both.
+    # Named priors of Beta and Dirichlet.
 
     @classmethod
     @abstractmethod
@@ -79,7 +79,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """Imaginary rows for each class, for all classes of a feature together, or for each class like the column."""
+        """Imaginary rows per class, per feature (divided among its classes), or per class, like the whole column."""
 
     @classmethod
     def jeffreys(cls) -> Self:
@@ -88,7 +88,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def perks(cls) -> Self:
-        """1/K for every one of K outcomes (Perks 1947): one imaginary row a class."""
+        """1/K for each of K outcomes (Perks 1947): one imaginary row per class."""
         return cls.imaginary(1.0, "class")
 
     @classmethod
@@ -98,27 +98,28 @@ class SimplexPrior(Prior):
 
     @classmethod
     def pooled(cls, m: float) -> Self:
-        """m imaginary rows spread as the whole column, all classes together: what is rare in it stays rare."""
+        """m imaginary rows per class, distributed like the whole column, so that rare levels stay rare."""
         return cls.imaginary(m, "pooled")
 
     @classmethod
     def learned(cls) -> Self:
-        """Imaginary rows spread as the whole column, as many as the evidence says (Minka 2000).
+        """m imaginary rows per class, distributed like the whole column, with m estimated by evidence (Minka 2000).
 
-        The columns of a feature share their number, so many columns teach it. ``ln m ~ Normal(ln 2, 1)`` beforehand.
+        All columns of a feature share m, so m is estimated from all of them. Its hyperprior is ``ln m ~ Normal(ln 2,
+        1)``.
         """
         return cls.imaginary(2.0, "pooled", tuned=True)
 
     @classmethod
     def flat(cls) -> Self:
-        """The uniform density, whose mode is plain counting."""
+        """The uniform density; the posterior mode is the relative frequencies."""
         return cls.laplace()
 
     # The distribution.
 
     @property
     def outcomes(self) -> Array:
-        """How many outcomes have a positive concentration, without the last axis."""
+        """Number of outcomes with a positive concentration, (...)."""
         return (self.concentrations > 0).sum(-1)
 
     @property
@@ -139,7 +140,7 @@ class SimplexPrior(Prior):
     def variance(self) -> Array:
         self.require_proper("A variance")
         alpha, total = self.concentrations, self.total[..., None]
-        # Not 1 - mean, which loses its digits if one outcome has nearly all of the concentration.
+        # 1 - mean would lose digits if one outcome has nearly all of the concentration.
         return self.shown(alpha / total * (sums_of_others(alpha) / total) / (total + 1))
 
     def mode(self) -> Array:
@@ -149,17 +150,17 @@ class SimplexPrior(Prior):
         self.require_proper("A mode")
         alpha, total, outcomes = self.concentrations, self.total[..., None], np.asarray(self.outcomes)[..., None]
         alone = outcomes == 1
-        # A weight that is added to 1 and taken away again may leave a little less or a little more than 1.
+        # Adding a weight to 1 and subtracting it again may leave slightly less or more than 1.
         outside = (alpha > 0) & (alpha < 1 - ROUNDING) & ~alone
         require_mode(alpha, outside, "concentration", "count")
         excess = np.where(alpha > 1 + ROUNDING, alpha - 1, 0.0)
         whole = np.where(total > outcomes + ROUNDING, total - outcomes, 0.0)
-        # A flat density has no single mode, so its centre is taken.
+        # A flat density has no single mode, so use its centre.
         inside = np.where(whole > 0, excess / np.where(whole > 0, whole, 1.0), 1 / outcomes)
         return np.where(alpha > 0, np.where(alone, 1.0, inside), 0.0)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ would be 0 as floats."""
+        """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ themselves would underflow to 0."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.concentrations, rng, size)
         drawn -= over_last(np.maximum, drawn)
@@ -169,7 +170,7 @@ class SimplexPrior(Prior):
         alpha, log_theta = self.concentrations, theta["log_theta"]
         with np.errstate(invalid="ignore"):
             inside = np.where(np.abs(alpha - 1) <= ROUNDING, 0.0, (alpha - 1) * log_theta)
-        # A structural zero has no density at another probability than 0.
+        # A structural zero has probability 0, and density 0 elsewhere.
         outside = np.where(np.isneginf(log_theta), 0.0, -np.inf)
         return (np.where(alpha > 0, inside, outside).sum(-1) - self.log_normalizer(),)
 
@@ -182,28 +183,28 @@ class SimplexPrior(Prior):
         alpha = self.concentrations
         return np.where(alpha > 0, gammaln(np.where(alpha > 0, alpha, 1.0)), 0.0).sum(-1) - gammaln(self.total)
 
-    # How data change it.
+    # Updates.
 
     def _rates(self) -> Gamma:
-        """The rates of the outcomes, of which θ are the shares."""
+        """The rates of the outcomes; θ is each rate divided by their sum."""
         return Gamma()._with(alpha=self.concentrations, beta=self.total[..., None])
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(θ) / max L)^t], where L(θ) = ∏_k θ_k^n_k. Infinite below where a structural zero is counted."""
+        """ln E[(L(θ) / max L)^t] with L(θ) = ∏_k θ_k^n_k; -inf (for t > 0) if a structural zero is counted."""
         added = np.asarray(t, float)[..., None] * self.counted(*d)
         more = added.sum(-1)
         each = self._rates().along(added, more[..., None])
-        # A structural zero that is counted makes the likelihood 0 at every θ.
+        # If a structural zero is counted, the likelihood is 0 at every θ.
         impossible = np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0))
         own = np.where(self.concentrations > 0, each, impossible).sum(-1)
-        # Where the moment does not exist, the sum of the concentrations may be negative too.
+        # If the moment does not exist, the sum of the concentrations may be negative too.
         return np.where(np.isposinf(own), np.inf, own - log_root(self.total, self.total + more))
 
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
         counts, t = self.counted(*d), np.asarray(t, float)
         size, zero = counts.sum(-1), self.concentrations + t[..., None] * counts == 0
         each = self._rates().slopes(counts, size[..., None], t=t[..., None])
-        # A structural zero that is counted makes the likelihood 0.
+        # If a structural zero is counted, the likelihood is 0.
         ends = (np.where(counts == 0, 0.0, end) for end in (-np.inf, np.inf))
         first, second = (np.where(zero, end, v).sum(-1) for end, v in zip(ends, each, strict=True))
         whole = log_root_slopes(self.total + t * size)
@@ -215,7 +216,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def best(cls, *d: Array) -> Theta:
-        """The probabilities under which data are most probable."""
+        """The maximum likelihood estimate."""
         counts = cls.counted(*d)
         return {"log_theta": log(counts / np.maximum(counts.sum(-1, keepdims=True), np.finfo(float).tiny))}
 
@@ -227,7 +228,7 @@ class SimplexPrior(Prior):
             share = np.abs(counts / counts.sum(-1, keepdims=True))
             return np.where(counts == 0, 0.0, counts * np.log(share)).sum(-1)
 
-    # θ in the form that likelihoods read: the logarithms of the probabilities of all outcomes.
+    # θ in likelihood form: the log probabilities of all outcomes.
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
@@ -247,14 +248,15 @@ class Dirichlet(SimplexPrior):
     Parameters
     ----------
     alpha : float, array or {level: float}
-        Concentration. A scalar holds for every level; a vector has one entry a level, in the order of
-        the levels; (class, level) and (class, column, level) are the full forms. A concentration of 0
-        is a structural zero: the level has probability 0 until it is counted.
+        Concentration. A scalar applies to every level; a vector has one entry per level, in the order of the levels;
+        (class, level) and (class, column, level) are the full forms. A concentration of 0 is a structural zero: the
+        level has probability 0 until it is counted.
     per : {"level", "class", "feature", "pooled"}
-        Whether a scalar ``alpha`` belongs to each level, to the table of each class (shared equally among its levels),
-        to all tables of a feature together, or to the table of each class, shared as the whole column is.
+        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": each class divides it equally
+        among its levels. "feature": all classes and levels of a column divide it equally. "pooled": each class divides
+        it in proportion to the frequencies of the whole column.
     tuned : bool, optional
-        Whether ``alpha`` is multiplied by the factor with the largest evidence; see :meth:`learned`.
+        Whether to multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -286,7 +288,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def laplace(cls, alpha: float = 1.0) -> Dirichlet:
-        """α for every level: its posterior mean is Laplace's rule (n + α) / (N + αK)."""
+        """α for every level: the posterior mean is Laplace's rule (n + α) / (N + αK)."""
         return cls(alpha)
 
     @classmethod
@@ -295,14 +297,14 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def m_estimate(cls, m: float, p: Array | Mapping[Any, float] | None = None) -> Dirichlet:
-        """m imaginary rows spread as ``p``: the posterior mean is (n + m p) / (N + m).
+        """m imaginary rows per class, distributed as ``p``: the posterior mean is (n + m p) / (N + m).
 
         Parameters
         ----------
         m : float
             Equivalent sample size (Mitchell, Machine Learning, 6.9.1.1).
         p : array or {level: float}, optional
-            Probability of each level; uniform where not given.
+            Probability of each level; uniform by default.
         """
         if p is None:
             return cls(m, per="class")
@@ -313,16 +315,16 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The prior that is worth ``n`` rows like these, each the name of a level."""
+        """The prior that counts as ``n`` rows like these; each row is the name of a level."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")
         return cls({name: n * names.count(name) / len(names) for name in dict.fromkeys(names)})
 
-    # The methods of a prior of the class probabilities. FixedProbabilities has the same ones.
+    # The methods of a prior of the class probabilities. FixedProbabilities has the same methods.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
-        """One concentration a class, in the order of ``labels``; ``rows`` (class,) are their weights."""
+        """One concentration per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
         try:
             if self.tuned:
                 raise ValueError("one table of classes cannot teach its own prior; give a concentration")
@@ -331,11 +333,11 @@ class Dirichlet(SimplexPrior):
             raise ValueError(f"class prior: {error}") from error
 
     def update(self, rows: Array) -> Dirichlet:
-        """The posterior after ``rows`` (class,), the weight of the rows of each class."""
+        """The posterior after data; ``rows`` (class,) is the weight of each class."""
         return Dirichlet(self.alpha + rows)
 
     def log_evidence(self, rows: Array) -> float:
-        """log p(labels), of which ``rows`` (class,) are the weights."""
+        """log p(labels); ``rows`` (class,) is the weight of each class."""
         self.require_proper("An evidence")
         return float(self.along(rows) + self.peak(rows))
 
@@ -344,24 +346,24 @@ class Dirichlet(SimplexPrior):
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that are named; an array names all classes, by position."""
+        """The classes that the prior names; an array names all classes, by position."""
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
-        """log p(c | all labels but one) as (row, class), for a row of class ``codes`` and of ``weight``."""
+        """log p(c | all labels but that of the row), (row, class), for rows of class ``codes`` with these weights."""
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """Draws of ln π_c once one more row of class c is counted, each up to a term that all classes share.
+        """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        ``log_pi`` (draw, class) are draws without that row. Each π_c is Gamma(α_c) over the sum of all, Gamma(A); and a
-        Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential one.
+        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by the sum over
+        all classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t], up to a term that all classes share, with its first and second derivative; t is (..., class)."""
+        """ln E[π_c^t] and its first two derivatives, up to a term shared by all classes; t is (..., class)."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
@@ -369,20 +371,19 @@ class Dirichlet(SimplexPrior):
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """The prior at its full shape (class, column, level).
+        """Expand the prior to (class, column, level).
 
         Parameters
         ----------
         levels : sequence of tuples
-            The names of each column's levels; where columns differ in their number, the shorter ones
-            are filled up with structural zeros.
+            The names of the levels of each column; columns with fewer levels are padded with structural zeros.
         n_classes : int
         counts : array (column, level), optional
-            Weight of each level, all classes together.
+            Weight of each level, summed over all classes.
         """
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
-            # A column in which no value was ever seen has one cell, which no value falls into.
+            # A column without any known value has one cell, which no value falls into.
             own = None if counts is None else counts[column, : len(names)]
             of_level = concentrations(self.alpha, self.per, column, names, n_classes, own) if names else 1.0
             full[:, column, : max(1, len(names))] = of_level
@@ -415,7 +416,7 @@ class Dirichlet(SimplexPrior):
         for row, c, column in np.ndindex(alpha.shape[:-1]):
             n, own = counts[row, c, column], alpha[row, c, column]
             seen, here = np.flatnonzero(n), common.within(c).from_column(column)
-            # Only the outcomes that are counted need a draw of their own, and all others together one more.
+            # Each counted outcome needs a draw, and all other outcomes together need one more.
             shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
             drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1)[:, 0, 0, 0] for k, shape in shapes]
             log_theta = np.stack(drawn, axis=-1) - log_sum(drawn)[:, None]
@@ -444,9 +445,10 @@ class Dirichlet(SimplexPrior):
 
 
 def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce`` over the last axis, which stays with length 1.
+    """``combine.reduce`` over the last axis, which is kept with length 1.
 
-    Few items are combined one by one: numpy is slow at short rows, and adds up to eight of them in this order too.
+    Fewer than eight items are combined one by one, because numpy is slow for short rows. numpy adds so few items in the
+    same order.
     """
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
@@ -454,14 +456,14 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a mapping names; an array, which goes by position, names all ``labels``."""
+    """The classes that a mapping names; an array is read by position, so it names all ``labels``."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log probability of each class as (row, class), from counts (class,) less one row of class ``codes``."""
+    """Log probability of each class, (row, class), from ``counts`` (class,) without the row, of class ``codes``."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)
@@ -478,12 +480,12 @@ def concentrations(
     n_classes: int,
     counts: Array | None,
 ) -> Array:
-    """The concentration of each level of a column, which spreads to (class, level).
+    """The concentration of each level of a column, broadcastable to (class, level).
 
     Parameters
     ----------
     alpha, per
-        As :class:`bayesnb.Dirichlet` has them.
+        As in :class:`bayesnb.Dirichlet`.
     column : int
         The position of the column.
     names : tuple
@@ -494,7 +496,7 @@ def concentrations(
     """
     if isinstance(alpha, Mapping):
         given = list(alpha)
-        # The level that stands for all others weighs as much as a named one, unless it is named.
+        # The level of unseen values gets the mean concentration of the named levels, unless it is named itself.
         alpha = {UNSEEN: float(np.mean(list(alpha.values()))), **alpha}
         missing = [name for name in names if name not in alpha]
         if missing:
@@ -507,7 +509,7 @@ def concentrations(
     if per == "pooled":
         if counts is None:
             raise ValueError("a Dirichlet around pooled frequencies is a prior of columns, not of classes or of itself")
-        # A row for each level, so that no level is impossible.
+        # Add one row per level, so that no level is impossible.
         return alpha * (counts + 1) / (counts.sum() + len(counts))
     if per != "level":
         return alpha / max(1, len(names) * (n_classes if per == "feature" else 1))

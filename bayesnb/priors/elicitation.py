@@ -1,4 +1,4 @@
-"""Priors from what someone knows: an interval, or rows that look like the ones to come; and what data say of them."""
+"""Priors from expert knowledge (an interval, or typical rows), and learning the strength of a prior from data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """The probability below the interval, and below its upper end; both tails are equal.
+    """The probabilities below the lower and the upper end of a central interval of probability ``share``.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
-    """The two positive parameters whose distribution function has these values at the ends of the interval."""
+    """Solve for the two positive parameters at which the distribution function has the wanted values."""
     from scipy import optimize
 
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
@@ -65,12 +65,12 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Values of rows as numbers, of which the prior is to be worth ``n``.
+    """Check typical rows and ``n``, the number of rows that the prior counts as; return the rows as numbers.
 
     Raises
     ------
     ValueError
-        If there is no value, one is missing or no number, or n is not positive.
+        If there are no values, a value is missing or not a number, or n is not positive.
     """
     found = np.asarray(values, float)
     if not found.size or not np.isfinite(found).all():
@@ -80,20 +80,20 @@ def rows_like(name: str, values: Array, n: float) -> Array:
     return found
 
 
-# How much a prior counts, learned from the columns that share it.
+# Learning the strength of a prior from the columns that share it.
 
 SPREAD = 1.0
-"""The standard deviation of the hyperprior of the logarithm of each factor, whose median is 1."""
+"""Standard deviation of the hyperprior of the logarithm of each factor; the median factor is 1."""
 
 STEP = 1e-3
-"""The step of the differences from which slopes follow."""
+"""Step of the finite differences that give the slopes."""
 
 MOST = 8.0
-"""The largest logarithm of a factor."""
+"""Largest logarithm of a factor."""
 
 
 def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
-    """The same distribution with its parameters multiplied by the factors of its ``strengths``."""
+    """Multiply the parameters of a prior by the factors of its ``strengths``."""
     changed: dict[str, Array] = {}
     for names, factor in zip(prior.strengths.values(), factors, strict=True):
         changed |= {name: changed.get(name, getattr(prior, name)) * factor for name in names}
@@ -101,11 +101,12 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """The factors with the largest evidence, by the name of each strength of a prior at its full shape.
+    """Estimate the factors of a prior at its full shape; return them by the name of each strength.
 
-    A prior such as ``NormalGamma.learned()`` is the usual one times factors, its strengths. They maximize the evidence
-    of all classes and columns of a feature, times a hyperprior that keeps them near 1 where little was seen (type II
-    maximum likelihood: MacKay 1992; for counts Minka 2000). ``d`` and ``log_h`` are what the data add.
+    A prior such as ``NormalGamma.learned()`` is the default prior times such factors. They maximize the evidence of all
+    classes and columns of a feature, times a hyperprior that keeps them near 1 if there are few data (type II maximum
+    likelihood: MacKay 1992; for counts Minka 2000). ``d`` and ``log_h`` are the increments and the log base measure of
+    the data.
     """
     from scipy import optimize
 
@@ -119,7 +120,7 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
         return np.array([cost(logs + step) - cost(logs - step) for step in STEP * np.eye(n)]) / (2 * STEP)
 
     near = optimize.minimize(cost, np.zeros(n), jac=slope, method="L-BFGS-B", bounds=[(-MOST, MOST)] * n).x
-    # A minimum is found to half the digits of its cost, and the zero of the slope to more.
+    # Minimizing the cost gives only half of its digits; the root of the slope is more accurate.
     exact = optimize.root(slope, near, tol=1e-12).x
     best = np.exp(exact if np.abs(exact - near).max() < STEP else near)
     return dict(zip(prior.strengths, best.tolist(), strict=True))

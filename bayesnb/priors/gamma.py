@@ -35,10 +35,10 @@ class Gamma(Prior):
     alpha : float or array (class, column)
         Shape, events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of
-        the whole column (or β = α, a mean of 1, where the column has no events).
+        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of the whole column.
+        If the column has no events, it is α, so that the prior mean is 1.
     tuned : bool, optional
-        Whether both are multiplied by the factor with the largest evidence; see :meth:`learned`.
+        Whether to multiply both by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -58,20 +58,20 @@ class Gamma(Prior):
 
     @classmethod
     def unit_information(cls, events: float = 1.0) -> Gamma:
-        """One imaginary event, seen at the rate of the whole column."""
+        """``events`` imaginary events at the rate of the whole column."""
         return cls(events, None)
 
     @classmethod
     def learned(cls) -> Gamma:
-        """Imaginary events at the rate of the whole column, as many as the evidence says.
+        """α imaginary events at the rate of the whole column, with α estimated by evidence.
 
-        The columns of a feature share their number, so many columns teach it. ``ln α ~ Normal(0, 1)`` beforehand.
+        All columns of a feature share α, so α is estimated from all of them. Its hyperprior is ``ln α ~ Normal(0, 1)``.
         """
         return cls(1.0, None, True)
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Gamma:
-        """The prior under which λ lies between two numbers with probability ``share``; both tails are equal.
+        """The prior whose central interval of probability ``share`` for λ goes from ``low`` to ``high``.
 
         >>> Gamma.from_quantiles(2.0, 5.0)
         Gamma(alpha=13.3125, beta=3.96532)
@@ -80,7 +80,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Gamma:
-        """The prior that is worth ``n`` rows like these counts of exposure 1. (For n waits: Gamma(n, n × mean).)"""
+        """The prior worth ``n`` rows like these counts of exposure 1. (For n waiting times: Gamma(n, n × mean).)"""
         return cls(n * float(elicitation.rows_like("counts", rows, n).mean()), n)
 
     @classmethod
@@ -90,11 +90,11 @@ class Gamma(Prior):
 
     @classmethod
     def flat(cls) -> Gamma:
-        """Gamma(1, 0): improper, its mode is events / exposure."""
+        """Gamma(1, 0): improper; the posterior mode is events / exposure."""
         return cls(1.0, 0.0)
 
     def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
-        """The prior at its full shape (class, column); ``pooled_rate`` is (column,)."""
+        """Expand the prior to (class, column); ``pooled_rate`` is (column,)."""
         shape = (n_classes, len(pooled_rate))
         alpha = spread(self.alpha, shape)
         if self.beta is not None:
@@ -115,7 +115,7 @@ class Gamma(Prior):
 
     def mode(self) -> Array:
         self.require_proper("A mode")
-        # An event that is added to 1 and taken away again may leave a little less than 1.
+        # Adding an event to 1 and subtracting it again may leave slightly less than 1.
         require_mode(self.alpha, self.alpha < 1 - ROUNDING, "shape", "events")
         return np.maximum(self.alpha - 1, 0.0) / self.beta
 
@@ -134,10 +134,10 @@ class Gamma(Prior):
         return self._with(alpha=self.alpha + t * events, beta=self.beta + t * exposure)
 
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L(λ) / max L)^t], where L(λ) = λ^events exp(-exposure λ).
+        """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
-        With k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], written as half
-        the likelihood ratio statistic of the two rates k/e and α/β (see ``numerics.disagreement``).
+        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. It is computed
+        from half the likelihood ratio statistic of the two rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
@@ -168,12 +168,12 @@ class Gamma(Prior):
 
     @classmethod
     def best(cls, events: Array, exposure: Array) -> Theta:
-        """The rate under which data are most probable."""
+        """The maximum likelihood estimate."""
         return cls.theta(np.where(events > 0, events / np.where(exposure > 0, exposure, 1.0), 0.0))
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates and their logarithms: a rate may be too small for a float, and exp(large logarithm) loses digits."""
+        """Rates and log rates: a rate may underflow, and the exponential of a large logarithm loses digits."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

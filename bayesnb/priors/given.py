@@ -1,7 +1,7 @@
-"""Priors as users write them: by name, as a frozen distribution of scipy, or as a distribution of PreliZ.
+"""Convert priors that users write: by name, as a frozen scipy distribution, or as a PreliZ distribution.
 
-Each form is converted exactly, or refused by name. The priors of this package have no location or scale of their own,
-so a distribution that was moved or stretched is only accepted if the result is of the same family.
+Each distribution is converted exactly, or the error names it. The priors of this package have no extra location or
+scale parameters, so a shifted or scaled distribution is accepted only if the result is in the same family.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SCIPY: Mapping[type[Belief], Mapping[str, Callable[..., Prior | None]]] = {
     Dirichlet: {"dirichlet": lambda alpha: Dirichlet(alpha)},
     NormalGamma: {"normal_inverse_gamma": lambda mu, lmbda, a, b: NormalGamma(mu, lmbda, a, b)},
 }
-"""By prior, the distributions of ``scipy.stats`` that it can be, with the parameters of scipy.
+"""For each prior, the ``scipy.stats`` distributions that can be converted to it, with the parameters of scipy.
 
 If the variance is InverseGamma(a, b), the precision is Gamma(a, rate b), so ``normal_inverse_gamma`` is a NormalGamma.
 """
@@ -51,23 +51,23 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
     Dirichlet: {"Dirichlet": lambda d: Dirichlet(d.alpha)},
     NormalGamma: {},
 }
-"""By prior, the distributions of PreliZ that it can be."""
+"""For each prior, the PreliZ distributions that can be converted to it."""
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """A prior in any form that a user may write; what is no such form is returned as it is.
+    """Convert a prior from any form that users may write; return any other value unchanged.
 
     Parameters
     ----------
     given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
-        A text names a prior of the class, such as "jeffreys".
+        A text names a constructor of ``kind``, such as "jeffreys".
     kind : type
-        The class of prior that is wanted.
+        The class of the wanted prior.
 
     Raises
     ------
     ValueError
-        For a name that ``kind`` does not have, and for a distribution that is no ``kind``.
+        If ``kind`` has no constructor of this name, or the distribution cannot be converted to ``kind``.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_prior(given: Any, kind: type[Belief]) -> Any:
         return given if all(read[label] is each for label, each in given.items()) else read
     if isinstance(given, str):
         return _named(given, kind)
-    # Whoever passes one of their distributions has imported its module, so nothing is imported here.
+    # A user who passes such a distribution has imported its module, so nothing is imported here.
     stats, preliz = sys.modules.get("scipy.stats"), sys.modules.get("preliz")
     if stats is not None and (found := _frozen(given, stats)) is not None:
         name, parameters = found
@@ -109,7 +109,7 @@ def read_prior(given: Any, kind: type[Belief]) -> Any:
 
 
 def _named(name: str, kind: type[Belief]) -> Belief:
-    """The prior of a class that a text names."""
+    """The prior of class ``kind`` with this name."""
     if name.lower() in kind.by_name:
         return getattr(kind, name.lower())()
     what = f"{kind.__name__} priors with a name are {', '.join(kind.by_name)}"
@@ -117,14 +117,14 @@ def _named(name: str, kind: type[Belief]) -> Belief:
 
 
 def _frozen(given: Any, stats: Any) -> tuple[str, dict[str, Any]] | None:
-    """The name and the parameters of a frozen distribution of scipy; ``None`` if it is none."""
+    """The name and the parameters of a frozen scipy distribution; ``None`` for any other object."""
     distribution = getattr(given, "dist", None)
     if isinstance(distribution, stats.rv_continuous | stats.rv_discrete):
         shapes = [name.strip() for name in (distribution.shapes or "").split(",") if name.strip()]
         names = [*shapes, "loc", "scale"] if isinstance(distribution, stats.rv_continuous) else [*shapes, "loc"]
         parameters = {"loc": 0, "scale": 1} if "scale" in names else {"loc": 0}
         return distribution.name, parameters | dict(zip(names, given.args, strict=False)) | dict(given.kwds)
-    # Frozen distributions of several variables are of one class each, and share no way to ask for their parameters.
+    # Each frozen multivariate distribution has its own class, without a common way to read its parameters.
     if isinstance(given, type(stats.dirichlet([1.0, 1.0]))):
         return "dirichlet", {"alpha": np.asarray(given.alpha, float)}
     if isinstance(given, type(stats.normal_inverse_gamma())):

@@ -1,7 +1,7 @@
-"""Positive definite matrices: their roots, determinants and quadratic forms, for many of them at once.
+"""Stacks of positive definite matrices: Cholesky roots, determinants and quadratic forms.
 
-All arrays are (..., column, column), or (..., column) for vectors. A matrix is first divided by the roots of its
-diagonal, so what counts as singular does not depend on the units of the columns.
+Matrices are (..., column, column), vectors (..., column). Each matrix is first scaled to a unit diagonal, so that the
+units of the columns do not decide whether it counts as singular.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from bayesnb.numerics import Array
 
 SINGULAR = 64 * float(np.finfo(float).eps)
-"""A column is a combination of the others if no more than this share of its variance, times d, is left beside them."""
+"""A matrix of d columns is singular if the others explain all but this share, times d, of the variance of a column."""
 
 
 def require_covariance(name: str, value: Array) -> None:
-    """Refuse an array that is neither 0 nor made of symmetric matrices with a diagonal that is not negative."""
+    """Raise ``ValueError`` unless ``value`` is 0 or holds symmetric positive semidefinite matrices."""
     if value.ndim == 0 and value == 0:
         return
     square = value.ndim >= 2 and value.shape[-1] == value.shape[-2]
@@ -30,7 +30,7 @@ def require_covariance(name: str, value: Array) -> None:
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:
-    """The lower root L of L Lᵀ, its inverse and ln |L Lᵀ|; all NaN where the matrix is singular."""
+    """The lower Cholesky root L of L Lᵀ, its inverse, and ln |L Lᵀ|; all NaN if the matrix is singular."""
     d = matrix.shape[-1]
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(matrix, axis1=-2, axis2=-1))
@@ -40,7 +40,7 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
     lower, held = _roots(even)
     sound = sound & held & (np.diagonal(lower, axis1=-2, axis2=-1).min(-1) ** 2 > SINGULAR * d)
     lower = np.where(sound[..., None, None], lower, np.eye(d))
-    # Inverses of triangles are accurate row by row, whatever the condition of the matrix.
+    # The inverse of a triangular matrix is accurate row by row, whatever its condition number.
     inverse = np.tril(np.linalg.inv(lower))
     with np.errstate(all="ignore"):
         level = 2 * (np.log(size) + np.log(np.diagonal(lower, axis1=-2, axis2=-1))).sum(-1)
@@ -53,10 +53,10 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower roots, and which of the matrices have one; the root of the others is the unit matrix.
+    """The lower roots, and whether each matrix has a root; if it has no root, return the identity matrix.
 
-    A matrix of which LAPACK finds no root has a pivot of at most d eps, far below ``SINGULAR`` d. So whether this
-    happens, which is a matter of rounding, decides nothing, and each matrix is judged by itself.
+    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix counts as singular
+    even if rounding lets LAPACK succeed, and the result of a matrix does not depend on the others.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -68,9 +68,9 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 
 
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
-    """ln |L Lᵀ + added| - ln |L Lᵀ|, and where that sum is positive definite; ``inverse`` is that of L.
+    """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether the sum is positive definite; ``inverse`` is L⁻¹.
 
-    The eigenvalues of L⁻¹ added L⁻ᵀ keep the digits of a small growth.
+    It is computed from the eigenvalues of L⁻¹ added L⁻ᵀ, so that a small difference keeps its digits.
     """
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))
@@ -84,7 +84,7 @@ def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
 
 
 def pymc_root(matrix: Any) -> Any:
-    """The lower root of the inverse of each matrix: that of the covariance, if the matrix is a precision."""
+    """The lower root of the inverse of each matrix: for a precision matrix, the root of the covariance."""
     from pytensor import tensor as pt
 
     return pt.linalg.cholesky(pt.linalg.inv(matrix))
@@ -99,9 +99,9 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Precision matrices with a Wishart prior in the open model; NUTS moves the logarithm of their root.
+    """Precision matrices with a Wishart prior in the open model; NUTS samples the logarithm of their root.
 
-    PyMC's own Wishart has no transform, so NUTS would leave the positive definite matrices.
+    PyMC's Wishart has no transform, so NUTS would leave the set of positive definite matrices.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     nu : tensor (class,)
         Degrees of freedom.
     mean : tensor (class, column, column)
-        Ψ⁻¹, which is the mean divided by ν.
+        Ψ⁻¹, the mean divided by ν.
     dims : tuple of str
     """
     import pymc as pm
@@ -122,7 +122,8 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     class LogRoot(Transform):
         """The lower root in units of the prior, with the logarithm of its diagonal.
 
-        With Ψ⁻¹ = M Mᵀ it is the root of M⁻¹ Λ M⁻ᵀ, of which NUTS sees cells of like size and of little correlation.
+        With Ψ⁻¹ = M Mᵀ, it is the root of M⁻¹ Λ M⁻ᵀ. Its cells have similar scales and little correlation, which suits
+        NUTS.
         """
 
         name = "logroot"

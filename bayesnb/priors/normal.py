@@ -1,6 +1,6 @@
-"""The prior of the mean of a Normal whose variance is known, and the base class of all priors of a mean.
+"""The prior of the mean of a Normal with known variance, and the base class of all priors of a mean.
 
-A location is kept as two floats, so that no distance from 0 loses digits.
+A location is stored as two floats, so that values far from 0 keep their digits.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of the mean μ of a Normal, and perhaps of more, whose location is m + low."""
+    """A prior of the mean μ of a Normal, and perhaps of other parameters; its location is m + low."""
 
     m: Any
     low: Any
 
     def gap(self, mean: Array, low: Array) -> Array:
-        """How far a mean is from the location."""
+        """The mean minus the location."""
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """The location that is moved by this share of the gap to a mean, computed from the nearer one of the two."""
+        """Move the location by ``share`` of the gap towards a mean; start from the nearer of the two, for accuracy."""
         near, gap = share > 0.5, self.gap(mean, low)
         step = np.where(near, low - gap * (1 - share), self.low + gap * share)
         return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
@@ -55,13 +55,13 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """0, at the mean of the rows; where Λ is not known, equal rows have no largest likelihood."""
+        """0: the maximum at the mean of the rows. If Λ is unknown, equal rows have no largest likelihood."""
         return np.zeros(np.shape(d[0]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Normal(Located):
-    """μ ~ Normal(m, variance v), the prior of a mean whose rows have a known variance (BDA3 2.5).
+    """μ ~ Normal(m, variance v), the prior of the mean of rows with known variance (BDA3 2.5).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Normal(Located):
     v : float, array or None
         Variance. ``None`` is the known variance of one row; the prior then counts as one row.
     low : array, optional
-        The rest of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location, which is m + low: far from 0, one float is not exact enough.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Normal(Located):
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9) -> Normal:
-        """The prior under which μ lies between two numbers with probability ``share``; both tails are equal.
+        """The prior whose central interval of probability ``share`` for μ goes from ``low`` to ``high``.
 
         >>> Normal.from_quantiles(160.0, 180.0)
         Normal(m=170, v=36.9612)
@@ -113,11 +113,11 @@ class Normal(Located):
 
     @classmethod
     def flat(cls) -> Normal:
-        """Improper, of infinite variance."""
+        """Improper: infinite variance."""
         return cls(0.0, np.inf)
 
     def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
-        """The prior at its full shape (class, column); the others are (column,)."""
+        """Expand the prior to (class, column); the array arguments are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m
@@ -156,7 +156,7 @@ class Normal(Located):
 
     def plus(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Normal:
         precision = t * precision
-        # Neither an infinite v nor a class without rows may divide by zero here.
+        # Avoid dividing by zero if v is infinite or a class has no rows.
         known = precision != 0
         ratio = 1 / np.where(known, precision, 1.0) / np.where(self.v > 0, self.v, 1.0)
         share = np.where(known & (self.v > 0), 1 / (1 + ratio), 0.0)
@@ -164,7 +164,7 @@ class Normal(Located):
         return self._with(v=v, **self.moved(mean, low, share))
 
     def along(self, precision: Array, mean: Array, low: Array, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
+        """ln E[L^t] with L(μ) = exp(-precision (mean - μ)² / 2), whose maximum is 1."""
         precision = t * precision
         with np.errstate(all="ignore"):
             wide, gap = 1 + precision * self.v, self.gap(mean, low)

@@ -1,4 +1,4 @@
-"""The prior of a Normal's mean and precision, and its base class, which that of several columns shares."""
+"""The prior of the mean and precision of a Normal, and the base class that it shares with the multivariate prior."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from bayesnb.priors.normal import Located
 class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    Of one column it is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. Formulas that
-    are functions of the squared distance gapᵀ (Ψ/2)⁻¹ gap and of ln det(Ψ/2) are written here, for any number of
-    columns.
+    For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. This class has
+    the formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
 
-    Data are d = (n, mean, low, scatter): the weight of rows, their mean as two floats, and their scatter about it. One
-    row has none.
+    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about the
+    mean. A single row has no scatter.
     """
 
     kappa: Any
@@ -41,15 +40,15 @@ class UnknownPrecision(Located):
     log_rate: Any
     """ln det(Ψ/2)."""
     _rows_of_precision: ClassVar[tuple[str, str]]
-    """The parameter that counts the rows which Λ is worth, and the value above which Λ has a mode."""
+    """The parameter that measures the rows that Λ counts as, and the value above which Λ has a mode."""
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:
-        """The root of gapᵀ (Ψ/2)⁻¹ gap."""
+        """The square root of gapᵀ (Ψ/2)⁻¹ gap."""
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
-        """How much ln det(Ψ/2) grows by t times d, what it becomes, and where Ψ stays positive definite."""
+        """The increase of ln det(Ψ/2) by t times d, its new value, and whether Ψ stays positive definite."""
 
     @abstractmethod
     def precision(self, times: Array) -> Array:
@@ -71,7 +70,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """The shapes of the Gamma variates of which a Wishart variate is made: (ν - k) / 2 with ``more`` rows."""
+        """Shapes of the Gamma variates that make up a Wishart variate, (ν - k) / 2, after ``more`` rows."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -108,10 +107,10 @@ class UnknownPrecision(Located):
         return gammas + constant + 0.5 * (d * np.log(2 * np.pi / self.kappa) - self.nu * self.log_rate)
 
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
-        """ln E[L^t], where L is det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
+        """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
-        The logarithms of the two normalizers are far larger than their difference if ν is large. So the difference is
-        written without them.
+        If ν is large, the logarithms of the two normalizers are far larger than their difference. So the difference is
+        computed without them.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -123,7 +122,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """The slopes along rows without scatter."""
+        """The derivatives of ``along`` in t, for rows without scatter."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth is the derivative of its logarithm, and curvature that of growth.
@@ -137,7 +136,7 @@ class UnknownPrecision(Located):
         return n * level - 0.5 * count * growth, second - 0.5 * count * curvature
 
     def floor(self, n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        """The floor of rows without scatter."""
+        """The t < 0 above which ``along`` exists, for rows without scatter."""
         with np.errstate(all="ignore"):
             squared = self.distance(mean, low) ** 2 / 2
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
@@ -145,11 +144,12 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        L depends on the direction of the gap by its length alone: so the first axis may be put there, and then only the
-        diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
+        The distribution of L depends on the length of the gap, not on its direction. So the first axis can point along
+        the gap, and only the diagonal of Bartlett's decomposition is needed. The squares of this diagonal are
+        independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
-        # The rows share a shape, and then its draws, unless they differ in their weight.
+        # Rows of equal weight have equal shapes, and so share their draws.
         shapes = [
             np.broadcast_to(half, np.broadcast_shapes(np.shape(half), np.shape(distance)[-2:]))
             for half in self.halves()
@@ -172,7 +172,7 @@ class UnknownPrecision(Located):
 class NormalGamma(UnknownPrecision):
     """(μ, τ) of a Normal, τ the precision: τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)).
 
-    The conjugate prior of a Normal with both parameters unknown (Murphy 2007, section 3; BDA3 3.3).
+    The conjugate prior of a Normal if mean and precision are unknown (Murphy 2007, section 3; BDA3 3.3).
 
     Parameters
     ----------
@@ -183,12 +183,12 @@ class NormalGamma(UnknownPrecision):
     a : float or array
         Half the number of rows that the variance counts as.
     b : float, array or None
-        Half the sum of squares of these rows. ``None`` is a × pooled variance; if that variance is 0 or unknown, the
-        square of the pooled mean takes its place, or 1 if that is 0 too.
+        Half the sum of squares of these rows. ``None`` is a × pooled variance. If that variance is 0 or unknown, the
+        square of the pooled mean is used instead, or 1 if the mean is 0 too.
     tuned : bool, optional
-        Whether κ, a with b, and b are multiplied by the factors with the largest evidence; see :meth:`learned`.
+        Whether to multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
-        The rest of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location, which is m + low: far from 0, one float is not exact enough.
 
     Examples
     --------
@@ -218,23 +218,23 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalGamma:
-        """One imaginary row (or ``rows`` of them) that looks like the whole column."""
+        """``rows`` imaginary rows with the mean and variance of the whole column."""
         return cls(None, rows, rows / 2, None)
 
     @classmethod
     def learned(cls) -> NormalGamma:
-        """Unit information whose strengths, and whose variance beside the pooled one, the evidence chooses.
+        """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
 
-        The columns of a feature share these three factors, in units of their pooled variances; so many columns teach
-        them. The logarithm of each is Normal(0, 1) beforehand.
+        All columns of a feature share these three factors, relative to their pooled variances, so the factors are
+        estimated from all columns. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
     @classmethod
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
-        """The prior, worth ``rows`` rows, under which a share of all values lies between two numbers.
+        """The prior, worth ``rows`` rows, that predicts a ``share`` of all values between ``low`` and ``high``.
 
-        It is the share of the predictive before any row, a Student-t.
+        The interval is central, and the prior predictive is a Student-t.
 
         >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
@@ -245,7 +245,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The prior that is worth ``n`` rows like these numbers."""
+        """The prior that counts as ``n`` rows like these numbers."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
@@ -271,15 +271,15 @@ class NormalGamma(UnknownPrecision):
         n_classes: int,
         pooled_low: float | Array = 0.0,
     ) -> NormalGamma:
-        """The prior at its full shape (class, column).
+        """Expand the prior to (class, column).
 
         Parameters
         ----------
         pooled_mean, pooled_variance : arrays (column,)
-            Mean and variance of each column.
+            Mean and variance of each whole column.
         n_classes : int
         pooled_low : float or array (column,)
-            The rest of the pooled mean, beyond one float.
+            Correction of the pooled mean beyond one float.
         """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
@@ -332,14 +332,14 @@ class NormalGamma(UnknownPrecision):
     def curve(self, t: int = 1) -> tuple[Array, ...]:
         """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        With t = -1 it is that of a row that was learned, without that row: log_height + exponent ln(1 - ((x - m - low)
-        scale)²). It is t · ``along`` of a row with its base measure, and NaN where nothing proper is left.
+        With t = -1, it is the Student-t of a learned row after removing that row: log_height + exponent ln(1 - ((x - m
+        - low) scale)²). It is t · ``along`` of a row with its base measure, and NaN if the result is improper.
 
         Returns
         -------
         m, low, scale, exponent, log_height : arrays (class, column)
-            For t = 1, ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` the log density at
-            m.
+            For t = 1, ``scale`` is 1 / sqrt(2b(κ+1)/κ), ``exponent`` is a + 1/2, and ``log_height`` is the log density
+            at m.
         """
         proper = (self.kappa > max(0, -t)) & (self.a > max(0, -t / 2))
         with np.errstate(all="ignore"):
@@ -351,7 +351,7 @@ class NormalGamma(UnknownPrecision):
 
     @cached_property
     def students(self) -> Students:
-        """The curves of new rows, in the form in which they are evaluated."""
+        """The predictive curves of new rows, prepared for evaluation."""
         return Students.of(*self.curve())
 
     # A cell is d = (1, x, 0, 0).
@@ -370,14 +370,14 @@ class NormalGamma(UnknownPrecision):
         rows, gap = t * n, self.gap(mean, low)
         gain = t * scatter / 2 + gap * (gap * (self.kappa * rows / (self.kappa + rows) / 2))
         after = np.log(gain + self.b)
-        # Where b is tiny, the ratio may be above all floats.
+        # If b is tiny, the ratio may overflow.
         return np.where(gain > 1e8 * self.b, after - np.log(self.b), np.log1p(gain / self.b)), after, ~(gain <= -self.b)
 
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
-        """Draws of Σ ln L of the known cells of rows, (draw, row, class), the same as those of ``drawn_along``.
+        """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
 
-        With g² a Gamma variate and z a normal one, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. Its sums
-        over columns are products of matrices, in which a draw and a row meet only once.
+        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. The
+        expanded square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

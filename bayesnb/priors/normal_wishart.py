@@ -23,16 +23,16 @@ SPREAD = 2.0
 """The standard deviation of the hyperprior of ln dof."""
 
 MOST = 1e6
-"""The largest ``dof`` that is learned: more rows make no difference that can be measured."""
+"""The largest learned ``dof``; more rows make no measurable difference."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    The conjugate prior of a vector of d numbers with mean and covariance unknown (BDA3 3.6; Murphy 2007, section 8).
-    The degrees of freedom are given as dof = ν - d + 1, those of the predictive Student-t. Some of the columns by
-    themselves have the same ``dof``, and one column has the prior NormalGamma(m, κ, dof / 2, Ψ / 2).
+    The conjugate prior of a vector of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
+    The degrees of freedom are given as dof = ν - d + 1, those of the predictive Student-t. The marginal prior of a
+    subset of the columns has the same ``dof``, and a single column has the prior NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ class NormalWishart(UnknownPrecision):
     kappa : float or array (class,)
         The number of rows that ``m`` counts as.
     dof : float, array (class,) or None
-        The number of rows that the covariance counts as. ``None`` is the number under which the classes have the
-        largest evidence; it needs ``scale="shared"``.
+        The number of rows that the covariance counts as. ``None`` is the number that maximizes the evidence of all
+        classes; it needs ``scale="shared"``.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
         correlations; "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
-        The rest of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location, which is m + low: far from 0, one float is not exact enough.
 
     share : array (class,), optional
-        How much Ψ holds of the square of each learned row about the mean of its class: 0, but for ``scale="shared"``.
+        The weight in Ψ of each learned row's squares and products about its class mean; 0 unless ``scale="shared"``.
 
     Examples
     --------
@@ -90,26 +90,27 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def unit_information(cls, rows: float = 1.0) -> NormalWishart:
-        """One imaginary row (or ``rows`` of them) that looks like each whole column, and says nothing of correlations.
+        """``rows`` imaginary rows with the mean and variance of each whole column, and without correlations.
 
-        Each column by itself has the prior ``NormalGamma.unit_information(rows)``.
+        The marginal prior of each column is ``NormalGamma.unit_information(rows)``.
         """
         return cls(None, rows, rows, None)
 
     @classmethod
     def shared(cls, dof: float | None = None) -> NormalWishart:
-        """The covariance of each class is drawn to the one within all classes, which counts as ``dof`` rows.
+        """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
 
-        Few rows lead to quadratic, many to linear discriminant analysis (Friedman 1989; Greene and Rayens 1989). The
-        covariance within classes is that of the rows about the means of their classes, and of d / 2 imaginary rows
-        that have the variances of the whole columns and no correlations. By default, ``dof`` is learned: it maximizes
-        the evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
+        A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
+        Rayens 1989). The covariance within classes is computed from the rows about their class means, and from d / 2
+        imaginary rows with the variances of the whole columns and no correlations. By default, ``dof`` is learned: it
+        maximizes the evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of
+        ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalWishart:
-        """The prior that is worth ``n`` rows like these, an array (row, column)."""
+        """The prior that counts as ``n`` rows like these, an array (row, column)."""
         x = elicitation.rows_like("rows", rows, n)
         return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 
@@ -124,7 +125,7 @@ class NormalWishart(UnknownPrecision):
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
-        """The prior at its full shape, (class, column[, column]), for rows of which these are the sums."""
+        """Expand the prior to (class, column[, column]); ``s`` is the statistic of the learned rows."""
         n_classes, d = s.mean.shape
         centre, low, variance = s.of_columns()
         centre = np.where(np.isfinite(centre), centre, 0.0)
@@ -147,7 +148,7 @@ class NormalWishart(UnknownPrecision):
 
     @cached_property
     def root(self) -> tuple[Array, Array, Array]:
-        """The lower root of Ψ, its inverse, and ln det Ψ; NaN where Ψ is singular."""
+        """The lower Cholesky root of Ψ, its inverse, and ln det Ψ; NaN if Ψ is singular."""
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
@@ -213,7 +214,7 @@ class NormalWishart(UnknownPrecision):
 
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
         if scatter is None:
-            # By the determinant lemma, rows multiply det Ψ by a number, so no matrix is decomposed for each.
+            # By the determinant lemma, a row multiplies det Ψ by 1 + z, so no matrix is decomposed per row.
             z = self.kappa * t * n / (self.kappa + t * n) / 2 * self.distance(mean, low) ** 2
             return np.log1p(z), self.log_rate + np.log1p(z), z > -1
         growth, exists = matrices.log_growth(self.root[1], self.plus(n, mean, low, scatter, t).scale - self.scale)
@@ -239,10 +240,10 @@ class NormalWishart(UnknownPrecision):
 
 
 def _within(s: Scatter, variance: Array) -> Array:
-    """The covariance within classes, of the rows and of d / 2 imaginary ones that have the pooled variances.
+    """The covariance within classes, from the rows and d / 2 imaginary rows with the pooled variances.
 
-    The imaginary rows have no correlations. Without them, the covariance of d columns in fewer rows is singular, and
-    the evidence would trust it all the more.
+    The imaginary rows have no correlations. Without them, the covariance would be singular if there are fewer rows than
+    columns, and the evidence would then favour this singular matrix.
     """
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
@@ -251,8 +252,8 @@ def _within(s: Scatter, variance: Array) -> Array:
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
     """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
 
-    With Ψ = dof T, the evidence follows from the eigenvalues, relative to T, of S and the shift of the mean: so a value
-    of ``dof`` costs O(d) operations.
+    With Ψ = dof T, the evidence depends only on eigenvalues relative to T: those of the scatter plus the term for the
+    shift of the mean. So each value of ``dof`` takes O(d) operations.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)
@@ -263,7 +264,7 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
     values = np.maximum(np.linalg.eigvalsh(inverse @ spreads @ inverse.T), 0.0)
 
     def score(log_dof: Array) -> tuple[Array, Array]:
-        """The logarithm of evidence times hyperprior, and its slope."""
+        """The logarithm of evidence times hyperprior, and its derivative."""
         dof, away = np.exp(log_dof)[:, None], (log_dof - np.log(d)) / SPREAD
         share, each = values / dof[..., None], (dof[..., None] + np.arange(d)) / 2
         growth, more = np.log1p(share).sum(-1), (share / (1 + share)).sum(-1)

@@ -22,6 +22,9 @@ from bayesnb.numerics import Array
 BLOCK = 2**12
 """Rows that are answered at once: so few that the cells of all points of a search stay in the cache."""
 
+MOST = 1e300
+"""The largest log-odds of a draw."""
+
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogOdds:
@@ -114,7 +117,9 @@ class Law:
     def _drawn(self, rows: Array) -> DrawnLogOdds:
         with counted_in(rows):
             joint = self.answers.log_joint(part_of(self.data, rows), len(rows), self.offset[rows])
-        return DrawnLogOdds(joint[..., 0] - joint[..., 1])
+        # A class may have the probability 0 as a float in some draws. No quantile lies between infinite log-odds, so
+        # they are cut where every probability is 0 or 1.
+        return DrawnLogOdds(np.clip(joint[..., 0] - joint[..., 1], -MOST, MOST))
 
     def _joined(self, answers: list[Array]) -> Array:
         """The answers of all parts in the order of the rows."""

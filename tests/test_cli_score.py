@@ -62,13 +62,13 @@ def test_classes_that_were_never_learned_are_said_and_counted(capsys, files):
     code, out, _ = run(capsys, "score", files / "two.bayesnb", files / "test.csv")
     n = int((Y[~TRAIN] == "Gentoo").sum())
     assert code == 0
-    assert f"{n} more rows have a class that was never learned ('Gentoo' {n})" in words(out)
+    assert f"{n} more rows have a class that the model has not learned ('Gentoo' {n})" in words(out)
     _, out, _ = run(capsys, "score", files / "two.bayesnb", files / "test.csv", "--format", "json")
     assert json.loads(out)["never_learned"] == {"Gentoo": n}
 
 
 def test_labels_that_differ_only_in_type_are_the_classes_that_were_learned(capsys, tmp_path):
-    table = pd.DataFrame({"x": np.arange(40.0), "y": np.arange(40) // 20})
+    table = pd.DataFrame({"x": 1.5 * np.arange(40.0), "y": np.arange(40) // 20})
     BayesianNB().fit(table[["x"]], table["y"].astype(str)).save(tmp_path / "m.bayesnb")
     table.to_csv(tmp_path / "t.csv", index=False)
     code, out, _ = run(capsys, "score", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--target", "y", "--format", "json")

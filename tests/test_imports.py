@@ -1,11 +1,16 @@
 """Nothing heavy is imported before it is needed: one process takes step after step and says what is loaded by then."""
 
+import ast
 import json
 import subprocess
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
+
+from bayesnb.kernels import blocks
 
 STEPS = """
 import contextlib, io, json, sys
@@ -134,3 +139,16 @@ def test_describing_a_file_loads_neither_pymc_nor_numba(loaded):
 
 def test_neither_plots_nor_report_imports_matplotlib_before_it_draws(loaded):
     assert not loaded["plots and report"] & {"matplotlib", "arviz"}
+
+
+def test_no_file_of_the_kernels_is_imported_by_one_that_it_imports():
+    folder, imported = Path(blocks.__file__).parent, {}
+    for file in folder.glob("*.py"):
+        froms = [node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom)]
+        imported[file.stem] = {f"{node.module}.{name.name}" for node in froms for name in node.names}
+    within = {
+        name: {other for other in imported if any(f"kernels.{other}" in full for full in found)}
+        for name, found in imported.items()
+    }
+    assert within["blocks"] == {"compiled"}  # The import is found although it is within a function.
+    assert len(tuple(TopologicalSorter(within).static_order())) == len(within)

@@ -68,7 +68,7 @@ class Loop:
         from bayesnb.kernels.compiled import in_machine_code
 
         with _compiling:
-            return in_machine_code(self.function)
+            return in_machine_code(self.function, type(self))
 
     def __call__(self, *arguments: Any) -> Any:
         return self.machine(*arguments)

@@ -9,16 +9,17 @@ from typing import Any
 import numba
 from numba.extending import intrinsic, overload, typeof_impl
 
-from bayesnb.kernels.blocks import Loop
 from bayesnb.kernels.two_floats import rounded_once
 
 
 @cache
-def in_machine_code(function: Callable) -> Callable:
+def in_machine_code(function: Callable, kind: type) -> Callable:
     """The loop in machine code, cached on disk where a folder can be written.
 
-    It is compiled for the types of the arguments at the first call.
+    It is compiled for the types of the arguments at the first call. Loops are of one ``kind``, an object whose
+    ``machine`` is such a function; one loop may call another.
     """
+    _called(kind)
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:
@@ -26,10 +27,10 @@ def in_machine_code(function: Callable) -> Callable:
         return numba.njit(nogil=True, error_model="numpy")(function)
 
 
-@typeof_impl.register(Loop)
-def _type_of_loop(called: Loop, context: Any) -> Any:
-    """The type of a loop that another loop calls."""
-    return typeof_impl(called.machine, context)
+@cache
+def _called(kind: type) -> None:
+    """Let the compiler see an object of this kind, when a loop calls it, as its function in machine code."""
+    typeof_impl.register(kind)(lambda loop, context: typeof_impl(loop.machine, context))
 
 
 @intrinsic

@@ -300,10 +300,10 @@ def _relative(x: Array, mean: Array) -> Array:
 
 
 def _resolved(log_moments: Array, n_draws: int) -> Array:
-    """Where an average over draws is nearly Normal, so that its z can be judged.
+    """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
-    By the central limit theorem it is if the skewness of what is averaged is small beside √draws. ``log_moments`` are
-    the logarithms of E[r²] and E[r³], where r has mean 1.
+    By the central limit theorem, this holds if the skewness of the averaged quantity r is far smaller than √draws.
+    ``log_moments`` are the logarithms of E[r²] and E[r³], where r has mean 1.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)

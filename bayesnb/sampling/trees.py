@@ -1,11 +1,10 @@
-"""The one place where draws become an ArviZ ``DataTree``, whichever way they were drawn.
+"""Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-Start with :func:`build`. ArviZ 1 decides which group holds what. Without arguments, ``loo`` and ``compare`` want one
-single array in ``log_likelihood``, and ``plot_loo_pit`` and ``plot_ppc_pava`` take every variable of
-``observed_data``, and look for it in ``posterior_predictive`` and ``log_likelihood``. So these groups have one
-variable, the class ``y``, whose log likelihood is log p(y | x, θ): then ``compare`` ranks classifiers by how well they
-predict the class. The columns have a tree of their own within the tree, ``columns``, and so has log p(x, y | θ),
-``joint``. ArviZ works on both in the same way.
+Start with :func:`build`. The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in
+``log_likelihood``, and ``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in
+``posterior_predictive`` and ``log_likelihood``. So these groups have a single variable, the class ``y``. Its log
+likelihood is log p(y | x, θ), so that ``compare`` ranks classifiers by how well they predict the class. The columns are
+in a subtree, ``columns``, and log p(x, y | θ) is in a subtree, ``joint``. ArviZ functions accept both like the tree.
 """
 
 from __future__ import annotations
@@ -88,23 +87,23 @@ def build(
     rows: RowsOfTree | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> DataTree:
-    """Groups of variables as a ``DataTree`` with named coordinates.
+    """Make a ``DataTree`` with named coordinates from groups of variables.
 
     Parameters
     ----------
     groups : {group: {variable: array}}
-        Groups of draws, (chain, draw) in front, of which ``posterior`` must be one. A name such as
-        "columns/log_likelihood" is that of a group of the tree ``columns`` or ``joint``.
+        Groups of draws, with the axes (chain, draw) first; ``posterior`` is required. A name such as
+        "columns/log_likelihood" means a group of the subtree ``columns`` or ``joint``.
     posterior : Posterior
     rows : RowsOfTree, optional
-        They become ``observed_data``.
+        The rows of ``observed_data``.
     attributes : mapping, optional
-        Of the tree and of its group ``posterior``.
+        Attributes of the tree and of its group ``posterior``.
 
     Returns
     -------
     DataTree
-        With ``constant_data``: the weight of the rows of each class (``rows``), the weight of the values seen in each
+        Its ``constant_data`` has the weight of the rows of each class (``rows``), the weight of the values seen in each
         column (``seen_…``), and the names of the levels of each column (``level_…``).
     """
     blocks = layout.blocks(posterior)
@@ -186,21 +185,21 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """The groups that describe rows, (chain, draw, row) in front.
+    """Make the groups that describe rows, with the axes (chain, draw, row) first.
 
-    ``log_likelihood`` has log p(y_i | x_i, θ); in the tree ``joint`` it has log p(x_i, y_i | θ). Division of the
-    posterior by p(y_i | x_i, θ) leaves the posterior given all other rows and x_i, under which the mean of p(y_i | x_i,
-    θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact one, without the columns of a row.
-    A predictive group has the class of each row, drawn again given the row's columns, from p(y | x_i, θ). In the tree
-    ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of each cell, 0 if it is missing; the predictive groups
-    have each cell drawn again given the row's class.
+    ``log_likelihood`` has log p(y_i | x_i, θ), and log p(x_i, y_i | θ) in the subtree ``joint``. Dividing the posterior
+    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i. Under this posterior, the mean of
+    p(y_i | x_i, θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the
+    class, which does not score the columns. A predictive group has a class for each row, drawn from p(y | x_i, θ). In
+    the subtree ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of each cell, or 0 if the cell is missing, and
+    the predictive groups have new draws of each cell given the class of its row.
 
     Parameters
     ----------
     groups : {group: {variable: array}}
-        The draws: ``posterior`` and, if it is wanted, ``prior``.
+        The draws: ``posterior`` and, if needed, ``prior``.
     wanted : sequence
-        Of ``OF_ROWS``, and "columns" for the same groups of the columns.
+        Names from ``OF_ROWS``; add "columns" for the same groups of the columns.
     posterior : Posterior
     rows : RowsOfTree
     rng : Generator

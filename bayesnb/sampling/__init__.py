@@ -1,9 +1,9 @@
-"""The second road to the posterior: the model in PyMC, its draws, and the check of the closed form by them.
+"""Sampling the posterior, as a second way to compute it that checks the closed form.
 
-``layout`` names the variables, ``pymc_model`` writes the model down, ``nuts`` samples it, ``gibbs`` draws the labels of
-rows that have none, ``draws`` draws parameters exactly and reads them back from a tree, ``trees`` makes the ArviZ
-``DataTree`` of all samplers, and ``agreement`` compares draws with the closed form. PyMC and
-ArviZ are imported where they are needed.
+``layout`` names the variables, ``pymc_model`` builds the PyMC model, ``nuts`` samples it, ``gibbs`` samples the labels
+of unlabelled rows, ``draws`` draws parameters exactly and reads them from a tree, ``trees`` makes the ArviZ
+``DataTree`` of all samplers, and ``agreement`` compares draws with the closed form. PyMC and ArviZ are imported only
+when needed.
 """
 
 import lazy_loader

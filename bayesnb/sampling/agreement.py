@@ -1,9 +1,9 @@
-"""The check of the closed form by sampled draws, quantity by quantity.
+"""Check the closed form against sampled draws, quantity by quantity.
 
-:func:`check` takes a posterior and draws of its parameters. It compares every mean and variance of a parameter, every
-factor p(x_f | c, D) and every class predictive with the closed form, and gives each difference in units of its Monte
-Carlo standard error. It averages the joint over draws, never the normalized probability. :func:`calibrate` checks a
-model and a sampler by simulation instead, over many tables.
+:func:`check` takes a posterior and draws of its parameters. It compares the mean and variance of every parameter, every
+factor p(x_f | c, D) and every class predictive with the closed form, and reports each difference in units of its Monte
+Carlo standard error. It averages the joint over draws, never the normalized probability. :func:`calibrate` instead
+checks a model and a sampler by simulating many tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 LEVEL = 1e-4
-"""Level of the global test: a sound pair of roads is called different once in ten thousand checks."""
+"""Level of the global test: if closed form and draws agree, it reports a difference in at most 1 of 10,000 checks."""
 
 
 class ConvergenceError(RuntimeError):
@@ -46,17 +46,17 @@ class ConvergenceError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The outcome of a check.
+    """The result of a check.
 
     Parameters
     ----------
     table : DataFrame (quantity, ...)
-        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each quantity that could be checked.
+        ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled predictive beside the plug-ins "map" and "mean" and the closed predictive. Their differences
-        are real, not errors.
+        The sampled and the closed predictive, and the plug-ins "map" and "mean". Plug-ins differ from the predictive by
+        nature; such a difference is not an error.
     skipped : int
-        The number of quantities that were not checked, because their tails are too heavy for so few draws.
+        The number of unchecked quantities: their tails are too heavy for this number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
@@ -72,22 +72,22 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, by Bonferroni: valid however the quantities depend on each other."""
+        """The p-value of the largest ``|z|``, by Bonferroni, so it is valid for dependent quantities."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
     @property
     def z_limit(self) -> float:
-        """The ``|z|`` at which the p-value is 1e-4: the two roads disagree if any quantity is beyond it."""
+        """The ``|z|`` at which the p-value is 1e-4; a quantity beyond it means disagreement."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property
     def agrees(self) -> bool:
-        """The verdict, at level 1e-4."""
+        """Whether draws and closed form agree, at level 1e-4."""
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
-        """All quantities, the largest ``|z|`` first."""
+        """All quantities, sorted by decreasing ``|z|``."""
         return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
 
     def __str__(self) -> str:
@@ -118,10 +118,10 @@ class Agreement:
         return grid
 
     def plot(self) -> Figure:
-        """z against normal quantiles, and sampled against closed predictive with error bars of 2 mcse.
+        """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
 
-        The two roads agree if all points of the left panel lie in the grey band. Within it, points may leave the
-        diagonal together, because all quantities are computed from the same draws.
+        Draws and closed form agree if all points of the left panel lie in the grey band. Within the band, points may
+        leave the diagonal together, because all quantities are computed from the same draws.
         """
         import matplotlib.pyplot as plt
 
@@ -153,14 +153,14 @@ def check(
     sampler: str = "",
     unjudged: tuple[Any, ...] = (),
 ) -> Agreement:
-    """Compare the closed form with the draws of a tree, for the parameters and for some rows.
+    """Compare the closed form with the draws of a tree, for all parameters and for the given rows.
 
     Raises
     ------
     ConvergenceError
-        If the chains did not converge. (Draws of the sampler "exact" are independent, and need not.)
+        If the chains did not converge. (This is not required of the sampler "exact", whose draws are independent.)
     ValueError
-        If the draws are too few for a verdict.
+        If there are fewer than 400 draws.
     """
     convergence = Convergence.of(tree, layout.dims(layout.blocks(posterior)))
     sizes = tree["posterior"].dataset.sizes
@@ -179,9 +179,9 @@ def check(
     table = pd.DataFrame(records, columns=["kind", "quantity", "closed", "sampled", "mcse"])
     with np.errstate(invalid="ignore", divide="ignore"):
         table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
-    # A quantity that is constant over draws and right has no error: a fixed class prior, a level of probability 1.
+    # A correct quantity may be constant over draws, such as a fixed class prior or a level of probability 1: z is 0.
     still = (table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9)
-    # A quantity that is NaN disagrees.
+    # NaN counts as disagreement.
     table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
     sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
     plug_ins = _plug_ins(posterior, data, n_rows, sampled)
@@ -189,7 +189,7 @@ def check(
 
 
 def _mcse(x: Array) -> Array:
-    """Monte Carlo standard error of the mean over (chain, draw); it takes autocorrelation into account."""
+    """Monte Carlo standard error of the mean over (chain, draw); it accounts for autocorrelation."""
     from arviz_stats.base import array_stats
 
     if x.ndim == 2:
@@ -202,7 +202,7 @@ def _mcse(x: Array) -> Array:
 
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
-    """Records of the mean and variance of every parameter, if they exist and their Monte Carlo errors do."""
+    """Records of the mean and variance of every parameter, if these and their Monte Carlo errors exist."""
     blocks = layout.blocks(posterior)
     values = layout.variables(drawn, blocks)
     names = layout.cell_names(posterior.labels, blocks)
@@ -220,13 +220,13 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists in each cell; only the heavy tails of a mean have none."""
+    """Whether the fourth moment of each part of θ exists in each cell; only a mean may have tails too heavy for it."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts
         others = [found for part in before for found in _fourth_moments(part)]
         return tuple(here & there for here, there in zip(each, others, strict=True))
-    # That of μ, a Student-t, exists above 4 degrees of freedom, 2a.
+    # μ has a Student-t distribution with 2a degrees of freedom; its fourth moment needs more than 4.
     return (belief.a > 2.5, True) if isinstance(belief, NormalGamma) else (True,) * len(belief.parameters)
 
 
@@ -243,15 +243,15 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Records of the factors, joints and class predictives of some rows.
+    """Compare the factors, joints and class predictives of some rows.
 
-    Returns the records, the number of quantities that are not resolved, and the sampled class predictive.
+    Return the records, the number of unresolved quantities, and the sampled class predictive.
     """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []
-    # r is a factor at each draw over its mean. The sum of r - 1 over factors is, to first order, how a draw moves
-    # log Ĵ_c (for its error); the product of the r is the joint over its mean.
+    # r is a factor at each draw divided by its mean. To first order, the sum of r - 1 over the factors is the effect of
+    # a draw on log Ĵ_c (for its error). The product of the r is the joint divided by its mean.
     pi = np.exp(drawn.log_pi)
     relative = np.repeat(_relative(pi, pi.mean(axis=(0, 1)))[:, :, None, :], n, axis=2)
     move, joint = relative - 1, relative
@@ -260,7 +260,7 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
     for name, family in posterior.model.features.items():
         x, believed = data[name], posterior.features[name]
         closed = family.log_predictive(believed, x)
-        # If the closed form says that a cell is impossible, every draw must say so.
+        # If a cell has probability 0 by the closed form, it must have probability 0 at every draw.
         never = np.isneginf(closed)
         scale = np.where(never, 0.0, closed)
         ratio = np.exp(family.log_likelihood(drawn.features[name], x) - scale)
@@ -279,13 +279,13 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
     mean, error = joint.mean(axis=(0, 1)), _mcse(joint)
     for row, c in np.argwhere(joined):
         records.append(("joint", f"p({labels[c]}, row {cut.start + row}) / closed", 1.0, mean[row, c], error[row, c]))
-    # The closed predictive is taken whole, as users get it, and not from the factors above.
+    # Use the closed predictive as users get it, not the product of the factors above.
     closed = np.exp(normalize(posterior.log_predictive(data, n)))
     sampled = np.exp(normalize(log_sampled))
     for c, label in enumerate(labels):
         weight = closed[:, [c]] * (np.arange(len(labels)) == c) - closed[:, [c]] * closed
         error = _mcse((move * weight).sum(-1))
-        # A class counts here only if its joint moves p(c).
+        # Ignore a class whose joint does not affect p(c).
         matters = np.abs(weight) > 1e-3 * closed[:, [c]]
         for row in np.flatnonzero((resolved | ~matters).all(axis=-1)):
             quantity = f"p({label} | row {cut.start + row})"
@@ -295,7 +295,7 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
 
 
 def _relative(x: Array, mean: Array) -> Array:
-    """x / mean, and 1 where both are 0, because a quantity that is always 0 does not vary."""
+    """x / mean; 1 if both are 0, because a quantity that is always 0 does not vary."""
     return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
 
 
@@ -310,27 +310,27 @@ def _resolved(log_moments: Array, n_draws: int) -> Array:
         variance = m2 - 1
         skewness = (m3 - 3 * m2 + 2) / variance**1.5
         small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
-    # A factor that does not vary, such as that of a missing value, is always resolved. One whose moments are NaN is
-    # judged too, and disagrees.
+    # A constant factor, such as that of a missing value, is always resolved. A factor with NaN moments counts as
+    # resolved too, so that it is reported as disagreement.
     return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
 
 
 def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
-    """Slices of rows whose arrays over all draws stay near 64 MiB."""
+    """Slices of rows such that arrays over all draws stay near 64 MiB."""
     return slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
-    """Sampled predictive, closed predictive and the two plug-ins of every row, by class."""
+    """Sampled predictive, closed predictive and both plug-ins, for every row and class."""
     answers: dict[str, Any] = {"sampled": sampled}
-    # What the same priors give, the closed predictive first.
+    # The estimates under the same priors, the closed predictive first.
     estimates = [name for name, rule in reversed(ESTIMATES.items()) if not rule.flat]
     for estimate in estimates:
         try:
             log_joint = posterior.log_joint(data, n_rows, estimate)
         except (BoundaryError, ImproperError):
             log_joint = np.full(sampled.shape, -np.inf)
-        # A row that an estimate calls impossible has no probabilities by it.
+        # If an estimate gives a row probability 0 under every class, the class probabilities are NaN.
         possible = ~np.isneginf(log_joint).all(axis=1)
         answers[estimate] = np.full(sampled.shape, np.nan)
         answers[estimate][possible] = np.exp(normalize(log_joint[possible]))
@@ -347,5 +347,5 @@ __all__ = ["Agreement", "Calibration", "ConvergenceError", "calibrate", "check"]
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

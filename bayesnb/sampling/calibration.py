@@ -1,8 +1,9 @@
-"""Simulation-based calibration of a model as it is configured: start with :func:`calibrate`.
+"""Simulation-based calibration of a configured model: start with :func:`calibrate`.
 
-Parameters are drawn from the prior, rows from the model at these parameters, and the posterior from these rows. The
-rank of each true parameter among its posterior draws is then uniform if nothing is wrong on the way (Talts, Betancourt,
-Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based calibration).
+Each simulation draws parameters from the prior, rows from the model at these parameters, and parameters from the
+posterior given these rows. If model and sampler are correct, the rank of each true parameter among its posterior draws
+is uniform (Talts, Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with
+simulation-based calibration).
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL = 1e-4
-"""Level of the test of all quantities: a sound model is called miscalibrated at most once in ten thousand runs."""
+"""Level of the test of all quantities: a correct model is called miscalibrated in at most 1 of 10,000 runs."""
 
 type Sampler = Literal["exact", "nuts", "gibbs"]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The outcome of a simulation-based calibration.
+    """The result of a simulation-based calibration.
 
     Parameters
     ----------
     ranks : DataFrame (simulation, quantity)
-        How many of the posterior draws are below the true value: uniform from 0 to ``draws``.
+        Number of posterior draws below the true value; uniform from 0 to ``draws`` if the model is calibrated.
     draws : int
-        Posterior draws in each simulation.
+        Posterior draws per simulation.
     sampler : str
     """
 
@@ -50,18 +51,18 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """The ranks as numbers from 0 to 1, (simulation, quantity), uniform if the ranks are.
+        """The ranks scaled to numbers from 0 to 1, (simulation, quantity), which are uniform if the ranks are.
 
-        Each lies in the interval of its rank, at a place that chance takes, from seed 0.
+        Each number is drawn uniformly from the interval of its rank, with seed 0.
         """
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
     def p_values(self) -> pd.Series:
-        """The p-value of uniform ranks of each quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
+        """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
-        It combines the tests of all order statistics by their Cauchy mean. Uniform ranks have a p-value below 0.01 as
-        often as it says, and one below 0.1 a third more often.
+        It combines the tests of all order statistics by a Cauchy mean. If the ranks are uniform, a p-value below 0.01
+        has probability 0.01, but a p-value below 0.1 is a third more frequent than 0.1.
         """
         from arviz_stats.base import array_stats
 
@@ -70,12 +71,12 @@ class Calibration:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the least uniform quantity, by Bonferroni: valid however quantities depend on each other."""
+        """The p-value of the least uniform quantity, by Bonferroni, so it is valid for dependent quantities."""
         return min(1.0, float(self.p_values.iloc[0]) * len(self.p_values))
 
     @property
     def calibrated(self) -> bool:
-        """The verdict, at level 1e-4."""
+        """Whether all ranks may be uniform, at level 1e-4."""
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
@@ -84,9 +85,9 @@ class Calibration:
         Returns
         -------
         DataFrame (quantity, ...)
-            ``p_value``; ``centre``, the mean rank from 0 to 1, which is 0.5 if draws are neither too low (above) nor
-            too high (below); ``spread``, the standard deviation of the ranks over that of uniform ones, above 1 if the
-            posterior is too narrow and below 1 if it is too wide.
+            ``p_value``; ``centre``, the mean rank from 0 to 1: 0.5 if calibrated, above 0.5 if draws are too low, below
+            0.5 if draws are too high; ``spread``, the standard deviation of the ranks divided by that of uniform ranks:
+            above 1 if the posterior is too narrow, below 1 if it is too wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
         uniform = np.sqrt((1 - (self.draws + 1.0) ** -2) / 12)
@@ -101,10 +102,11 @@ class Calibration:
         )
 
     def plot(self) -> Figure:
-        """The empirical distribution of the ranks less the uniform one, a panel for each quantity, drawn by ArviZ.
+        """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
-        A line above and then below 0 is a posterior that is too narrow; the other way round, one that is too wide; on
-        one side, one that is shifted. ArviZ marks the points that are unlikely for uniform ranks, and gives p-values.
+        If the line is first above and then below 0, the posterior is too narrow. If it is first below and then above 0,
+        the posterior is too wide. If it stays on one side, the posterior is shifted. ArviZ marks points that are
+        unlikely for uniform ranks, and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -129,48 +131,48 @@ def calibrate(
     unlabelled: float = 0.5,
     **arguments: Any,
 ) -> Calibration:
-    """Check a model as it is configured, by simulation: its families, its priors, and a sampler.
+    """Check a configured model (its families and priors) and a sampler by simulation.
 
     Parameters
     ----------
     clf : BayesianNB or Classifier
         A fitted model. Only its columns, levels and classes are used, and the scale of priors that are scaled to the
-        data. A dependence takes no part.
+        data. Dependence settings are ignored.
     rows : int
-        Rows of each simulation. Few are best: the prior matters then, and mistakes in it show.
+        Rows per simulation. Use few rows, so that the prior matters and errors in it become visible.
     simulations : int
-        For 25 quantities and 99 draws, 200 nearly always find a posterior whose standard deviation is 0.6 of the right
-        one, 1,000 mostly one of 0.8.
+        Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
+        standard deviation that is 0.6 of the correct value; 1,000 usually detect 0.8.
     sampler : {"exact", "nuts", "gibbs"}
-        What is checked: the closed form; the model in PyMC, in seconds or minutes for each simulation; or the Gibbs
-        sampler for rows without a label.
+        The sampler to check: the closed form; the PyMC model, which takes seconds to minutes per simulation; or the
+        Gibbs sampler for unlabelled rows.
     draws : int
-        Posterior draws in each simulation.
+        Posterior draws per simulation.
     random_seed : seed
     unlabelled : float
         For "gibbs": the share of rows whose label is hidden.
     **arguments
-        For "nuts", those of ``pymc.sample``; for "gibbs", ``tune``.
+        For "nuts", arguments of ``pymc.sample``; for "gibbs", ``tune``.
 
     Returns
     -------
     Calibration
-        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``, and a sentence as
-        ``str``.
+        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; ``str`` gives a one-line
+        summary.
 
     Raises
     ------
     ImproperError
-        If a prior is improper, naming the feature: no parameters can be drawn from it.
+        If a prior is improper, so that no parameters can be drawn from it; the message names the feature.
     ValueError
-        If a family is sampled and has no closed form, or for an unknown sampler.
+        If a family has no closed form, or the sampler is unknown.
 
     Notes
     -----
-    The quantities are all parameters and the log-likelihood of the rows. Without the latter, a sampler that ignores the
-    data and draws from the prior would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian
-    computation: the choice of test quantities shapes sensitivity). Ties get a random rank. Of the draws of NUTS, every
-    tenth is taken; for "gibbs", the last state of as many chains as there are draws: both are then nearly independent.
+    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
+    ignores the data and draws from the prior would pass (Modrák et al. 2023, Simulation-based calibration checking for
+    Bayesian computation: the choice of test quantities shapes sensitivity). Ties get a random rank. Draws must be
+    nearly independent, so "nuts" uses every tenth draw, and "gibbs" the last state of one chain per draw.
 
     Examples
     --------
@@ -208,14 +210,14 @@ def calibrate(
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """A model that makes rows and learns from them.
+    """A model that simulates rows and learns from them.
 
     Parameters
     ----------
     posterior : Posterior
-        Its priors are used, at their full shapes, and its statistics, for what the model takes as given.
+        Provides the priors at their full shapes, and the statistics for quantities that the model conditions on.
     read : callable
-        How the sampled cells of a feature, by its name, become an encoded column.
+        Converts the sampled cells of a feature to an encoded column, given the name of the feature.
     """
 
     posterior: Posterior
@@ -223,9 +225,9 @@ class Simulator:
 
     @classmethod
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
-        """The simulator of a fitted model, whose priors must be proper.
+        """Make the simulator of a fitted model, whose priors must be proper.
 
-        Frequencies of the learned labels as class probabilities are held, too.
+        If the class probabilities are the frequencies of the learned labels, they stay fixed in all simulations.
         """
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)
@@ -240,7 +242,7 @@ class Simulator:
         return self.posterior.before()
 
     def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Labels]:
-        """New rows at one point of the parameters: their encoded columns, and their classes."""
+        """Simulate rows at one point of the parameters; return the encoded columns and the classes."""
         codes = drawn_codes(np.broadcast_to(theta.log_pi, (n, len(theta.log_pi))), rng)
         data = {}
         for name, family in self.posterior.model.features.items():
@@ -255,7 +257,7 @@ class Simulator:
     def by_nuts(
         self, data: Data, labels: Labels, draws: int, rng: np.random.Generator, chains: int = 1, **arguments: Any
     ) -> Parameters:
-        """Draws by NUTS, every tenth."""
+        """Every tenth draw of NUTS."""
         believed = self.given(data, labels)
         each = -(-draws // chains)
         seed = int(rng.integers(2**31))
@@ -265,19 +267,19 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last states of as many chains of the Gibbs sampler, the labels of the first rows hidden."""
+        """The last states of ``draws`` Gibbs chains, with the labels of the first ``hidden`` rows hidden."""
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 
     def ranks(
         self, theta: Parameters, drawn: Parameters, data: Data, labels: Labels, hidden: int, rng: np.random.Generator
     ) -> Mapping[str, int]:
-        """The rank of each quantity at the true parameters among the draws."""
+        """The rank of the true value of each quantity among the draws."""
         blocks = layout.blocks(self.posterior)
         truth, values = layout.variables(theta, blocks), layout.variables(drawn, blocks)
         found = {}
         for name, cells in layout.cell_names(self.posterior.labels, blocks).items():
-            # Probabilities that are known do not vary, and have no rank.
+            # Known probabilities do not vary, so they have no rank.
             if np.ptp(values[name], axis=0).any() or (values[name][0] != truth[name]).any():
                 found |= dict(zip(cells, _rank(truth[name], values[name], rng).ravel().tolist(), strict=True))
         true, others = (_log_likelihood(each, data, labels, hidden) for each in (theta, drawn))
@@ -285,13 +287,13 @@ class Simulator:
 
 
 def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) -> Array:
-    """log p(rows | θ), (...), summed over the labels of the first rows, which are hidden."""
+    """log p(rows | θ), (...); the likelihood of the first ``hidden`` rows is summed over their hidden labels."""
     joint = theta.log_joint(data, len(labels))
     own = joint[..., np.arange(len(labels)), labels.codes][..., hidden:].sum(-1)
     return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """How many draws, along the first axis, are below the truth; of those that equal it, a random number counts."""
+    """The number of draws, along the first axis, below the truth, plus a random part of the draws that equal it."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

@@ -1,6 +1,6 @@
-"""Exact draws of the parameters, and parameters read back from a ``DataTree``.
+"""Draw parameters exactly, and read parameters from a ``DataTree``.
 
-All samplers name their variables as the PyMC model does (see ``layout``), and ``trees`` makes their tree.
+All samplers use the variable names of the PyMC model (see ``layout``), and ``trees`` makes their tree.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
-"""How the names of the variables of conjugate priors begin."""
+"""Prefixes of the variable names of conjugate priors."""
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The draws of a tree as ``Parameters``, with the axes (chain, draw) in front.
+    """The draws of a tree as ``Parameters``, with the axes (chain, draw) first.
 
-    Predictions work with them as with exact draws.
+    Predictions accept them like exact draws.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
     Raises
     ------
     ValueError
-        If the tree was drawn from a model with other classes, columns or levels. Their order does not matter.
+        If the tree comes from a model with other classes, columns or levels. Their order does not matter.
     """
     blocks = layout.blocks(posterior)
     drawn = tree[group].dataset
@@ -47,7 +47,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
     missing = [name for name in wanted if name not in drawn]
     if missing:
         raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
-    # A variable named as a parameter is one of a column that this model does not have; others are a user's own.
+    # A variable with the name of a parameter belongs to a column that this model lacks; users may add other variables.
     for name, variable in drawn.data_vars.items():
         if name not in wanted and "class_label" in variable.dims and str(name).startswith(PARAMETERS):
             raise ValueError(f"group {group!r} was drawn from another model: this one has no variable {name!r}")
@@ -67,10 +67,10 @@ def exact(
     rng: np.random.Generator,
     shape: tuple[int, int],
 ) -> dict[str, dict[str, Array]]:
-    """Independent draws of prior and posterior, (chain, draw) in front, by group and variable.
+    """Independent draws from prior and posterior, with the axes (chain, draw) first, by group and variable.
 
-    There is no prior group if a prior is improper. The posterior of a sampled feature has the draws of its own chains,
-    in their order where there are enough of them, and picked at random where there are not.
+    If a prior is improper, there is no prior group. For a sampled feature, the posterior draws come from its chains: in
+    their order if there are enough draws, otherwise resampled at random.
     """
     blocks = layout.blocks(posterior)
     drawn = posterior.draw(rng, shape)
@@ -93,9 +93,9 @@ def exact(
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
-    The density of (μ, τ) is that of τ and that of μ given τ; in a sampled feature, each variable has its density given
-    those that its prior depends on. What is known has no density: class probabilities, or the ν of a Student-t, where
-    they are given.
+    The density of (μ, τ) is split into the density of τ and the density of μ given τ. In a sampled feature, each
+    density is conditional on the variables that its prior depends on. Known values, such as fixed class probabilities
+    or a given ν of a Student-t, have no density.
 
     Raises
     ------
@@ -115,14 +115,14 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
             found |= {block.variable(key): v for key, v in block.family.log_prior(prior, own).items()}
             continue
         theta = block.family.theta(own)
-        # The prior of one column has no axis of columns, and neither has the density of its variables.
+        # The prior of a single column has no column axis, so the density of its variables has none either.
         theta = {key: value.take(0, axis=3) for key, value in theta.items()} if block.apart else theta
         found |= dict(zip(names, prior.log_prob_of_each(theta), strict=True))
     return found
 
 
 def no_divergences(chains: int, n_draws: int) -> Dataset:
-    """The ``sample_stats`` of a sampler that cannot diverge."""
+    """Make the ``sample_stats`` of a sampler that cannot diverge."""
     from xarray import Dataset
 
     axes = {"chain": np.arange(chains), "draw": np.arange(n_draws)}
@@ -133,5 +133,5 @@ __all__ = ["exact", "log_prior", "parameters"]
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

@@ -1,9 +1,9 @@
-"""Rows without a label, or with a wrong one: a Gibbs sampler, which draws their labels and the parameters in turn.
+"""A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
-Start with :func:`sample`. EM (``bayesnb.em``) climbs to one point and takes labels as expected counts; here the labels
-are drawn, so the draws of the parameters have the whole posterior's spread. It needs no PyMC, because the conditional
-distributions are known: the posterior of the parameters given all labels is conjugate, and p(label | row, parameters)
-is the class probability. Labels that were seen, but may be wrong, make it more or less probable.
+Start with :func:`sample`. EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler
+draws the labels, so its draws of the parameters have the full spread of the posterior. It needs no PyMC, because both
+conditional distributions are known: the posterior of the parameters given all labels is conjugate, and p(label | row,
+parameters) is the class probability. A seen label that may be wrong changes this class probability.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MOST_WRONG = 0.5
-"""The prior of the share of wrong labels is uniform from 0 to here; beyond it, two classes could change their names."""
+"""Upper end of the uniform prior of the share of wrong labels; a larger share could swap the names of two classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class Drawn:
     Parameters
     ----------
     parameters : Parameters
-        With the axes (chain, draw) in front.
+        Draws with the axes (chain, draw) first.
     proba : array (chain, row, class)
-        The mean of p(c | x, θ) over the draws of a chain: the probability of each unlabelled row's class.
+        The mean of p(c | x, θ) over the draws of a chain, for each unlabelled row.
     labels : int array (chain, draw, row)
         The drawn classes of the unlabelled rows.
     log_likelihood : array (chain, draw)
-        Σ log Σ_c p(x, c | θ) over the unlabelled rows, at the parameters of the draw.
+        Σ log Σ_c p(x, c | θ) over the unlabelled rows, at the drawn parameters.
     """
 
     parameters: Parameters
@@ -87,42 +87,42 @@ def sample(
     Parameters
     ----------
     alone : Posterior
-        The posterior of the labelled rows alone, with all classes.
+        The posterior given only the labelled rows, with all classes.
     data, n_rows : {name: encoded column}, int
         The unlabelled rows.
     draws, chains : int
     rng : Generator
     tune : int
-        The number of steps of each chain before its first draw.
+        Number of steps of each chain before its first draw.
     thin : int
-        A draw is every so many steps.
+        Number of steps from one draw to the next.
     seen : Labels, optional
-        A label and a weight for each row. A share ε of these labels was replaced by any other class, each with equal
-        probability; ε has a uniform prior from 0 to 1/2, and is drawn too. Chains then start at these labels.
+        A label and a weight for each row, if the labels may be wrong. The model is that a share ε of them was replaced
+        by another class, with equal probability for each. ε has a uniform prior from 0 to 1/2, and is drawn too. Chains
+        then start at these labels.
 
     Raises
     ------
     ImproperError
-        If the labelled rows alone make no proper posterior to start from.
+        If the posterior given only the labelled rows is improper, so that no chain can start from it.
 
     Notes
     -----
-    A step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt and
-    Robert 1994). The alternative integrates the parameters out and draws one label after the other, each given all
-    other labels (collapsed, Liu 1994). A collapsed sweep takes one update of the statistics for each row, where a
-    blocked step takes one for all rows. It forgets its start in fewer sweeps, but only by a small factor: the
-    benchmark ``benchmarks/gibbs.py`` counts both. So blocked steps give more independent draws for the same work as
-    soon as there are more than a few rows.
+    Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
+    and Robert 1994). A collapsed sampler (Liu 1994) would integrate the parameters out and draw each label given all
+    other labels. A collapsed sweep updates the statistics once per row, a blocked step once for all rows. Collapsed
+    sampling needs fewer sweeps to forget its start, but only by a small factor; the benchmark ``benchmarks/gibbs.py``
+    counts both. So blocked steps give more independent draws for the same work unless there are only a few rows.
 
-    All chains take their step at once, since the classes of each chain are further positions on the class axis, on
-    which all formulas work class by class. Chains start at independent draws of ``alone``, which are more widely
-    spread than the posterior given all rows, as r_hat wants.
+    All chains step at once: the classes of each chain are further positions on the class axis, and all formulas work
+    class by class. Chains start at independent draws from ``alone``, which are more widely spread than the posterior
+    given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
     alone.require_proper()
     parts = list(_parts(alone, data, n_rows * chains))
-    # From here on, a feature is a part: the columns of several features side by side, which take a step together.
+    # From here on, a "feature" is a part: the columns of several features side by side, updated together.
     model = NaiveBayes(dict(enumerate(part.family for part in parts)))
     data = dict(enumerate(part.x for part in parts))
     n_classes, width = len(alone.labels), chains * len(alone.labels)
@@ -134,7 +134,7 @@ def sample(
     weight = None if seen is None else np.tile(seen.weight, chains)
 
     def learned(classes: Array) -> tuple[dict[Any, Prior], Array]:
-        """The posterior of the parts, and the weight of each class, if the rows have these classes."""
+        """The posterior of the parts, and the weight of each class, given the classes of the rows."""
         s = model.statistics(copies, Labels.of((classes + offset).ravel(), width, weight), range(width))
         found = {name: family.update(before[name], s.features[name]) for name, family in model.features.items()}
         return found, s.rows.reshape(chains, n_classes)
@@ -161,7 +161,7 @@ def sample(
             kept.append((log_pi, {name: family.variables(theta[name]) for name, family in model.features.items()}))
             proba += np.exp(log_proba) / draws
             labels[:, step // thin] = drawn
-            # log p(x, c | θ) - log p(c | x, θ) is log p(x | θ) for each class c, such as the drawn one.
+            # log p(x, c | θ) - log p(c | x, θ) is log p(x | θ) for any class c; use the drawn class.
             own = (np.take_along_axis(v, drawn[..., None], -1)[..., 0] for v in (log_joint, log_proba))
             log_likelihood[:, step // thin] = np.subtract(*own).sum(-1)
         believed, counts = learned(drawn)
@@ -169,10 +169,10 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given which labels differ from the classes.
+    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
 
-    ε is ``least`` or more. In the steps before the first draw this falls from 1/2 to 0: where nearly half of the labels
-    are wrong, a chain that starts at them would take long to leave them.
+    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Otherwise, if nearly half of
+    the labels are wrong, a chain that starts at the labels would take long to leave them.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
@@ -187,7 +187,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Features of one specification: their columns and their posteriors, side by side."""
+    """Features with the same specification: their columns and posteriors, side by side."""
 
     family: Family
     names: list[Any]
@@ -197,7 +197,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group the features of one family, so that a Gibbs step makes one call for each family, not for each column."""
+    """Group the features of each family, so that a Gibbs step makes one call per family, not per column."""
     for family, names in stacks.groups(alone.model.features, n_rows, alone.features, data):
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:
@@ -205,7 +205,7 @@ def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
                 yield _Part(family, names, [*map(stacks.width, believed)], joined(believed), joined(x))
                 continue
             except ValueError:
-                # They have no axis of columns.
+                # These features have no column axis, so they stay separate.
                 pass
         for name, prior, cells in zip(names, believed, x, strict=True):
             yield _Part(alone.model.features[name], [name], [], prior, cells)
@@ -214,7 +214,7 @@ def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
 def _parameters(
     model: NaiveBayes, parts: Sequence[_Part], kept: Sequence[tuple[Array, dict[int, dict[str, Array]]]]
 ) -> Parameters:
-    """The kept draws with the axes (chain, draw) in front."""
+    """The kept draws with the axes (chain, draw) first."""
     log_pi, chains = np.stack([log_pi for log_pi, _ in kept], axis=1), len(kept[0][0])
     features: dict[Any, Any] = {name: {} for name in model.features}
     for place, part in enumerate(parts):

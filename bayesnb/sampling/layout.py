@@ -1,9 +1,9 @@
-"""The variables of the whole model: which columns share a variable, and what it is called.
+"""The variables of the whole model: which columns share a variable, and the name of each variable.
 
-Each column of a small table has variables of its own, which are named after it: ``theta_outlook[no, overcast]``,
+In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
 ``mu_size[ant]``. PyMC takes long to compile many variables. So if a table has more than ``APART`` columns, all columns
-of one kind share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``), and the columns
-are one of its coordinates. The model that ``nuts`` samples always shares them, and its draws are then renamed.
+of one kind share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the
+columns as a coordinate. The model that ``nuts`` samples always shares variables; its draws are then renamed.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from bayesnb.priors.compound import completed
 from bayesnb.statistics.statistic import joined
 
 APART = 24
-"""A model of at most so many columns has variables for each of them."""
+"""The largest number of columns for which each column has separate variables."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Columns that share variables, or one column with variables of its own.
+    """Columns that share variables, or a single column with separate variables.
 
     Parameters
     ----------
     name : str
-        Ending of the names of its variables.
+        Ending of the variable names.
     family : Family
-        Likelihood at all its positions.
+        Likelihood at all positions.
     members : tuple of (feature, column)
-        The feature, and the column of it, at each position.
+        The feature, and its column, at each position.
     columns : tuple of str
         Coordinate names of the positions.
     categories : tuple of str or None
         Coordinate names of the levels, or of the nodes of a tree.
     axes : {parameter: axes}
-        The axes of each parameter with all its columns: "class", "column", "level", or a name of its own.
+        The axes of each parameter, including columns: "class", "column", "level", or a family-specific name.
     whole : bool
-        Whether it is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
+        Whether the block is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
     lengths : {axis: length}, optional
-        Of the axes that parameters have of their own.
+        The lengths of the family-specific axes.
     n_levels : int, optional
-        The number of levels of each of its columns, if they have levels.
+        The number of levels of each column, if the columns have levels.
     apart : bool, optional
-        Whether it is one column, so that its variables have no axis of columns.
+        Whether the block is a single column, so that its variables have no column axis.
     """
 
     name: str
@@ -69,16 +69,16 @@ class Block:
 
     @property
     def of_words(self) -> bool:
-        """Whether it is a bag of words, whose columns are categories."""
+        """Whether the block is a bag of words, whose columns are categories."""
         return self.family.support == BAG
 
     def variable(self, name: str) -> str:
-        """The full name of one of its variables."""
+        """The full name of a variable of the block."""
         return f"{name}_{self.name}"
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names of its parameters, such as mu and tau."""
+        """Names of the parameters, such as mu and tau."""
         return tuple(self.axes)
 
     def dims(self, key: str) -> tuple[str, ...]:
@@ -87,24 +87,24 @@ class Block:
         return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
-        """The dimension of an axis other than that of classes."""
+        """The name of the dimension of any axis but the class axis."""
         named = {"column": "feature", "column_2": "feature_2", "level": "category"}
         return f"{self.name}_{named.get(axis, axis)}"
 
     def coords(self) -> dict[str, list[Any]]:
-        """Coordinates of its dimensions, besides the label."""
+        """Coordinates of all dimensions but the class label."""
         found: dict[str, list[Any]] = {}
         if not (self.of_words or self.apart):
             found[self.dim("column")] = list(self.columns)
         if self.categories:
             found[self.dim("level")] = list(self.categories)
         elif self.family.whole_rows:
-            # No two dimensions may have one name.
+            # Dimensions need distinct names.
             found[self.dim("column_2")] = list(self.columns)
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """The feature, and the index in its arrays, that an index (class, position, ...) of the block stands for."""
+        """Convert an index (class, position, ...) of the block to a feature and an index in its arrays."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -114,20 +114,20 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """Its columns side by side, from arrays of the features whose last axis is the column."""
+        """Put the columns of the block side by side, from arrays of the features whose last axis is the column."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
 
     def joined(self, of_columns: Sequence[Array], axis: int) -> Array:
-        """One array of those of its columns; if the block is one column, without an axis of columns."""
+        """Stack the arrays of the columns; a block of a single column gets no column axis."""
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """The prior, posterior or statistic of the block, put together from those of the features.
+        """Join the priors, posteriors or statistics of the features to that of the block.
 
-        ``parts`` are data classes. The second axis of their arrays is the column. For one column that has variables of
-        its own, the prior or posterior loses this axis, as the variables do.
+        ``parts`` are data classes; the second axis of their arrays is the column. If the block is a single column with
+        separate variables, the prior or posterior loses this axis, like the variables.
         """
         if self.whole:
             return parts[self.members[0][0]]
@@ -135,7 +135,7 @@ class Block:
         return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
     def _levels_of(self, part: Any) -> Any:
-        """The prior, posterior or statistic of a column, without the levels that only other columns have."""
+        """Drop the padding levels from the prior, posterior or statistic of a column."""
         if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
             return part
         by_level = {name: v for name, v in vars(part).items() if isinstance(v, np.ndarray) and v.ndim > 2}
@@ -143,20 +143,20 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior: one for each column, or, of many columns, one for each family and number of levels.
+    """The blocks of a posterior: one per column, or in a large table one per family and number of levels.
 
-    Each sampled feature has blocks of its own.
+    Each sampled feature has separate blocks.
 
     Parameters
     ----------
     posterior : Posterior
         The levels and words of its statistics name the categories.
     apart : bool, optional
-        Whether the columns of a small table have variables of their own.
+        Whether each column of a small table gets separate variables.
 
     Notes
     -----
-    A categorical column with a single level has θ = 1, so it needs no variable and is in no block.
+    A categorical column with a single level has θ = 1, so it needs no variable and belongs to no block.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -181,16 +181,16 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
 
 
 def _axes(family: Family) -> Mapping[str, tuple[str, ...]]:
-    """The axes of the variables of a family: "class", "column", "level", or names of their own."""
+    """The axes of the variables of a family: "class", "column", "level", or family-specific names."""
     axes = family.variable_axes()
     if family.parts:
         return axes
-    # The nodes of a tree are its categories.
+    # The nodes of a tree are treated as categories.
     return {key: tuple("level" if axis == "node" else axis for axis in own) for key, own in axes.items()}
 
 
 def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
-    """The lengths of the axes that variables of a feature have of their own."""
+    """The lengths of the family-specific axes of the variables of a feature."""
     family = posterior.model.features[feature]
     if family.exact:
         return {axis: NODES for own in _axes(family).values() for axis in own if axis.startswith("node")}
@@ -201,9 +201,9 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield the columns that have variables: a feature, one of its columns, and the number of its levels, if any.
+    """Yield the columns that have variables, as (feature, column, number of levels or None).
 
-    If the columns of a feature are read together, the first stands for all. A column with a single level has no
+    If the columns of a feature are read together, only the first is yielded. A column with a single level has no
     variable.
     """
     for feature, family in model.features.items():
@@ -218,7 +218,7 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
 
 
 def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, taken: set[str]) -> Block:
-    """The block of some columns: ``named`` after its column or feature, or else after their kind."""
+    """Make a block of columns; its name is that of its column or feature if ``named``, otherwise that of the family."""
     model, statistics, first = posterior.model, posterior.statistics, members[0][0]
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
@@ -253,15 +253,16 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
     if feature in model.columns:
         return model.columns[feature]
     family, s = model.features[feature], statistics.features[feature]
-    # A vector is seen as a whole.
+    # A vector counts its rows as a whole, so its number of columns comes from the mean.
     n = s.mean.shape[1] if family.whole_rows and family.support != BAG else s.seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
 
 
 def _plain(name: str) -> str:
-    """The name of a column as a part of the name of a variable: letters, digits and underscores, no digit in front.
+    """Convert the name of a column for use in a variable name: letters, digits and underscores, no leading digit.
 
-    A digit would be taken for that of a part: ``theta_1_rain`` is the first part of a family of parts of "rain".
+    A leading digit could be confused with the number of a part: ``theta_1_rain`` is the first part of a compound family
+    of the column "rain".
     """
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
@@ -272,7 +273,7 @@ def _snake(name: str) -> str:
 
 
 def _joined(names: list[str], position: int) -> str:
-    """One name for the level at a position of several columns: up to three names joined, or the position."""
+    """A common name for the levels at one position of several columns: up to three joined names, or the position."""
     distinct = list(dict.fromkeys(names))
     return "|".join(distinct) if len(distinct) <= 3 else str(position)
 
@@ -288,7 +289,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Draws of the parameters as the variables of the blocks, (draw, class, ...)."""
+    """Convert draws of the parameters to the variables of the blocks, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -306,7 +307,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """The variables of blocks, each with its axis of columns: tensors, or draws with ``lead`` axes in front."""
+    """Give every variable of the blocks a column axis; works for tensors, or draws with ``lead`` leading axes."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -317,7 +318,7 @@ def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: in
 
 
 def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posterior: Posterior) -> Parameters:
-    """The parameters from the variables of the blocks: the inverse of :func:`variables`."""
+    """Convert the variables of the blocks to parameters: the inverse of :func:`variables`."""
     lead = values["pi"].shape[:-1]
     values = with_columns(values, blocks, len(lead))
     features: dict[Any, Theta] = {}
@@ -334,7 +335,7 @@ def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posteri
                 block, _ = place[name, 0]
                 theta[key] = values[block.variable(key)]
                 continue
-            # What no block holds is a column of one level, of probability 1.
+            # A column in no block has a single level, of probability 1.
             full = np.zeros((*lead, *value.shape))
             axes = each[key]
             column = len(lead) + axes.index("column")

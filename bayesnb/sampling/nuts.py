@@ -1,6 +1,6 @@
-"""NUTS on the whole model, started and scaled by the conjugate posterior.
+"""NUTS on the whole model; the conjugate posterior provides its starting points and scales.
 
-This changes the path of the sampler and not its target: a wrong closed form would still be detected.
+These affect the path of the sampler, not its target, so a wrong closed form would still be detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 TUNE = 200
-"""Tuning steps of a chain whose start and scales are those of the posterior."""
+"""Tuning steps of a chain that gets its start and scales from the posterior."""
 
 
 def sample(
@@ -35,23 +35,23 @@ def sample(
     model: pm.Model | None = None,
     **arguments: Any,
 ) -> tuple[Parameters, DataTree]:
-    """Sample a model with NUTS; return the draws, (chain, draw) in front, and what ``pymc.sample`` returns.
+    """Sample a model with NUTS; return the draws, with the axes (chain, draw) first, and the result of ``pymc.sample``.
 
-    Chains start at draws of the conjugate posterior, and the sampler gets the posterior's covariance: if many rows make
-    the posterior narrow, adaptation from scratch fails. So PyMC's own sampler has only its step size to tune, which
-    takes 200 steps; they would also lead the chains away from a wrong start.
+    Chains start at draws from the conjugate posterior, and the sampler gets its covariance. Adaptation from scratch
+    fails if many rows make the posterior narrow. So PyMC's sampler has to tune only its step size, which takes 200
+    steps; these steps would also move the chains away from a wrong start.
 
     Parameters
     ----------
     posterior : Posterior
-        Of conjugate features. The chains start at draws of it, and take their scales from it.
+        A posterior of conjugate features; it provides the starting points and scales of the chains.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        A model in which columns of one kind share variables; by default, the one that observes the sufficient
+        A model in which columns of one kind share variables; by default, a model that observes the sufficient
         statistics.
     **arguments
-        Arguments of ``pymc.sample``. They replace the settings made here. nutpie is used if it is installed.
+        Arguments of ``pymc.sample``, which override the settings made here. nutpie is used if it is installed.
     """
     import pymc as pm
 
@@ -71,7 +71,7 @@ def sample(
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
     elif sampler == "nutpie":
-        # nutpie takes one start for all chains, and no scales: its low-rank adaptation finds them.
+        # nutpie accepts one start for all chains and no scales, which its low-rank adaptation estimates.
         settings.setdefault("initvals", starts[0])
         settings.setdefault("nuts", {"adaptation": "low_rank"})
     tree = run_nuts(model, draws_per_chain, chains, **settings)
@@ -80,7 +80,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """The starting values of the free variables, with probabilities of exactly 0 or 1 moved inside by 1e-12."""
+    """Starting values of the free variables; probabilities of exactly 0 or 1 are moved inside by 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:
@@ -95,11 +95,11 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 
 
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
-    """The posterior covariance of the unconstrained variables that NUTS moves in, in the order of the model.
+    """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    PyMC's own transforms give their values. Those of a vector of probabilities are centred logarithms: one rare level
-    moves all of them together, so their covariances matter, as do those of the means of a vector of columns, and of
-    its precisions. All other variables are independent.
+    PyMC's transforms give their values. A vector of probabilities becomes centred logarithms, which a rare level moves
+    together, so their covariances matter. So do the covariances of the means and precisions of a vector of columns. All
+    other variables are independent.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
@@ -110,7 +110,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
         transform = model.rvs_to_transforms[variable]
         x, name = drawn[variable.name], getattr(transform, "name", None)
         if transform is not None:
-            # As floats, draws may be 0 or 1, whose logarithms or log-odds are infinite. A matrix has its own transform.
+            # Draws may round to 0 or 1, with infinite logarithms or log-odds. Matrices have their own transform.
             if name != "logroot":
                 x = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
             x = transform.forward(x, *variable.owner.inputs).eval(mode="FAST_COMPILE")

@@ -1,7 +1,7 @@
-"""The same model written out in PyMC, as the textbook writes it.
+"""The naive Bayes model in PyMC, in textbook form.
 
-:func:`build` observes the learned rows, each as one value or column by column, or their sufficient statistics;
-:func:`summed_out` also observes rows without a label. ``nuts`` samples any of them.
+:func:`build` observes either the learned rows (each as one value, or column by column) or their sufficient statistics.
+:func:`summed_out` also observes unlabelled rows. ``nuts`` can sample all of these models.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def build(
     place: Array | None = None,
     apart: bool = True,
 ) -> pm.Model:
-    """The generative model in PyMC, its data observed.
+    """Build the generative model in PyMC, with observed data.
 
     Parameters
     ----------
@@ -44,24 +44,25 @@ def build(
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        Observe the rows, each as one value ``y`` whose log density is the joint one, or as ``y`` and the cells ``x_…``
-        one by one; or observe the sufficient statistics, at a cost that does not depend on the number of rows. All have
-        the same log density. By default "joint" if there are rows, and "sufficient" if not.
+        "joint": observe each row as one value ``y``, whose log density is that of the whole row. "rows": observe ``y``
+        and the cells ``x_…`` separately. "sufficient": observe the sufficient statistics, so that the computing time
+        does not depend on the number of rows. The three give the same log density. The default is "joint" if rows are
+        given, otherwise "sufficient".
     place : int array (row,), optional
         The coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional
-        Whether the columns of a small table have variables of their own.
+        Whether each column of a small table gets separate variables.
 
     Returns
     -------
     pymc.Model
-        With variables π, then those of the columns or of the kinds of columns (see
-        :func:`~bayesnb.sampling.layout.blocks`), and the coordinates ``class_label``, ``…_feature``, ``…_category``.
+        Its variables are π and those of the columns or kinds of columns (see
+        :func:`~bayesnb.sampling.layout.blocks`); its coordinates are ``class_label``, ``…_feature``, ``…_category``.
 
     Raises
     ------
     ImproperError
-        If a prior is improper, naming the feature.
+        If a prior is improper; the message names the feature.
     """
     import pymc as pm
 
@@ -94,14 +95,14 @@ def build(
 
 
 def label_variable(posterior: Posterior) -> Any:
-    """π in the open model; where class probabilities are known, a constant."""
+    """Add π to the open model; it is a constant if the class probabilities are known."""
     with about("class prior", posterior.labels):
         require_sampled(posterior.label_prior)
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """The variables of a block in the open model, each with its axis of columns."""
+    """Add the variables of a block to the open model; return them with their column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -135,7 +136,7 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
 
     taken = set(pm.modelcontext(None).named_vars)
     for name, family, part, x in features_of(block, theta, data):
-        # A name of its own, whatever the column is called: "/" would be a path.
+        # Make the name unique, and replace "/", which would be read as a path.
         free = f"x_{name}".replace("/", "∕")
         while free in taken:
             free += "'"
@@ -148,7 +149,8 @@ def _observe_joint(
 ) -> None:
     """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
 
-    As a function of y_i this is p(y_i | x_i, θ) up to a factor. So a value drawn again is a class given the columns.
+    As a function of y_i, the density is p(y_i | x_i, θ) up to a factor. So posterior predictive draws of ``y`` are
+    classes given the columns.
     """
     import pymc as pm
 
@@ -184,30 +186,29 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 
 
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
-    """The model with the label of each unlabelled row summed out: log Σ_c π_c p(x | θ_c) joins its log density.
+    """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
 
     Parameters
     ----------
     posterior : Posterior
-        The posterior of EM, of which only the priors are used, at their full shapes.
+        The posterior of EM; only its priors are used, at their full shapes.
     labelled : Statistics
         The statistics of the labelled rows, which are observed.
     data : {name: encoded column}
         The unlabelled rows.
     weight : array (row,)
-        How much each of them counts: its likelihood is raised to this power.
+        Weight of each unlabelled row: its likelihood is raised to this power.
     apart : bool, optional
-        Whether the columns of a small table have variables of their own.
+        Whether each column of a small table gets separate variables.
 
     Returns
     -------
     pymc.Model
-        The model of :func:`build`, with the Potential ``unlabelled``.
+        The model of :func:`build`, with the additional Potential ``unlabelled``.
 
     Notes
     -----
-    A class without labelled rows may change places with another if their priors are the same, and the chains then do
-    not converge.
+    Two classes without labelled rows and with equal priors may swap in the chains, which then do not converge.
     """
     import pymc as pm
 

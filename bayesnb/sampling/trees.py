@@ -33,10 +33,10 @@ OF_ROWS: tuple[TreeGroup, ...] = ("log_likelihood", "posterior_predictive", "pri
 """Groups that describe rows."""
 
 OPTIONAL: tuple[TreeGroup, ...] = ("log_prior", *OF_ROWS, "columns")
-"""Groups that are made on request, or by default where they can be made; ``columns`` only on request."""
+"""Groups made on request, or by default if possible; ``columns`` is made only on request."""
 
 NUMBERS = 2**22
-"""Numbers of a temporary array."""
+"""The largest size of a temporary array, in numbers."""
 
 type Groups = dict[str, dict[str, Array]]
 
@@ -51,7 +51,7 @@ class RowsOfTree:
     codes : int array (row,)
         Their classes.
     place : int array (row,)
-        Their coordinates: where they stand in the table.
+        Their coordinates: the positions in the table.
     """
 
     data: Data
@@ -60,16 +60,17 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """How a tree was drawn, as PyMC names it; a seed that is no number is written as text, and none is left out.
+    """Attributes that record how a tree was drawn, with the names that PyMC uses.
 
     Parameters
     ----------
     sampler : str
     seed : seed
+        Stored as text if it is not an integer; not stored if it is ``None``.
     start : float
-        When sampling began, by ``time.perf_counter``.
+        The value of ``time.perf_counter`` when sampling began.
     sampled : DataTree, optional
-        What another library drew, which says its name and version.
+        The tree drawn by another library; its attributes give the name and version of that library.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -130,11 +131,11 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """Named arrays as a ``DataTree``: groups, the coordinates of dimensions, and the dimensions of variables."""
+    """Make a ``DataTree`` from groups, the coordinates of dimensions, and the dimensions of variables."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
-    # The density of a vector of probabilities is one number, so its last dimension is not there.
+    # The density of a vector of probabilities is a single number, so the last dimension is dropped.
     densities = groups.get("log_prior", {})
     lead = {name: list(shapes[name])[: value.ndim - 2] for name, value in densities.items()}
     others = {name: group for name, group in groups.items() if name != "log_prior"}
@@ -148,7 +149,7 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
 
 
 def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str, Array], dict[str, list[str]]]:
-    """What does not vary over draws, and its dimensions."""
+    """Variables that are constant over draws, and their dimensions."""
     statistics = posterior.statistics
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:
@@ -157,7 +158,7 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
         axes[f"seen_{block.name}"] = ["class_label", *column]
         nodes = bool(block.family.node_names)
         if block.family.support == LEVELS and (nodes or not block.apart):
-            # Where the coordinate of a variable is a node of a tree, the levels have one of their own.
+            # If the coordinate of a variable is the node of a tree, the levels get a separate coordinate.
             levels = _levels(block, statistics)
             found[f"level_{block.name}"] = levels[0] if block.apart else levels
             axes[f"level_{block.name}"] = [*column, block.dim("order" if nodes else "level")]
@@ -174,7 +175,7 @@ def _levels(block: Block, statistics: Statistics) -> Array:
         named = statistics.features[block.members[0][0]].levels
     else:
         named = [statistics.features[feature].levels[k] for feature, k in block.members]
-    # A column of a block that is one feature may have fewer levels than others.
+    # If the block is one feature, some columns may have fewer levels than others.
     return np.array([[*map(str, levels), *[""] * (len(block.categories) - len(levels))] for levels in named])
 
 
@@ -229,7 +230,7 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
     for cut in slices(len(own), max(1, NUMBERS // max(1, n * drawn.log_pi.shape[-1]))):
         joint = flat.at(cut).log_joint(rows.data, n)
         both[cut] = joint[:, each, rows.codes]
-        # Columns that are impossible under every class, by this draw, say nothing of the class.
+        # If a row has probability 0 under every class at this draw, draw its class from π.
         impossible = np.isneginf(joint).all(-1, keepdims=True)
         log_p = normalize(np.where(impossible, flat.log_pi[cut, None, :], joint))
         own[cut] = log_p[:, each, rows.codes]
@@ -238,7 +239,7 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
 
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
-    """The rows as one array for each block, ``x_…`` (row[, feature]): codes of levels, NaN if missing."""
+    """The rows as one array per block, ``x_…`` (row[, feature]): codes of levels, NaN if missing."""
     dense = {feature: dense_cells(x) for feature, x in data.items()}
     return {block.variable("x"): block.cells(dense) for block in blocks}
 
@@ -271,14 +272,14 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, rows: RowsOfTree, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """The cells of the rows drawn again given their classes, ``x_…`` (chain, draw, row[, feature]).
+    """Draw new cells for the rows given their classes, ``x_…`` (chain, draw, row[, feature]).
 
-    The model takes the length of a bag of words and the exposure of a count as given; replicates have the average
+    The model conditions on the length of a bag of words and on the exposure of a count; replicates have the average
     length and the exposure 1.
     """
     lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
     flat, parts = drawn.flattened(), []
-    # A few draws at a time, because each row gets its own copy of the parameters of its class.
+    # Use 64 draws at a time, because each row gets a copy of the parameters of its class.
     for cut in slices(len(flat.log_pi), 64):
         some = flat.at(cut)
         m = len(some.log_pi)

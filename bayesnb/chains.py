@@ -1,8 +1,8 @@
-"""Markov chains: running NUTS, checking whether its chains converged, and weighting their draws to leave a row out.
+"""Markov chains: run NUTS, check convergence, and reweight draws to leave a row out.
 
-:func:`run_nuts` is the only call of ``pymc.sample``: for the whole model, and for a feature of a sampled family, whose
-:class:`Sampler` has the settings. :class:`Convergence` says whether the chains converged, and how many independent
-draws they amount to. :func:`weights_without` gives the draws the weights that they have if a row is left out.
+Only :func:`run_nuts` calls ``pymc.sample``, for the whole model and for features of sampled families, whose settings
+are in :class:`Sampler`. :class:`Convergence` has the convergence diagnostics and the effective number of draws.
+:func:`weights_without` computes importance weights of the draws for the posterior without a row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Silence what PyMC, PyTensor and ArviZ warn of while they sample: :class:`Convergence` reports it by name."""
+    """Silence the sampling warnings of PyMC, PyTensor and ArviZ; :class:`Convergence` reports these problems."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="pymc|arviz|pytensor|nutpie")
         warnings.filterwarnings("ignore", category=FutureWarning)
@@ -35,9 +35,9 @@ def without_warnings() -> Iterator[None]:
 
 
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
-    """Draws of a PyMC model, in one process; ``arguments`` are those of ``pymc.sample``.
+    """Sample a PyMC model in one process; ``arguments`` are passed to ``pymc.sample``.
 
-    If PyMC's own sampler takes long, a terminal shows a progress bar with the text "sampling" and ``what``.
+    If PyMC's sampler takes long, a terminal shows a progress bar with the text "sampling" and ``what``.
     """
     import pymc as pm
 
@@ -47,7 +47,7 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
         settings.setdefault("nuts_sampler", "pymc")
     with model, without_warnings(), Progress(f"sampling {what}") as progress:
         progress.total(chains * (draws + settings.get("tune", 1000)), "draws")
-        # Only PyMC's own sampler tells of each draw, and PyMC would draw a bar of its own where one is asked for.
+        # Only PyMC's sampler has a callback per draw; with progressbar=True, PyMC shows its own progress bar.
         if settings.get("nuts_sampler") == "pymc" and not settings["progressbar"]:
             settings.setdefault("callback", lambda trace, draw: progress.add(1))
         return pm.sample(draws, chains=chains, **settings)
@@ -55,15 +55,15 @@ def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", 
 
 @dataclass(frozen=True)
 class Sampler:
-    """How NUTS is run on a feature; the seed makes predictions the same every time.
+    """Settings of NUTS for a feature; the fixed seed makes predictions reproducible.
 
     Parameters
     ----------
     draws, tune, chains : int
-        Kept draws and tuning steps of each chain, and the number of chains.
+        Kept draws per chain, tuning steps per chain, and the number of chains.
     random_seed : int
     target_accept : float
-        Acceptance that the step size is tuned to; more is slower and diverges less.
+        Target acceptance rate for tuning the step size; a larger value is slower, with fewer divergences.
     """
 
     draws: int = 1000
@@ -81,14 +81,15 @@ class Sampler:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
     def run(self, model: pm.Model, names: Sequence[str], what: str) -> tuple[dict[str, np.ndarray], Convergence]:
-        """Draws of the variables of these names, (draw, ...) with the chains one after the other, and how they went.
+        """Sample a model; return the draws (draw, ...), with the chains one after the other, and the diagnostics.
 
         Parameters
         ----------
         model : pymc.Model
         names : sequence of str
+            Names of the variables to return.
         what : str
-            What is sampled, for the progress bar.
+            Name of the sampled model, for the progress bar.
         """
         from pymc.exceptions import SamplingError
 
@@ -114,29 +115,30 @@ class Sampler:
 
 
 GOOD_K = 0.7
-"""Up to this shape of their tail, weights of draws can be trusted (Vehtari, Simpson, Gelman, Yao and Gabry 2024)."""
+"""Largest Pareto shape k at which importance weights are reliable (Vehtari, Simpson, Gelman, Yao and Gabry 2024)."""
 
 
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of draws if a cell is left out, by Pareto-smoothed importance sampling.
+    """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
-    The posterior without a cell is the posterior divided by the cell's likelihood. So the raw weight of a draw is
-    1 / p(x | θ), and its largest values are replaced by quantiles of a Pareto distribution that is fitted to them.
+    The posterior without a cell is proportional to the posterior divided by the likelihood of the cell. So the raw
+    weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to
+    them.
 
     Parameters
     ----------
     log_likelihood : array (draw, cell)
-        log p(x | θ) of each cell at each draw, the chains one after the other.
+        log p(x | θ) of each cell at each draw, with the chains one after the other.
     weight : array (cell,)
-        How often the cell was learned.
+        How often each cell was learned.
     chains : int
 
     Returns
     -------
     log_weight : array (draw, cell)
-        Normalized: the weights of a cell add up to 1.
+        Normalized log weights: the weights of a cell sum to 1.
     k : array (cell,)
-        The shape of the Pareto distribution; weights with a ``k`` above ``GOOD_K`` cannot be trusted.
+        Shape of the Pareto distribution; weights with ``k`` above ``GOOD_K`` are unreliable.
     """
     from arviz_stats.base import array_stats
 
@@ -144,7 +146,7 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     each = np.exp(learned - learned.max(axis=1, keepdims=True)).reshape(len(weight), chains, -1)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = array_stats.ess(each, chain_axis=1, draw_axis=2, method="mean") / learned.shape[1]
-    # A cell with the same likelihood at every draw has no effective number, and needs none.
+    # If a cell has the same likelihood at every draw, the effective number of draws is undefined and not needed.
     share = np.where(np.isfinite(share), share, 1.0)
     log_weight, k = np.empty(learned.shape), np.empty(len(weight))
     for i, (own, r_eff) in enumerate(zip(learned, share, strict=True)):
@@ -153,27 +155,27 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
         else:
             with without_warnings(), np.errstate(all="ignore"):
                 log_weight[i], k[i] = array_stats.psislw(own, r_eff=r_eff)
-    # Where no Pareto distribution fits the tail at all, a few draws have all the weight.
+    # If no Pareto distribution can be fitted to the tail, very few draws have all the weight.
     return log_weight.T, np.where(np.isnan(k), np.inf, k)
 
 
 ENOUGH = 400
-"""Effective draws from which quantiles and r_hat are reliable (Vehtari et al. 2021)."""
+"""Effective number of draws needed for reliable quantiles and r_hat (Vehtari et al. 2021)."""
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """The diagnostics of chains.
+    """Convergence diagnostics of chains.
 
     Parameters
     ----------
     r_hat : float
-        The largest over all parameters; 1 for chains that no longer depend on where they started.
+        The largest r_hat over all parameters; it is 1 for chains that no longer depend on their starting points.
     by_chance : float
-        The largest of so many r_hats is below this in 99 of 100 runs, if the chains have converged and their draws are
-        independent. In short runs it is above 1.01, because r_hat exceeds 1.01 by chance.
+        If the chains have converged and their draws are independent, the largest r_hat is below this bound in 99 of 100
+        runs. In short runs the bound is above 1.01, because r_hat then exceeds 1.01 by chance.
     ess : float
-        The smallest effective number of draws, of bulk and tail.
+        The smallest effective number of draws, over bulk and tail.
     divergences : int
     worst : str
         The variable with the largest ``r_hat``.
@@ -187,20 +189,20 @@ class Convergence:
 
     @classmethod
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
-        """Diagnostics of a tree's posterior (Vehtari et al. 2021); independent draws pass them too.
+        """Diagnose the posterior group of a tree (Vehtari et al. 2021); independent draws pass too.
 
-        By default, of all variables; else of those of these ``names`` that it has.
+        If ``names`` are given, only variables with these names are used, as far as the tree has them.
         """
         import arviz as az
 
         posterior = tree["posterior"].dataset
         posterior = posterior if names is None else posterior[[name for name in names if name in posterior]]
-        # A constant is found by its range, because rounding makes the standard deviation of 0.1, 0.1, ... positive.
+        # Recognize constants by their range: rounding makes the standard deviation of 0.1, 0.1, ... positive.
         spread = posterior.max(("chain", "draw")) - posterior.min(("chain", "draw"))
         moving = posterior[[name for name, v in spread.items() if float(v.max()) > 0]]
         if not moving:
             return cls(1.0, 1.0, float(posterior.sizes["chain"] * posterior.sizes["draw"]), 0, "nothing moves")
-        # A single parameter may be constant, such as a structural zero; it has no r_hat, and max leaves it out.
+        # A single constant parameter, such as a structural zero, has no r_hat, and max ignores it.
         with np.errstate(invalid="ignore", divide="ignore"):
             r_hat = {name: float(v.max()) for name, v in az.rhat(moving).items()}
             ess = [float(v.min()) for kind in ("bulk", "tail") for v in az.ess(moving, method=kind).values()]
@@ -213,7 +215,7 @@ class Convergence:
 
     @property
     def converged(self) -> bool:
-        """r_hat at most 1.01 or what chance explains, at least 400 effective draws, no divergence."""
+        """Whether r_hat is at most 1.01 or ``by_chance``, ``ess`` is at least 400, and there are no divergences."""
         return self.r_hat <= max(1.01, self.by_chance) and self.ess >= ENOUGH and self.divergences == 0
 
     def __str__(self) -> str:
@@ -230,13 +232,13 @@ class Convergence:
 
 
 def _by_chance(chains: int, draws: int, cells: int) -> float:
-    """The 0.99 quantile of the largest r_hat of so many independent draws, by Bonferroni.
+    """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
-    Each chain is split into halves, so M = 2 × chains means are compared. If all have one target, the sum of their
-    squared distances from their mean, over σ² M / (chains × draws), is chi-squared with M - 1 degrees of freedom; and
-    r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two r_hats, of ranks and of
-    folded ranks (Vehtari et al. 2021). Draws count as independent here, because an effective number would fall where
-    chains disagree, and so excuse them.
+    Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
+    sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with
+    M - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has
+    two r_hats, for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent: an effective
+    number of draws would be smaller for chains that disagree, and so would excuse them.
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -1,7 +1,7 @@
-"""Rows without a label: EM, which climbs to the mode of the posterior.
+"""EM for unlabelled rows: find the mode of the posterior.
 
-Start with :func:`em`. It finds parameters that explain labelled and unlabelled rows together, and reports the objective
-that it increased. The same model in PyMC, with the labels summed out, is ``sampling.pymc_model.summed_out``.
+Start with :func:`em`. It estimates parameters from labelled and unlabelled rows together, and reports the objective
+that it increased. The corresponding PyMC model, with the labels summed out, is ``sampling.pymc_model.summed_out``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bayesnb.wording import Cure, Said
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EM:
-    """The result of EM, from the best of its starts.
+    """The result of the best start of EM.
 
     Parameters
     ----------
     posterior : Posterior
-        The posterior of the expected statistics, under the priors that EM used in every iteration.
+        The posterior given the expected statistics, under the priors that EM used in every iteration.
     objective : array (iteration,)
-        The objective that EM increases, at the parameters of each iteration: log prior density + labelled log joint +
-        the weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant if a prior is improper.)
+        The objective at the parameters of each iteration: log prior density + labelled log joint + the weighted
+        Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant if a prior is improper.)
     converged : bool
-        Whether the last step gained less than the tolerance.
+        Whether the last step increased the objective by less than the tolerance.
     responsibilities : array (row, class)
         p(c | x, θ) of each unlabelled row at the last parameters.
     reached : array (start,)
@@ -50,7 +50,7 @@ class EM:
 
     @property
     def iterations(self) -> int:
-        """How many iterations the best start took."""
+        """Number of iterations of the best start."""
         return len(self.objective)
 
     def __repr__(self) -> str:
@@ -73,10 +73,10 @@ def em(
     max_iterations: int = 1000,
     rng: Any = None,
 ) -> EM:
-    """Climb to the mode of the posterior, the labels of some rows unknown (Nigam et al. 2000).
+    """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors with the rows' responsibilities as if they were counts, takes the
-    mode, and computes the responsibilities again. The objective therefore never falls.
+    Each iteration updates the conjugate posteriors with the responsibilities of the rows as if they were counts, takes
+    the mode, and recomputes the responsibilities. So the objective never decreases.
 
     Parameters
     ----------
@@ -88,31 +88,31 @@ def em(
     n_rows : int
         Their number.
     weight : float
-        λ, how much an unlabelled row counts; a labelled row counts 1.
+        λ, the weight of an unlabelled row; a labelled row has the weight 1.
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
-        The parameters to plug in: the mode of each conjugate posterior, or its mean. The mean is also a mode, of the
+        The parameters to plug in: the mode or the mean of each conjugate posterior. The mean is also a mode, of the
         density on another scale (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the
-        objective is then that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1)
-        it is Laplace's rule, as in Nigam et al., where the mode is plain counting.
+        objective then uses that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1),
+        the mean is Laplace's rule, as in Nigam et al., whereas the mode is the relative frequencies.
     starts : int
-        The number of starts to try. The first one is the responsibilities that the labelled rows alone predict; the
-        others are those at random draws of the posterior of the labelled rows. The best result is kept.
+        The number of starts; the best result is kept. The first start uses the responsibilities predicted from the
+        labelled rows. The other starts use responsibilities at random draws from the posterior given the labelled rows.
     tolerance : float
-        EM has converged when an iteration gains no more than this per row.
+        EM has converged if an iteration increases the objective by at most this value per row.
     max_iterations : int
     rng : seed or Generator
-        For further starts.
+        Used for all starts but the first.
 
     Raises
     ------
     ValueError
-        If two classes cannot be told apart: neither has a labelled row, and their priors are the same.
+        If two classes cannot be distinguished: neither has a labelled row, and their priors are equal.
     BoundaryError
-        If ``at="mode"`` and a mode does not exist, naming the cell.
+        If ``at="mode"`` and a mode does not exist; the message names the cell.
     ImproperError
-        If the labelled rows alone make no proper posterior to start from.
+        If the posterior given only the labelled rows is improper, so that EM cannot start from it.
     """
     require_settings(weight, starts)
     model.require_exact(
@@ -129,7 +129,7 @@ def em(
     share = shares(weight, row_weight, n_rows)
     labels = labelled.labels
     evenly = np.full((n_rows, len(labels)), 1 / max(1, len(labels)))
-    # A prior that is scaled to the data depends on whole columns and not on classes, so any responsibilities fix it.
+    # A prior that is scaled to the data depends on whole columns, not on classes, so any responsibilities determine it.
     fixed = model.posterior(_completed(model, labelled, data, evenly, share))
     _require_distinct(fixed, labelled)
     alone = fixed.given(labelled)
@@ -145,7 +145,7 @@ def em(
 
 
 def require_settings(weight: float, starts: int) -> None:
-    """Raise ``ValueError`` unless the weight is a number, at least 0, and the starts a whole number, at least 1."""
+    """Raise ``ValueError`` unless ``weight`` is a number >= 0 and ``starts`` is a whole number >= 1."""
     if not isinstance(weight, int | float | np.number) or not (np.isfinite(weight) and weight >= 0):
         raise ValueError(f"Expected the weight of unlabelled rows to be finite and not negative; got {weight!r}")
     if not isinstance(starts, int | np.integer) or isinstance(starts, bool) or starts < 1:
@@ -153,7 +153,7 @@ def require_settings(weight: float, starts: int) -> None:
 
 
 def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
-    """Raise ``ValueError`` if two classes have no labelled row and the same priors."""
+    """Raise ``ValueError`` if two classes without labelled rows have equal priors."""
     empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
     for a, b in combinations(empty, 2):
         if all(_same(prior, a, b) for prior in posterior.prior.values()):
@@ -171,7 +171,7 @@ def _same(prior: Prior, a: int, b: int) -> bool:
 
 
 def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
-    """How much each unlabelled row counts; a labelled row counts 1."""
+    """Weight of each unlabelled row, relative to a labelled row."""
     rows = np.ones(n_rows) if row_weight is None else np.asarray(row_weight, float)
     if rows.shape != (n_rows,) or not (np.isfinite(rows) & (rows >= 0)).all():
         raise ValueError(f"Expected {n_rows} row weights, finite and not negative; got {row_weight!r}")
@@ -179,13 +179,13 @@ def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
-    """The statistics of the labelled rows, plus the expected statistics of the others under responsibilities ``r``."""
+    """The statistics of the labelled rows plus the expected statistics of the unlabelled rows, given ``r``."""
     expected = model.expected_statistics(data, r * share[:, None], labelled.labels)
     return (labelled + expected).reindexed(labelled.labels)
 
 
 def _log_responsibilities(log_joint: Array, share: Array) -> Array:
-    """log p(c | x, θ) of each row; only a row that counts 0 may be impossible under every class."""
+    """log p(c | x, θ) of each row; only rows of weight 0 may have probability 0 under every class."""
     ignored = (share == 0) & np.isneginf(log_joint).all(axis=1)
     return normalize(np.where(ignored[:, None], 0.0, log_joint))
 
@@ -200,12 +200,12 @@ def _climb(
     tolerance: float,
     max_iterations: int,
 ) -> tuple[Posterior, Array, bool, Array]:
-    """EM from one start: the posterior, the objective of each iteration, whether it converged, the responsibilities.
+    """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
-    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). With r_ic the responsibilities
-    that made the expected statistics, the conjugate formulas give its first two terms and Σ_i w_i Σ_c r_ic
-    log p(x_i, c | θ) instead of the third. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), what is missing is
-    the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added (Neal and Hinton 1998).
+    The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas give
+    its first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the
+    responsibilities in the expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference
+    is the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))
@@ -214,7 +214,7 @@ def _climb(
         believed = fixed.given(_completed(fixed.model, labelled, data, r, share))
         theta = believed.point(at)
         log_r = _log_responsibilities(theta.log_joint(data, len(share)), share)
-        # If adding r to the prior rounds away (r = 1e-17), treat r as 0: else 0 · (-inf) gives NaN.
+        # A tiny r (such as 1e-17) may be lost when it is added to the prior. Treat it as 0: 0 · (-inf) would be NaN.
         with np.errstate(invalid="ignore"):
             cross_entropy = -np.where((r > 0) & np.isfinite(log_r), r * log_r, 0.0).sum(axis=1)
         trace.append(_log_density(believed, theta, at) + float(share @ cross_entropy))
@@ -224,7 +224,7 @@ def _climb(
 
 
 def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
-    """log p(θ) + log p(D | θ), where D are the statistics of ``believed``: by Bayes' rule, log p(θ | D) + log p(D)."""
+    """log p(θ) + log p(D | θ), with D the statistics of ``believed``; by Bayes' rule, log p(θ | D) + log p(D)."""
     label = believed.label
     total = _density(label, {"log_theta": theta.log_pi}, at) + _normalizers(believed.label_prior, label)
     total += label.log_base(believed.statistics.rows)
@@ -236,19 +236,19 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
         if np.isfinite(evidence).all():
             total += float(evidence.sum())
         else:
-            # An improper prior has no evidence, and a level of concentration 0 that was counted makes it -infinity. The
-            # integral of the likelihood differs from it by a constant.
+            # An improper prior has no evidence, and counting a level of concentration 0 makes the evidence 0. Use the
+            # integral of the likelihood instead, which differs from the evidence by a constant.
             total += _normalizers(prior, posterior) + float(family.log_base(s).sum())
     return total
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor, on the scale on which ``at`` is its mode."""
+    """log p(θ | D) of one factor, on the scale on which the plugged-in point is the mode."""
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 
 
 def _normalizers(prior: Prior, posterior: Prior) -> float:
-    """log Z(posterior) - log Z(prior); log Z of an improper prior is taken as 0."""
+    """log Z(posterior) - log Z(prior), with log Z = 0 for an improper prior."""
     before = float(np.sum(prior.log_normalizer())) if prior.proper().all() else 0.0
     return float(np.sum(posterior.log_normalizer())) - before

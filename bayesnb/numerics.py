@@ -1,4 +1,4 @@
-"""Special functions, right to the last digits for concentrations and counts from 1e-300 to 1e15 and beyond."""
+"""Special functions, accurate to the last digits for concentrations and counts from 1e-300 to 1e15 and beyond."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF_LOG_2PI = 0.5 * LOG_2PI
 
 
 def log(x: Array) -> Array:
-    """Natural logarithm; that of 0 is -inf, without a warning."""
+    """Natural logarithm; log(0) is -inf, without a warning."""
     with np.errstate(divide="ignore"):
         return np.log(x)
 
@@ -36,10 +36,10 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 
 
 def log_rising(a: Array, t: Array) -> Array:
-    """ln Γ(a+t) - ln Γ(a), without the cancellation of its two terms where ``a`` is large.
+    """ln Γ(a+t) - ln Γ(a), without cancellation of the two terms if ``a`` is large.
 
-    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise a count of 1e15 would cost
-    every digit. Infinite where a + t <= 0, because the moment that is computed from it does not exist there.
+    Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise all digits would be lost at a
+    count of 1e15. Infinite if a + t <= 0, because the moment computed from it does not exist.
     """
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
@@ -76,43 +76,43 @@ def stirling(z: Array) -> Array:
 
 
 def log_root(a: Array, b: Array) -> Array:
-    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)]: the ratio of two Γ without its large terms."""
+    """ln Γ(b) - ln Γ(a) - [(b ln b - b) - (a ln a - a)], the log ratio of two Γ without its large terms."""
     with np.errstate(all="ignore"):
         return 0.5 * np.log(a / b) + stirling(b) - stirling(a)
 
 
 def log_peak(k: Array) -> Array:
-    """ln of the Poisson probability of a count under its own mean, k ln k - k - ln k!, which is 0 for a count of 0."""
+    """ln of the Poisson probability of a count k if the mean is k: k ln k - k - ln k!, which is 0 for k = 0."""
     k = np.asarray(k, float)
     with np.errstate(all="ignore"):
         return np.where(k == 0, 0.0, -HALF_LOG_2PI - 0.5 * np.log(k) - stirling(k))
 
 
-# The log probability of a count of 1e15 may be near -20, but it is the difference of terms near 1e17. Loader (2000,
-# "Fast and accurate computation of binomial probabilities") therefore writes it as half a unit deviance,
-# k ln(k/m) - (k - m), which is small if k is near m, plus the remainders of Stirling's formula. In the conjugate pairs,
-# m is always the share of a pooled count, so the same statistic serves all of them.
+# The log probability of a count of 1e15 may be near -20, but its terms are near 1e17. So Loader (2000, "Fast and
+# accurate computation of binomial probabilities") writes it as half a unit deviance, k ln(k/m) - (k - m), which is
+# small if k is near m, plus the remainders of Stirling's formula. In all conjugate families, m is a share of a pooled
+# count, so they all use this statistic.
 
 
 def deviance(k: Array, m: Array, gap: Array) -> Array:
-    """k ln(k/m) - (k - m), half the deviance of a count k of mean m; ``gap`` is k - m, without cancellation."""
+    """k ln(k/m) - (k - m), half the deviance of a count k with mean m; ``gap`` is k - m, free of cancellation."""
     with np.errstate(all="ignore"):
         v = gap / (k + m)
         # ln(k/m) = 2 artanh(v); the first term of its series is combined with k - m.
         w = v * v
         series = 1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w / 17)))
         near = gap * v + 2.0 * k * v * w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * series)))
-        # Rounding may leave a count on the wrong side of 0, so its absolute value is taken.
+        # Rounding may make a count slightly negative, so use its absolute value.
         far = np.where(k == 0, 0.0, k * np.log(np.abs(k / m))) - gap
     return np.where(np.abs(v) < 0.1, near, far)
 
 
 SMALL = 64.0
-"""Counts up to which a difference of logarithms keeps all digits that the log probability of a count can have."""
+"""Largest count for which a plain difference of logarithms loses no digits of the log probability."""
 
 
 def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array | None = None) -> Array:
-    """``deviance`` of k events in the exposure e at a rate, of which the logarithm is known even if it underflows."""
+    """``deviance`` of k events in exposure e; takes the log rate so that tiny rates do not underflow."""
     expected = rate * e
     least, most = np.min(k, initial=SMALL), np.max(k, initial=0.0)
     if least >= 0 and most <= SMALL:
@@ -128,10 +128,10 @@ def rate_deviance(k: Array, e: Array, log_rate: Array, rate: Array, gap: Array |
 
 
 def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
-    """How much better two rates fit the counts ``a`` and ``b``, of exposures ``at`` and ``bt``, than one rate for both.
+    """Half the likelihood ratio statistic of two Poisson rates against one pooled rate.
 
-    a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)), half of the likelihood ratio statistic, with 0 ln 0 = 0.
-    The counts and exposures of one side may be negative; then they are removed from the other.
+    a ln(a/at) + b ln(b/bt) - (a+b) ln((a+b)/(at+bt)) with 0 ln 0 = 0, for the counts ``a`` and ``b`` in the exposures
+    ``at`` and ``bt``. Count and exposure of one pair may be negative; they are then removed from the other pair.
     """
     with np.errstate(all="ignore"):
         whole = at + bt
@@ -144,13 +144,13 @@ def disagreement(a: Array, b: Array, at: Array, bt: Array) -> Array:
         pooled = deviance(a, at * rate, gap) + of_b
         if (usable := rate > 0).all():
             return pooled
-        # If both sides together have no rate, only their own terms are left.
+        # If the pooled rate is not positive, only the first two terms are left.
         apart = sum(np.where(k == 0, 0.0, k * np.log(np.abs(k / e))) for k, e in ((a, at), (b, bt)))
         return np.where(usable, pooled, apart)
 
 
 def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
-    """Logarithm of Gamma(shape, 1) variates; below shape 1 they may be far smaller than a float can be.
+    """Logarithms of Gamma(shape, 1) variates; for shapes below 1, the variates themselves may underflow.
 
     A Gamma(a) variate is a Gamma(a+1) variate times U^(1/a) (Marsaglia and Tsang 2000, section 6).
     """
@@ -165,7 +165,7 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
     """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
 
-    For z >= 16 they are the asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
+    For z >= 16 they come from asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
     """
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
@@ -181,7 +181,7 @@ def log_root_slopes(z: Array) -> tuple[Array, Array]:
 
 
 def sums_of_others(x: Array) -> Array:
-    """For each number along the last axis the sum of all others, without a subtraction, which would lose digits."""
+    """For each number along the last axis, the sum of all others; no subtraction, which would lose digits."""
     before, after = np.zeros_like(x), np.zeros_like(x)
     before[..., 1:] = np.cumsum(x[..., :-1], -1)
     after[..., :-1] = np.cumsum(x[..., :0:-1], -1)[..., ::-1]
@@ -189,15 +189,15 @@ def sums_of_others(x: Array) -> Array:
 
 
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
-    """Where a function of one number is highest between two ends.
+    """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
-    The best point of a grid is improved by bisection of the slope between its neighbours: near a maximum, the values
-    themselves differ by less than their rounding.
+    The best point of a grid is refined by bisection on the slope between its neighbours. Near a maximum, the function
+    values differ by less than their rounding, so they are not used.
 
     Parameters
     ----------
     score : function
-        Takes points (point,) and returns the values there and their slopes.
+        Takes points (point,) and returns the function values and slopes at these points.
     low, high : float
     """
     grid = np.linspace(low, high, 61)
@@ -211,8 +211,8 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 
 
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
-    """The position along an axis of one of the outcomes with these log probabilities, drawn at random.
+    """Draw an outcome from log probabilities along an axis; return its position.
 
-    The largest of log p plus Gumbel noise falls on an outcome with its probability.
+    By the Gumbel-max trick, log p plus Gumbel noise is largest at each outcome with the probability of that outcome.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)

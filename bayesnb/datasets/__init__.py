@@ -1,9 +1,8 @@
-"""Five small tables that come with the package, each as features and a target.
+"""Five small example tables, each as features and a target.
 
-Start with :func:`load`, or with the table's own function: :func:`play_tennis`,
-:func:`buys_computer`, :func:`posts`, :func:`heights`, :func:`penguins`. Each call reads the file
-anew, so what it returns is yours to change. Sources and licences are in the ``README.md`` of this
-folder.
+Start with :func:`load`, or with the function of a table: :func:`play_tennis`, :func:`buys_computer`, :func:`posts`,
+:func:`heights`, :func:`penguins`. Each call reads the file again, so you may change the result. Sources and licences
+are in the ``README.md`` of this folder.
 """
 
 from __future__ import annotations
@@ -112,7 +111,7 @@ def buys_computer() -> Table:
 
 
 def posts() -> Table:
-    """Six short posts, three of them rude; a word may occur twice in a post.
+    """Six short posts, three of which are rude; a word may occur twice in a post.
 
     Shape (6, 1): ``text``, lower-case words and spaces. Target ``abusive`` (3 yes, 3 no).
     Source: written for this package.
@@ -125,10 +124,10 @@ def posts() -> Table:
 
 
 def heights() -> Table:
-    """Heights and weights of forty people who do not exist: made-up numbers, not measurements.
+    """Made-up heights and weights of forty people; they are not measurements.
 
     Shape (40, 2): ``height_cm`` (centimetres), ``weight_kg`` (kilograms). Target ``gender``
-    (20 female, 20 male). Source: made up for this package; the classes overlap.
+    (20 female, 20 male). Source: invented for this package; the classes overlap.
 
     >>> X, y = heights()
     >>> X.shape
@@ -154,7 +153,7 @@ def penguins() -> Table:
 
 
 def _known(name: str) -> str:
-    """The name with hyphens, or a ValueError that says which names there are."""
+    """The name with hyphens; raise ``ValueError``, with the known names, if no data set has it."""
     known = name.strip().lower().replace("_", "-")
     if known in _TARGETS:
         return known
@@ -167,5 +166,5 @@ __all__ = ["buys_computer", "heights", "load", "names", "penguins", "play_tennis
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

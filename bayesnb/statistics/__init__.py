@@ -1,4 +1,4 @@
-"""What the data say, as sums over rows that add and subtract.
+"""Sufficient statistics: sums over rows, which can be added and subtracted.
 
 Start with :class:`~bayesnb.statistics.statistic.Statistic`.
 """

@@ -1,7 +1,7 @@
-"""The classes of rows, as families see them: sums over the rows of each class.
+"""Class labels of rows, and sums over the rows of each class.
 
-:class:`Labels` has a class and a weight for each row. Rows whose class is a distribution, as in EM, are labelled rows
-too, once in each class: see :func:`in_every_class`.
+:class:`Labels` has a class and a weight for each row. If the class of a row is a distribution, as in EM, the row
+appears once in each class: see :func:`in_every_class`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Labels:
     codes : int array (row,)
         Position of the row's class.
     weight : float array (row,)
-        Frequency weight: 2 is the row seen twice.
+        Frequency weight: 2 means that the row was seen twice.
     n : int
         Number of classes.
     """
@@ -38,7 +38,7 @@ class Labels:
 
     @classmethod
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
-        """Labels from codes alone, every row of weight 1."""
+        """Make labels from codes; every row has the weight 1 by default."""
         codes = np.asarray(codes, np.intp)
         weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)
@@ -51,7 +51,7 @@ class Labels:
 
     @property
     def unweighted(self) -> bool:
-        """Whether every row counts once."""
+        """Whether every row has the weight 1."""
         return bool((self.weight == 1).all())
 
     def weights(self) -> Array:
@@ -60,13 +60,13 @@ class Labels:
 
     def squares(self) -> Array:
         """Σ_i w_ic² as (class,)."""
-        # Where all rows have one weight, it lies in the memory of one number.
+        # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
             return self.weights() * self.weight[0]
         return sums.weights(self.codes, self.weight**2, self.n)
 
     def totals(self, x: Column) -> Array:
-        """Σ_i w_ic x_ij as (class, column); x dense or sparse, without NaN."""
+        """Σ_i w_ic x_ij as (class, column), for dense or sparse x without NaN."""
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
@@ -74,7 +74,7 @@ class Labels:
         return sums.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
-        """Yield each class that has rows: its position, these rows, and their weights (row,)."""
+        """Yield the position, the rows, and the row weights (row,) of each class that has rows."""
         order = np.argsort(self.codes, kind="stable")
         ends = np.searchsorted(self.codes[order], np.arange(self.n + 1))
         for c in np.flatnonzero(np.diff(ends)):
@@ -82,23 +82,24 @@ class Labels:
             yield int(c), rows, self.weight[rows]
 
     def moments(self, x: Array) -> Iterator[Array]:
-        """Yield the sums of each block of rows about a number v of each class and column, (class, 8, column).
+        """Yield the sums of each block of rows about a centre v per class and column, (class, 8, column).
 
-        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by what one float lacks of it, and the weight
-        of the values other than 0. NaN adds nothing.
+        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², where each sum is followed by its low-order part (a second
+        float), and the weight of the values other than 0. NaN adds nothing.
         """
         return sums.moments(x, self.codes, self.weight, self.n)
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Rows whose class is a distribution, as in EM: once in each class, with the weight that they have in it.
+    """Yield the labels of rows whose class is a distribution, as in EM: each row once per class.
 
-    ``r`` is (row, class), times the row's weight. The statistic of the rows is the sum of those of the labels.
+    ``r`` (row, class) are the class probabilities times the row weights. The statistic of the rows is the sum of the
+    statistics of the yielded labels.
     """
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 
 
 def every_row(n: int) -> Array:
-    """Weight 1 for each row, (row,), in the memory of one number; it cannot be written to."""
+    """A read-only array of ones, (row,), that occupies the memory of one number."""
     return np.broadcast_to(1.0, n)

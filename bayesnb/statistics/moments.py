@@ -1,13 +1,14 @@
-"""Mean and scatter of real numbers by class, such that what was added can be taken away again.
+"""Mean and scatter of real numbers per class, accurate enough to remove rows again.
 
-Two sets of rows a and b are joined as Chan, Golub and LeVeque (1983) do it. With weights n, totals T and scatters S,
+Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With weights n, totals T and scatters S,
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
-Each number is carried as two floats (see ``two_floats``). In plain floats, 200 parts at 1e9 ± 1 lose half the digits of
-the scatter, and unlearning a row k spreads out costs it the share k² / n of the digits of a float, so that nine digits
-are left up to k = 3e3 √n. In two floats they are left up to about 1e10 √n. Beyond that, unlearning is refused: every
-statistic carries a bound of what rounding has taken from its scatter.
+Each number is stored as two floats (see ``two_floats``). In plain floats, joining 200 parts at 1e9 ± 1 loses half the
+digits of the scatter. Unlearning a row at k standard deviations from the mean increases the relative rounding error of
+the scatter by a factor of about k² / n, so nine digits would be left only up to k = 3e3 √n. With two floats, they are
+left up to about k = 1e10 √n. Beyond that, unlearning raises an error: every statistic has a bound of the rounding error
+of its scatter.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic, UnlearnedError, first
 
 ROUNDING = 2.0**-102
-"""What a step of two-float arithmetic takes from a number at most, relative to the largest number of the step."""
+"""Bound of the rounding error of a step in two-float arithmetic, relative to the largest number of the step."""
 
 KEPT = 1e-9
-"""The largest share of a scatter that may be lost to rounding when rows are unlearned."""
+"""The largest accepted relative rounding error of a scatter when rows are unlearned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
-    """Weight, total Σ w x and scatter about the mean of the rows of each class.
+    """Weight, total Σ w x, and scatter about the mean, of the rows of each class.
 
-    The fields of a subclass, in this order: ``n``, ``total`` and ``scatter``, each followed by what one float lacks of
-    it; ``lost`` (class, column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of
-    values other than 0: without it, rows of zeros could not be told from rows that are tiny beside what was unlearned.
+    The fields of a subclass are, in this order: ``n``, ``total`` and ``scatter``, each followed by its low-order part;
+    ``lost`` (class, column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values
+    other than 0. ``nonzero`` distinguishes rows of zeros from rows that are tiny compared with the unlearned rows.
     """
 
     n: Array
@@ -58,7 +59,7 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
+        """Make the statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
         scatter = two - cls.squared(TwoFloat.of(np.ones_like(n.high)) / n.where(n.high != 0, 1.0), one)
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))
         return cls(*n, *(n * TwoFloat.of(v) + one), *scatter, rounding * cls.own(two.high), nonzero)
@@ -66,17 +67,17 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The scatter of a gap (class, column) between means: share · gap²."""
+        """The scatter from a gap between means, (class, column): share · gap²."""
 
     @staticmethod
     @abstractmethod
     def own(scatter: Array) -> Array:
-        """The scatter of each column by itself, (class, column)."""
+        """The scatter of each single column, (class, column)."""
 
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Which cells of the scatter belong to some columns alone, ``some`` being (class, column)."""
+        """Select the cells of the scatter that involve only the columns in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -85,7 +86,7 @@ class Centred(Statistic):
 
     @cached_property
     def centre(self) -> TwoFloat:
-        """The mean, (class, column); 0 where there is no weight."""
+        """The mean, (class, column); 0 if the weight is 0."""
         known = self.n != 0
         return TwoFloat(self.total, self.total_rest).where(known) / self.weight.where(known, 1.0)
 
@@ -96,7 +97,7 @@ class Centred(Statistic):
 
     @property
     def low(self) -> Array:
-        """What one float lacks of the mean."""
+        """The low-order part of the mean, beyond one float."""
         return self.centre.low
 
     def __add__(self, other: Self) -> Self:
@@ -106,7 +107,7 @@ class Centred(Statistic):
         total = TwoFloat(self.total, self.total_rest) + TwoFloat(other.total, other.total_rest)
         scatter = TwoFloat(self.scatter, self.scatter_rest) + TwoFloat(other.scatter, other.scatter_rest)
         scatter = scatter + self.squared(share, gap)
-        # A gap of means is known to the digits of the means.
+        # The absolute error of a gap between means is that of the means.
         size = np.abs(share.high * gap.high) * (np.abs(gap.high) + np.abs(self.mean) + np.abs(other.mean))
         step = ROUNDING * np.where(share.high != 0, size + np.abs(self.own(scatter.high)), 0.0)
         lost = np.where(left, self.lost + other.lost + step, 0.0)
@@ -124,17 +125,17 @@ class Centred(Statistic):
         return self.n
 
     def pooled(self) -> Self:
-        """All classes together, as one."""
+        """The statistic of all classes joined to one class."""
         return (self if len(self.n) else self.take([-1])).joined(1)
 
     def of_columns(self) -> tuple[Array, Array, Array]:
-        """Mean, its rest and variance (divisor: the weight) of each whole column, NaN where nothing was seen."""
+        """Mean, its low-order part, and variance (divisor: the weight) of each whole column; NaN without data."""
         whole = self.pooled()
         n = np.where(whole.n[0] > 0, whole.n[0], np.nan)
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
-        """The sum of blocks of n classes, which stand one after the other; halves are added until one block is left."""
+        """Add consecutive blocks of n classes; halves are added until one block is left."""
         s = self
         while (rest := len(s.n)) > n:
             half = (rest // n + 1) // 2 * n
@@ -143,7 +144,7 @@ class Centred(Statistic):
 
     def contradiction(self) -> str:
         wrong = (self.own(self.scatter) < 0).any() or (self.lost < 0).any()
-        # A number has at most half a unit of its last digit beside it.
+        # The low-order part is at most half a unit of the last digit.
         for high, rest in ((self.n, self.n_rest), (self.total, self.total_rest), (self.scatter, self.scatter_rest)):
             wrong |= bool((np.abs(rest) > 2.0**-52 * np.abs(high)).any())
         empty = np.broadcast_to(self.n == 0, self.total.shape)
@@ -151,17 +152,17 @@ class Centred(Statistic):
         return "its scatter is not that of any rows" if wrong else ""
 
     def rounded(self, before: Self) -> Self:
-        """The same statistic without rounding errors, where it is ``before`` minus some of its rows.
+        """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
 
         Raises
         ------
         UnlearnedError
-            Where what is left is below the rounding of what was taken, or negative.
+            If the remaining scatter is negative, or smaller than the rounding error of the removed rows.
         """
         n, own = np.broadcast_to(self.n, self.total.shape), self.own(self.scatter)
         left = n > 1e-12 * np.abs(np.broadcast_to(before.n, n.shape))
         zeros = self.nonzero <= 1e-12 * np.abs(before.nonzero)
-        # If all values that are left are equal, their mean is one float, and its low part is 0 up to rounding.
+        # If all remaining values are equal, their mean is one float, and its low-order part is 0 up to rounding.
         doubt = np.maximum(np.abs(self.low), np.sqrt(self.lost * ROUNDING / np.where(left, n, 1.0)))
         same_value = (np.abs(own) <= 8 * self.lost) & (doubt <= 2.0**-70 * np.abs(self.mean))
         equal = left & (zeros | same_value)
@@ -193,7 +194,7 @@ class Moments(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Moments:
-        """Moments of the rows."""
+        """Compute the moments of rows."""
         n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(np.concatenate([*members.moments(x)]), 1, 0)
         sums = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
         return cls.about(TwoFloat(n, n_rest), v, *sums, nonzero).joined(members.n)
@@ -212,7 +213,7 @@ class Moments(Centred):
 
 
 PLAIN = 2.0**-50
-"""The rounding error of products of matrices, relative to the squares that they add up."""
+"""Relative rounding error of sums of squares that are computed as matrix products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,14 +222,14 @@ class Scatter(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
-        """The scatter of the rows; a row with a missing cell says nothing."""
+        """Compute the scatter of rows; rows with a missing cell are ignored."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """The sums of a block about the mean of each class as one float.
+        """Compute the sums of a block of rows about the mean of each class, rounded to one float.
 
-        It is found from a value of the class: so equal rows have sums of exactly 0.
+        This mean is computed relative to the first row of the class, so that equal rows have sums of exactly 0.
         """
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
@@ -266,14 +267,14 @@ class Scatter(Centred):
 
 
 def require_whole(x: Array) -> None:
-    """Refuse rows that are missing in part: what they say about a covariance has no conjugate form."""
+    """Raise ``ValueError`` for rows with only some cells missing: their likelihood is not conjugate."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(f"row {row} has no value in column {column} of its block: {PARTLY_MISSING}")
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a row that has other values; None if there is no such row."""
+    """Row and column of the first missing cell in a row with other values; None if there is no such row."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -289,9 +290,9 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield rows with the same missing cells, and the columns that they have; ``None`` is all columns.
+    """Yield groups of rows with the same missing cells, and their known columns; ``None`` means all columns.
 
-    Rows that are missing as a whole are left out.
+    Rows without any known cell are skipped.
     """
     missing = np.isnan(x)
     if not missing.any():

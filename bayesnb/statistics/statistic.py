@@ -1,4 +1,4 @@
-"""Sufficient statistics, which are sums over rows: start with :class:`Statistic`."""
+"""Sufficient statistics as sums over rows: start with :class:`Statistic`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LocatedError(RefusedError):
 
 
 class UnlearnedError(LocatedError):
-    """Rows cannot be unlearned: they were never learned, or the other rows would be lost to rounding."""
+    """Rows cannot be unlearned: they were never learned, or rounding would destroy the statistic of the other rows."""
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -33,16 +33,16 @@ def first(mask: Array) -> tuple[int, ...]:
 
 
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
-    """Arrays, or data classes of arrays, of one kind as one: the columns of all of them, or on axis 0 the classes.
+    """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
 
-    Statistics, priors and posteriors have the axes (class, column, ...), and encoded columns (row, column). Names of
-    levels are joined with their columns. What is neither an array nor such names is taken from the first part. Data
-    classes are not validated again, because their parts were.
+    Statistics, priors and posteriors have the axes (class, column, ...), and encoded columns have (row, column). Names
+    of levels are joined with their columns. All other fields come from the first part. The result is not validated,
+    because its parts were.
 
     Raises
     ------
     ValueError
-        If the other axes of arrays differ, or an array has no such axis.
+        If the other axes of the arrays differ, or an array lacks this axis.
     """
     (one, *_) = parts
     if isinstance(one, np.ndarray):
@@ -74,47 +74,47 @@ def same(a: Any, b: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Statistic(ABC):
-    """The sufficient statistic of a feature, class by class: a commutative group under ``+``.
+    """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
-    Every array field has the class as its first axis. ``a + b`` pools two data sets, ``a - b`` unlearns
-    one, ``a * 0.9`` discounts. Names that come with a statistic (levels, words) are united by ``+``.
+    The first axis of every array field is the class. ``a + b`` pools two data sets, ``a - b`` unlearns ``b``, and
+    ``a * 0.9`` discounts. ``+`` also merges the names (levels, words) of a statistic.
     """
 
     def __add__(self, other: Self) -> Self:
-        """Both data sets together: the sums of the fields."""
+        """Pool two data sets: add the fields."""
         theirs = other.arrays()
         return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
 
     def __mul__(self, factor: float) -> Self:
-        """The same data, each row counted ``factor`` times."""
+        """Multiply the weight of every row by ``factor``."""
         return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
 
     @abstractmethod
     def seen(self) -> Array:
-        """Weight of the values that were not missing, as (class, column)."""
+        """Weight of the known values, (class, column)."""
 
     def __sub__(self, other: Self) -> Self:
         return self + other * -1.0
 
     def arrays(self) -> dict[str, Array]:
-        """The fields that add."""
+        """The numeric fields, which are added."""
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def names(self) -> dict[str, Any]:
-        """The fields that are names."""
+        """The fields that hold names."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """Why no rows can have this statistic, in words; "" if some rows can."""
+        """The reason why no rows can have this statistic; "" if it is possible."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """A statistic of another class for the same cells, or None if it does not follow from this one."""
+        """The statistic of class ``kind`` for the same cells, or None if it cannot be computed from this statistic."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        """The classes at these positions, in this order; -1 is a class that has seen nothing."""
+        """Select classes by position, in this order; -1 gives a class without data."""
         index = np.asarray(classes, np.intp)
         empty = index < 0
         taken = {}
@@ -125,19 +125,19 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def columns(self, index: Sequence[int]) -> Self:
-        """The columns at these positions; a statistic of a bag of words has none to pick."""
+        """Select columns by position; not for bags of words, which have no separate columns."""
         names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
         return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
 
     def named_as(self, other: Self) -> Self:
-        """The same with the names (levels, words) of ``other``, where it has names."""
+        """Take over the names (levels, words) of ``other``, if the statistic has names."""
         return self
 
     def settled(self, before: Self) -> Self:
-        """The same statistic without rounding errors, where it is ``before`` minus some of its rows.
+        """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
 
-        Weights that only rounding keeps from 0 become 0. A clearly negative weight means that rows were subtracted that
-        are not in ``before``, and raises :class:`UnlearnedError`.
+        Weights that differ from 0 only by rounding become 0. A clearly negative weight means that the subtracted rows
+        are not in ``before``; it raises :class:`UnlearnedError`.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -153,7 +153,7 @@ class Statistic(ABC):
         return type(self)(**settled, **self.names())
 
     def rounded(self, before: Self) -> Self:
-        """The same statistic without the rounding errors of fields that are no weights."""
+        """Remove the rounding errors of fields that are not weights."""
         return self
 
     signed: ClassVar[frozenset[str]] = frozenset()
@@ -161,6 +161,6 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """What is left of the weights ``whole``: rounding errors become 0, but whole numbers of rows do not."""
+    """Clean the remainder ``value`` of the weights ``whole``: set rounding errors to 0, but keep whole numbers."""
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -1,8 +1,8 @@
-"""Results as pictures: each function takes what the estimator or an evaluation returned, and returns a Figure.
+"""Plots: each function takes a result of the estimator or of an evaluation, and returns a Figure.
 
 Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. The functions do not show the figure, and
-pyplot does not keep it: ``figure.savefig`` writes a picture, and a notebook shows it after ``%matplotlib inline``.
-``parameters``, ``rows``, ``regions``, ``checks`` and ``scores`` hold one kind of picture each.
+pyplot does not keep it. ``figure.savefig`` writes it to a file; a notebook shows it after ``%matplotlib inline``. The
+modules are ``parameters``, ``rows``, ``regions``, ``checks`` and ``scores``.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Pictures of whether the model is right: predictive checks, pairs of columns that depend, and how priors matter."""
+"""Plots of model checks: posterior predictive checks, dependent pairs of columns, and sensitivity to the priors."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 40
-"""Columns whose names can still be read side by side."""
+"""The largest number of columns with readable names."""
 
 MOST_NUMBERS = 14
-"""Columns up to which every cell holds its number."""
+"""The largest number of columns for which every cell shows its number."""
 
 NOTHING = (0.5, 0.5, 0.5, 0.16)
-"""The colour of a pair whose dependence is not shown: grey that lets a light or a dark page shine through."""
+"""The colour of a pair without evidence of dependence: a transparent grey that suits light and dark pages."""
 
 MOST_FACTORS = 30
-"""Factors that are shown: of more, those whose priors matter most, and all together."""
+"""The largest number of factors shown: those with the most influential priors, and all factors together."""
 
 
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
-    r"""The checks that are farthest from what the model makes, as points beside the range that chance gives.
+    r"""Plot the posterior predictive checks that differ most from the model, with the range expected by chance.
 
     Parameters
     ----------
     found : PredictiveChecks
         From ``checks.predictive_checks(clf, X, y)``.
     most : int
-        How many checks to show.
+        The largest number of checks to show.
 
     Returns
     -------
     Figure
-        A line for each check, the worst on top. The point is the observed value, in standard deviations of the
-        replicated tables from their mean. The band is the range in which all checks of 19 of 20 replicated tables lie.
+        One line per check, the worst on top. The point is the distance of the observed value from the mean of the
+        replicated tables, in their standard deviations. In 19 of 20 replicated tables, all checks lie in the band.
 
     Raises
     ------
     ValueError
-        If there is no check, or ``most`` is below 1.
+        If there are no checks, or ``most`` is below 1.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
     failed = shown["p_adjusted"].to_numpy() <= found.alarm
     figure = new_figure(4.4 + 0.065 * max(map(len, names)), 1.3 + 0.24 * max(4, len(shown)))
     axes = figure.subplots()
-    # A finite picture of what no replicated table comes near to.
+    # Limit the axis: some observed values are far outside all replicated tables.
     edge = 1.15 * max(1.0, float(np.abs(distance[np.abs(distance) < 1e3]).max(initial=0.0)))
     if np.isfinite(found.threshold):
         axes.axvspan(-found.threshold, found.threshold, color=GREY, alpha=0.15, lw=0)
@@ -92,7 +92,7 @@ def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
 
 
 def independence(found: Independence) -> Figure:
-    r"""The mutual information of every pair of columns given the class, as a heat map.
+    r"""Plot the mutual information of every pair of columns given the class, as a heat map.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        A cell for each pair, its colour the mutual information in nats. Pairs that do not show dependence are grey.
-        Of more than 40 columns, those that depend most are shown.
+        One cell per pair; the colour is the mutual information in nats. Pairs without evidence of dependence are grey.
+        If there are more than 40 columns, the 40 with the strongest dependence are shown.
 
     Raises
     ------
     ValueError
-        If there is no pair.
+        If there are no pairs.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def independence(found: Independence) -> Figure:
     names = [plain(column, 24) for column in columns]
     margin = 0.07 * max(map(len, names))
     figure = new_figure(max(4.8, 1.8 + margin + size * (n - 1)), max(3.4, 1.6 + margin + size * (n - 1)))
-    # A square map is a little larger than its layout assumes.
+    # A square map needs slightly more space than its layout assumes.
     figure.get_layout_engine().set(h_pad=0.1)
     axes = figure.subplots()
     below = np.tri(n - 1, dtype=bool)
@@ -160,7 +160,7 @@ def independence(found: Independence) -> Figure:
 
 
 def _shown(found: Independence) -> list[Any]:
-    """The columns that are drawn, in the order of the table."""
+    """The columns to draw, in the order of the table."""
     if len(found.columns) <= MOST_COLUMNS:
         return list(found.columns)
     ends = zip(found.pairs["first"], found.pairs["second"], strict=True)
@@ -169,7 +169,7 @@ def _shown(found: Independence) -> list[Any]:
 
 
 def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
-    """The information, and whether the pair is dependent, (row, column): rows from the second column on."""
+    """Information, and whether the pair is dependent, (row, column); rows start with the second column."""
     place = {column: k for k, column in enumerate(columns)}
     information, dependent = np.zeros((2, len(columns) - 1, len(columns) - 1))
     pairs = found.pairs
@@ -182,7 +182,7 @@ def _matrices(found: Independence, columns: list[Any]) -> tuple[Array, Array]:
 
 
 def sensitivity(table: pd.DataFrame) -> Figure:
-    """The change of class probabilities with each doubling of the power of a prior, and of its likelihood.
+    """Plot the change of class probabilities per doubling of the power of each prior and each likelihood.
 
     Parameters
     ----------
@@ -192,14 +192,14 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A line for each factor of the model, the last all of them together: a filled marker at the mean over the rows
-        of the largest change of a class probability, and a hollow one at the largest over the rows. Of more than 30
-        factors, those whose priors matter most are shown.
+        One line per factor of the model, and a last line for all factors together. For each row, take the largest
+        change over the classes: a filled marker shows its mean over the rows, a hollow marker its maximum. If there are
+        more than 30 factors, those with the most influential priors are shown.
 
     Raises
     ------
     ValueError
-        If the table is not one of ``sensitivity`` by factor.
+        If the table is not a result of ``sensitivity`` by factor.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What the pictures share: colours, markers, names in plain letters, and figures of several panels.
+"""Shared parts of the plots: colours, markers, escaped names, and figures of several panels.
 
-The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart.
+The colours are from Okabe and Ito (2008); colour-blind readers can distinguish them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ FOR, AGAINST, GREY = OKABE_ITO[0], OKABE_ITO[1], "#666666"
 MARKERS = "os^DvPX*"
 
 ON_LIGHT, ON_DARK = "#111111", "#fefefe"
-"""Colours of text on a coloured field. They stay as they are on a dark page, where black and white are exchanged."""
+"""Colours of text on a coloured field. A dark page, which swaps black and white, leaves these colours unchanged."""
 
 PANELS = 24
-"""The most panels that one picture may have and still be read."""
+"""The largest number of readable panels in a figure."""
 
 
 def colours_of(n: int) -> list[Any]:
-    """A colour for each class: Okabe and Ito's, or a scale of more."""
+    """One colour per class: the Okabe-Ito colours, or a continuous colour map if there are more classes."""
     if n <= len(OKABE_ITO):
         return list(OKABE_ITO[:n])
     import matplotlib as mpl
@@ -40,15 +40,15 @@ def marker_of(c: int) -> str:
 
 
 def plain(text: Any, most: int = 32) -> str:
-    """A name as matplotlib shows it letter by letter: one line, not too long, no mathematics."""
+    """Escape a name for matplotlib: a single line of at most ``most`` characters, without mathematics."""
     words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split())
     words = words if len(words) <= most else words[: most - 1] + "…"
-    # A legend leaves out what begins with an underscore.
+    # A legend ignores labels that begin with an underscore.
     return (" " + words if words.startswith("_") else words).replace("$", r"\$")
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of this size in inches, which pyplot does not know."""
+    """An empty figure of this size in inches, not registered with pyplot."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -57,7 +57,7 @@ def new_figure(width: float, height: float) -> Figure:
 def panels_of(
     n: int, width: float, height: float, columns: int | None = None, sharex: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of ``n`` panels of that size in inches, with room for a legend on the right."""
+    """A figure of ``n`` panels of this size in inches, with room for a legend on the right."""
     across = min(n, columns or (1 if n == 1 else 2 if n <= 4 else 3))
     down = -(-n // across)
     figure = new_figure(1.4 + width * across * (1 if across == 1 else 0.75), 0.6 + height * down)
@@ -68,9 +68,9 @@ def panels_of(
 
 
 def legend(figure: Figure, entries: Iterable[tuple[Any, Any, str]], where: str = "right upper", **more: Any) -> None:
-    """A legend outside of the panels, of (name, colour, sign): "-", "--" or ":" for a line, or a marker.
+    """Add a legend outside the panels; the entries are (name, colour, sign).
 
-    A marker in brackets, such as "(o)", is hollow.
+    The sign is "-", "--" or ":" for a line, otherwise a marker. A marker in brackets, such as "(o)", is hollow.
     """
     from matplotlib.lines import Line2D
 

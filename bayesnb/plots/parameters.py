@@ -1,4 +1,4 @@
-"""Pictures of parameters: from prior to posterior."""
+"""Plots of the prior and posterior of parameters."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: Any) -> Figure:
-    """Prior to posterior of a parameter, by class.
+    """Plot prior and posterior densities of parameters, by class.
 
     Parameters
     ----------
     tree : DataTree
-        From ``sample_posterior`` or PyMC, with a group ``posterior`` and, where it is proper, ``prior``.
+        From ``sample_posterior`` or PyMC, with a group ``posterior`` and, if the prior is proper, ``prior``.
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``outlook_category="sunny"``; a list keeps several. Each coordinate that is left,
-        other than the class, has its own panel.
+        Coordinates to keep, such as ``outlook_category="sunny"``; a list keeps several. Each remaining coordinate,
+        except the class, gets a separate panel.
 
     Returns
     -------
     Figure
-        A density for each class, in the unit of the parameter; the prior is dashed. A panel shows the range of the
-        posteriors and half of that on either side, so a wide prior is cut off.
+        One density per class, in the unit of the parameter; the prior is dashed. A panel shows the range of the
+        posteriors and half of this range on either side, so a wide prior is cut off.
 
     Raises
     ------
     ValueError
-        If the tree has no such variable, dimension or coordinate, or the panels are too many to read.
+        If the tree has no such variable, dimension or coordinate, or there are more than 24 panels.
 
     See Also
     --------
-    arviz_plots.plot_prior_posterior : One panel a class, as wide as the prior, and also in plotly and bokeh.
+    arviz_plots.plot_prior_posterior : One panel per class, as wide as the prior, and also in plotly and bokeh.
     arviz_plots.plot_dist : With ``aes={"color": ["class_label"]}``, the posteriors by class.
 
     Examples
@@ -77,7 +77,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
 
 
 def _selected(tree: DataTree, group: str, variable: str, selection: dict[str, Any]) -> DataArray:
-    """Draws of a variable as (sample, class, panel), the panels named."""
+    """Draws of a variable as (sample, class, panel), with the panel titles as a coordinate."""
     held = tree[group].dataset
     if variable not in held:
         raise ValueError(f"Expected a variable of the tree, one of {list(held.data_vars)}; got {variable!r}")
@@ -108,7 +108,7 @@ def _require_readable(titles: Sequence[str]) -> None:
 
 
 def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
-    """A title for each panel. A level is called by the name that its own column has for it."""
+    """The titles of the panels; a level has the name that it has in its column."""
     titles = [""]
     for dim in inner:
         titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]
@@ -124,7 +124,7 @@ def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str
 
 
 def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequence[Any]) -> None:
-    """Densities of draws (sample, class), those of the posterior filled."""
+    """Plot densities of draws (sample, class); the posterior is filled."""
     low, high = np.quantile(after, [0.005, 0.995], axis=0)
     low, high = low.min(), high.max()
     everything = after if before is None else np.concatenate([after, before])
@@ -143,13 +143,13 @@ def _two_densities(axes: Axes, after: Array, before: Array | None, colours: Sequ
             axes.plot(grid, density, color=colour, ls=style, lw=1.5)
             if style == "-":
                 axes.fill_between(grid, density, color=colour, alpha=0.25, lw=0)
-    # A prior may rise without bound at the end of its range; the height leaves the posterior readable.
+    # A prior density may be unbounded at the end of its range; limit the height so that the posterior stays readable.
     top = min(max(tallest.values()), 2 * tallest["-"] or np.inf)
     axes.set(xlim=window, ylim=(0, 1.08 * top if top > 0 else 1))
 
 
 def _density(x: Array, window: tuple[float, float]) -> tuple[Array, Array]:
-    """The kernel density of the draws within a window, scaled by their share of all draws."""
+    """The kernel density of the draws inside a window, scaled by the share of draws inside."""
     from arviz_stats.base import array_stats
 
     inside = x[(window[0] <= x) & (x <= window[1])]

@@ -1,4 +1,4 @@
-"""The plane of two columns, coloured by what is predicted there."""
+"""A plot of the predictions over the plane of two columns."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ def decision_regions(
     response: Literal["entropy", "class"] = "entropy",
     grid_resolution: int = 200,
 ) -> Figure:
-    """What is predicted over the plane of two real columns, every other column missing.
+    """Plot the prediction over the plane of two real columns, with all other columns missing.
 
     Parameters
     ----------
     clf : BayesianNB
-        Fitted; it predicts by its own estimate.
+        A fitted classifier; its ``estimate`` is used.
     X, y : table and labels
-        Rows to put on top; those that lack one of the two values are left out.
+        Rows to show as points; rows that lack one of the two values are omitted.
     features : (column, column)
-        Across and up; positions where the table has no names.
+        The horizontal and the vertical axis; use positions if the table has no names.
     response : {"entropy", "class"}
         The background: entropy of the predicted probabilities in nats, or the most probable class.
     grid_resolution : int
-        Points a side.
+        Number of grid points per axis.
 
     Raises
     ------
     ValueError
-        If a column was not fitted, is not read as real numbers, or no row has both values.
+        If a column was not fitted or is not read as real numbers, or no row has both values.
 
     See Also
     --------
-    sklearn.inspection.DecisionBoundaryDisplay : Of tables of two columns, and without the entropy of several classes.
+    sklearn.inspection.DecisionBoundaryDisplay : For tables of two columns, without the entropy of several classes.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def decision_regions(
 
 
 def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
-    """The two columns, both read as real numbers."""
+    """The two columns; raise ``ValueError`` unless both are read as real numbers."""
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
     owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.named}
@@ -116,7 +116,7 @@ def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
 
 
 def _log_proba_of(clf: BayesianNB, columns: dict[Any, Array]) -> Array:
-    """log p(class | two columns), (row, class), NaN where the estimate calls a row impossible."""
+    """log p(class | two columns), (row, class); NaN if a row has probability 0 under every class."""
     if clf.classifier_.schema.named:
         grid: Any = pd.DataFrame(columns)
     else:

@@ -1,4 +1,4 @@
-"""Pictures of single rows: how well a class probability is known, and where it comes from."""
+"""Plots of single rows: the uncertainty of class probabilities, and the contributions to them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def class_probability(
     draws: Any, classes: Sequence[Any], rows: Sequence[int] | None = None, predictive: Any = None
 ) -> Figure:
-    """Draws of p(class | row, θ), a panel a row: how well each class probability is known.
+    """Plot draws of p(class | row, θ), one panel per row: the uncertainty of each class probability.
 
     Parameters
     ----------
@@ -41,21 +41,21 @@ def class_probability(
     rows : sequence of int, optional
         Positions of the rows to show; the first 8 by default.
     predictive : array (row, class), optional
-        From ``predict_proba``, of the same rows as ``draws``: marked with a line and a triangle.
+        From ``predict_proba``, for the same rows as ``draws``; marked with a line and a triangle.
 
     Returns
     -------
     Figure
-        Histograms of equal height, so that a class of nearly no probability does not flatten the others.
+        Histograms of equal height, so that a class of tiny probability does not flatten the others.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a row is not there.
+        If the shapes do not fit, or a row does not exist.
 
     See Also
     --------
-    arviz_plots.plot_ridge, arviz_plots.plot_forest : Of the draws through ``arviz_base.from_dict``, in any backend.
+    arviz_plots.plot_ridge, arviz_plots.plot_forest : For the draws in ``arviz_base.from_dict``, in any backend.
 
     Examples
     --------
@@ -99,23 +99,23 @@ def class_probability(
 
 
 def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> Figure:
-    """The contributions of the values of a row to the log-odds of two classes, as bars.
+    """Plot the contributions of the values of a row to the log-odds of two classes, as bars.
 
     Parameters
     ----------
     frame : DataFrame ((row, entry) or (entry,), ...)
         The result of ``explain`` for one row.
     unit : str, optional
-        By default the one that ``explain`` left in ``frame.attrs``.
+        The unit of the axis; by default the unit in ``frame.attrs``, set by ``explain``.
     entries : int
         The largest number of bars for columns; the smallest contributions share one bar.
 
     Returns
     -------
     Figure
-        Bars to the right are for the label, bars to the left against it; the lines are the intervals. A missing value
-        is named and adds nothing. An infinite contribution, of a probability of 0, reaches the edge of the picture; if
-        both probabilities are 0, the bar reads 0/0.
+        Bars to the right favour the label, bars to the left the other class; lines are intervals. A missing value is
+        marked as missing and has no bar. An infinite contribution, from a probability of 0, reaches the edge of the
+        figure; if both probabilities are 0, the text is 0/0.
 
     Raises
     ------
@@ -167,14 +167,14 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
 
 
 def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
-    """The contributions to one row, from the prior to the total, and its two classes."""
+    """The contributions for one row, from the prior to the total, and the two classes."""
     needed = ["label", "against", "value", "log_odds", "lower", "upper", "missing"]
     if missing := [name for name in needed if name not in getattr(frame, "columns", ())]:
         raise ValueError(f"Expected a ledger, as explain returns it; there is no column {missing[0]!r}")
     entries = frame.index.get_level_values(-1).tolist()
     if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
         raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
-    # A column may have the name of one of them, but hardly two columns those of both.
+    # A column may be named like one of these entries, but two columns will hardly be named like both.
     rows = max(
         min(map(entries.count, ("(prior)", "(total)"))),
         frame.index.droplevel(-1).nunique() if frame.index.nlevels > 1 else 1,
@@ -187,7 +187,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
 
 
 def _shortened(lines: pd.DataFrame, entries: int) -> pd.DataFrame:
-    """The prior, the largest contributions in their order, the sum of the others, and the total."""
+    """The prior, the largest contributions in their original order, the sum of the others, and the total."""
     require_whole(1, entries=entries)
     columns = lines.index[1:-1]
     if len(columns) <= entries:
@@ -211,7 +211,7 @@ def _entry(name: Any, value: Any, missing: bool) -> str:
 
 
 def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
-    """Aleatoric against epistemic uncertainty, a point for each row.
+    """Plot epistemic against aleatoric uncertainty, one point per row.
 
     Parameters
     ----------
@@ -221,12 +221,12 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Entropies in nats, coloured by predicted class; the points of a dotted line have equal totals.
+        Entropies in nats, coloured by predicted class; dotted lines connect points of equal total entropy.
 
     Raises
     ------
     ValueError
-        If a column is not there, or there are no rows.
+        If a column is missing, or there are no rows.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def uncertainty_scatter(frame: pd.DataFrame) -> Figure:
 
 
 def _equal_totals(axes: Axes, right: float, top: float) -> None:
-    """Lines of equal total entropy, each with its value where it leaves the picture."""
+    """Draw lines of equal total entropy, each labelled at the edge of the figure."""
     from matplotlib.ticker import MaxNLocator
 
     for total in MaxNLocator(7).tick_values(0, right + top):

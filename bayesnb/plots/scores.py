@@ -1,4 +1,4 @@
-"""Pictures of predictions that were scored: calibration, and a plug-in beside full Bayes."""
+"""Plots of scored predictions: calibration, and a plug-in compared with full Bayes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None, prob: float | None = None) -> Figure:
-    """How often predictions of a confidence come true, over a histogram of the confidences.
+    """Plot how often predictions are true against their confidence, with a histogram of the confidences.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     codes : int array (row,)
         Positions of the true classes.
     bins : int
-        Intervals of equal width.
+        Number of intervals of equal width.
     code : int, optional
-        A class whose probability to judge, against the rest; by default the most probable class of each row.
+        Position of a class to evaluate against the rest; by default the most probable class of each row.
     prob : float, optional
-        Probability of the error bars, which are binomial; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the binomial error bars; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
     See Also
     --------
     sklearn.calibration.CalibrationDisplay : The curve of two classes, without error bars.
-    arviz_plots.plot_ppc_pava : Without bins, of posterior predictive draws, also in plotly and bokeh.
+    arviz_plots.plot_ppc_pava : Without bins, from posterior predictive draws, also in plotly and bokeh.
 
     Examples
     --------
@@ -71,25 +71,25 @@ def reliability(proba: Any, codes: Any, bins: int = 10, code: int | None = None,
 def map_against_bayes(
     plug_in: Any, predictive: Any = None, classes: Sequence[Any] | None = None, estimate: str = "map"
 ) -> Figure:
-    """A plug-in against full Bayes, row by row.
+    """Plot a plug-in against full Bayes, row by row.
 
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
         The frame of ``Agreement.plug_ins``, with columns ``predictive`` and the estimate; or the probabilities of the
-        plug-in, a row it calls impossible being NaN.
+        plug-in, with NaN for rows that have probability 0 under every class.
     predictive : array (row, class), optional
-        The probabilities by full Bayes, if ``plug_in`` is an array.
+        The probabilities of full Bayes, if ``plug_in`` is an array.
     classes : sequence (class,), optional
         The names of the classes, if ``plug_in`` is an array; their positions by default.
     estimate : {"map", "mean", ...}
-        Column of the frame, and name on the axis.
+        Column of the frame, and label of the axis.
 
     Returns
     -------
     Figure
-        The probability of the second of two classes, or of each of more classes in a colour of its own. On the line,
-        both are equal. Rows whose predicted class differs are ringed.
+        The probability of the second of two classes; with more classes, of each class in a different colour. On the
+        line, both estimates are equal. Circles mark rows with different predicted classes.
 
     Raises
     ------
@@ -143,18 +143,19 @@ def map_against_bayes(
 
 
 def worth_of_rows(found: pd.DataFrame) -> Figure:
-    """What is lost after more rows were learned, and what each plug-in costs beside full Bayes then.
+    """Plot the expected loss, and the price of each plug-in compared with full Bayes, against the number of rows.
 
     Parameters
     ----------
     found : DataFrame
-        What :func:`bayesnb.design.worth_of_rows` returned, of two numbers of rows or more.
+        The result of :func:`bayesnb.design.worth_of_rows` for at least two numbers of rows.
 
     Returns
     -------
     Figure
-        On the left the expected loss of a row with its band if it has one, on the right the price of each plug-in and
-        the price that does not matter, both over all rows that are learned then.
+        The left panel shows the expected loss per row, with a band if ``found`` has one. The right panel shows the
+        price of each plug-in, and the price below which it does not matter. The horizontal axis of both is the total
+        number of learned rows.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""The settings of other libraries: each function returns a classifier that gives the same numbers.
+"""Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-:func:`sklearn`, :func:`e1071`, :func:`klar`, :func:`spark` and :func:`weka` are named after the library. Each of them
-plugs in one point, as these libraries do, and counts or smooths the classes as they do. What a library does and no
-prior can do is written in the docstring, and such a parameter is refused: most of these libraries replace small
-probabilities by a constant, and ``bayesnb`` never does.
+:func:`sklearn`, :func:`e1071`, :func:`klar`, :func:`spark` and :func:`weka` are named after the library. Like these
+libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. If no prior can
+reproduce a behaviour of a library, the docstring describes it, and setting its parameter raises an error: most of these
+libraries replace small probabilities by a constant, and ``bayesnb`` never does.
 
-Everything else works as always: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
-priors with ``set_params(estimate="predictive")``. Only the log evidence is missing where a prior is improper, as those
-of numbers are. Numbers in :func:`weka` are the exception; see there.
+Everything else works as usual: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
+priors with ``set_params(estimate="predictive")``. Only the log evidence is missing if a prior is improper, such as the
+priors of numbers. Numbers in :func:`weka` are an exception; see its docstring.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bayesnb.presets.rounded import RoundedGaussian
 from bayesnb.priors import Beta, Dirichlet, NormalGamma
 
 SPARK_SMOOTHING = 1e-9
-"""The share of the largest variance that Spark adds to every variance; it is no parameter there."""
+"""The share of the largest variance that Spark adds to every variance; in Spark, it is not a parameter."""
 
 
 def sklearn(
@@ -37,19 +37,19 @@ def sklearn(
 ) -> BayesianNB:
     """The naive Bayes classifiers of scikit-learn.
 
-    Each column is read as by the class of scikit-learn for its type: numbers as by ``GaussianNB``, text as by
-    ``CategoricalNB``, True and False and columns of 0 and 1 as by ``BernoulliNB``, and a sparse matrix as by
-    ``MultinomialNB``. scikit-learn itself has no classifier for mixed types; here their probabilities are multiplied,
-    and the classes are counted once.
+    The type of a column selects the class of scikit-learn that is reproduced: ``GaussianNB`` for numbers,
+    ``CategoricalNB`` for text, ``BernoulliNB`` for True and False and for columns of 0 and 1, and ``MultinomialNB`` for
+    a sparse matrix. scikit-learn has no classifier for mixed types; here their likelihoods are multiplied, and the
+    class probabilities enter once.
 
     Parameters
     ----------
     alpha : float
         Smoothing of ``CategoricalNB``, ``BernoulliNB`` and ``MultinomialNB``.
     var_smoothing : float
-        Share of the largest variance of any column of numbers, which is added to every variance, as in ``GaussianNB``.
+        Share of the largest variance of the number columns that is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
-        Read all columns as this class does, whatever their type is: counts in a dense table need "MultinomialNB".
+        Treat all columns like this class, whatever their type: counts in a dense table need "MultinomialNB".
 
     Returns
     -------
@@ -59,14 +59,14 @@ def sklearn(
     Raises
     ------
     ValueError
-        For a negative number, or a ``model`` that is none of these.
+        For a negative number, or an unknown ``model``.
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest one as a level. Here the levels are those that were seen,
-    and those of a pandas categorical type. ``GaussianNB`` takes the largest variance without sample weights, and in
-    ``partial_fit`` from the rows of the last call; here it is the weighted variance of all rows. Missing values, which
-    scikit-learn refuses, add nothing.
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen levels and
+    those of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights, and in
+    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows. Missing values,
+    which scikit-learn does not accept, are ignored.
 
     Examples
     --------
@@ -94,17 +94,16 @@ def sklearn(
 def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> BayesianNB:
     """``naiveBayes`` of the R package e1071.
 
-    Text, categories, True and False are smoothed by ``laplace``, numbers have the variance with divisor N - 1, and the
-    classes are counted. A level that was not seen is skipped.
+    Text, categories, True and False are smoothed by ``laplace``, numbers have the variance with divisor N - 1, and
+    class probabilities are relative frequencies. Unseen levels are skipped.
 
     Parameters
     ----------
     laplace : float
         Smoothing of levels; e1071 does not smooth by default.
     threshold, eps : float
-        The settings of ``predict`` in e1071, where they are 0.001 and 0: each probability and density of at most
-        ``eps`` is replaced by ``threshold``, and so is each standard deviation. Here both must be 0, which replaces
-        nothing.
+        Arguments of ``predict`` in e1071, with defaults 0.001 and 0. It replaces each probability, density and standard
+        deviation of at most ``eps`` by ``threshold``. Here both must be 0, which replaces nothing.
 
     Returns
     -------
@@ -118,13 +117,13 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R, which replaces nothing that
-    matters: then the numbers are the same. (With ``threshold = 0``, e1071 answers NaN for a class that a level
-    excludes.) With its own 0.001, they are the same in all rows in which no level was unseen in a class and no density
-    is 0 as a float. In other rows the replaced factors make probabilities that come from no model: the density of a
-    number far from a class becomes 0.001, which may be far more than the density of a class that is nearer.
+    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal,
+    because no relevant value is replaced. (With ``threshold = 0``, e1071 returns NaN for a class in which a level was
+    unseen.) With its default of 0.001, the numbers are equal in all rows without a level unseen in a class and without
+    a density that underflows to 0. In other rows, the replaced factors give probabilities that fit no model: the
+    density of a number far from a class becomes 0.001, which may be far more than the density of a nearer class.
 
-    In R, pass text as factors: of strings, e1071 does not know how many levels they have, and with ``laplace`` their
+    In R, pass text as factors: e1071 does not know the number of levels of strings, and with ``laplace`` their
     probabilities sum to more than 1.
 
     Examples
@@ -145,18 +144,18 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
 
 def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold: float = 0.0) -> BayesianNB:
-    """``NaiveBayes`` of the R package klaR, which gives the numbers of :func:`e1071`.
+    """``NaiveBayes`` of the R package klaR, which gives the same numbers as :func:`e1071`.
 
     Parameters
     ----------
     prior : {label: probability}, Series or array (class,), optional
-        Class probabilities, which klaR divides by their sum; by default the classes are counted.
+        Class probabilities, which klaR divides by their sum; by default the relative frequencies of the labels.
     fL : float
         Smoothing of levels; klaR does not smooth by default.
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        The setting of ``predict`` in klaR, where it is 0.001 and replaces probabilities and densities of 0. Here it
+        An argument of ``predict`` in klaR, with default 0.001; it replaces probabilities and densities of 0. Here it
         must be 0, which replaces nothing.
 
     Returns
@@ -167,13 +166,13 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     Raises
     ------
     ValueError
-        For ``usekernel=True``, a ``threshold`` that is not 0, or a number that is negative.
+        For ``usekernel=True``, a ``threshold`` that is not 0, or a negative number.
 
     Notes
     -----
     To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR normalizes without logarithms, so it
-    answers NaN where the probabilities of a row are 0 as floats in all classes. A number column that is constant in a
-    class is an error in both.
+    returns NaN if the probabilities of a row underflow to 0 in all classes. If a number column is constant in a class,
+    both raise an error.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def spark(
     smoothing : float
         λ, added to each count of words or ones, and to the count of each class; unused by "gaussian", as in Spark.
     model_type : {"multinomial", "bernoulli", "gaussian"}
-        How all columns are read: as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
+        Treat all columns as counts, as zeros and ones, or as numbers. "complement" has no counterpart here.
 
     Returns
     -------
@@ -212,7 +211,7 @@ def spark(
     Raises
     ------
     ValueError
-        For a negative number, or a ``model_type`` that is none of these.
+        For a negative number, or an unknown ``model_type``.
 
     Examples
     --------
@@ -233,23 +232,23 @@ def spark(
 
 
 def weka() -> BayesianNB:
-    """``NaiveBayes`` of Weka, with the options it has by default.
+    """``NaiveBayes`` of Weka, with its default options.
 
-    Levels and classes are smoothed by 1. Numbers are rounded to the precision of their column, the mean gap between
-    neighbouring distinct values; the standard deviation has the divisor N and is at least a sixth of the precision; and
-    a value has the probability of the interval of this width around it.
+    Levels and classes are smoothed by 1. Numbers are rounded to the precision of their column, which is the mean gap
+    between neighbouring distinct values. The standard deviation has the divisor N and is at least a sixth of the
+    precision. The probability of a value is that of the interval of this width around it.
 
     Returns
     -------
     BayesianNB
-        Not fitted. Columns of numbers have a single estimate and no posterior, so with such columns there are no
-        intervals, no exact leave-one-out and no model files; levels alone have all of them.
+        Not fitted. Number columns have a single estimate and no posterior, so models with such columns have no
+        intervals, no exact leave-one-out and no model files. Models of categorical columns only have all of them.
 
     Notes
     -----
-    In Weka, no factor of a probability is below 1e-75, so a column has no influence where its value is far from all
-    classes. Further, Weka subtracts two distribution functions, which leaves few digits where both are nearly 1. Here
-    neither happens, so the numbers may differ for values more than about six standard deviations above the means of all
+    In Weka, no factor of a probability is below 1e-75, so a column has no influence if its value is far from all
+    classes. Weka also subtracts two distribution functions, which leaves few digits if both are nearly 1. Neither
+    happens here, so the numbers may differ for values more than about six standard deviations above the means of all
     classes, or 18 below them.
     Weka's options for kernel densities (``-K``) and for bins (``-D``) have no counterpart in this preset.
 
@@ -265,17 +264,17 @@ def weka() -> BayesianNB:
 
 
 def _plug_in(features: Family | ByType, class_prior: Any = "frequencies") -> BayesianNB:
-    """A classifier at the posterior mean. Under the priors used here, this is the estimate of the other library."""
+    """A classifier that plugs in the posterior mean. With these priors, it equals the other library's estimate."""
     return BayesianNB(features, class_prior=class_prior, estimate="mean")
 
 
 def _counted_by_n(var_smoothing: float) -> Gaussian:
-    """Numbers whose variance has the divisor N: with κ = a = b = 0, the mean of τ is (n/2) / (S/2) = n / S."""
+    """A Gaussian whose variance has the divisor N: with κ = a = b = 0, the mean of τ is (n/2) / (S/2) = n / S."""
     return Gaussian(NormalGamma(0.0, 0.0, 0.0, 0.0), var_smoothing or None)
 
 
 def _as_in_r(laplace: float) -> ByType:
-    """Columns as R reads them: 0 and 1 are numbers, and a matrix is never sparse."""
+    """Families by column type as in R: 0 and 1 are numbers, and no matrix is sparse."""
     number = Gaussian(NormalGamma.reference())
     return ByType(number, Categorical(Dirichlet(laplace)), Bernoulli(Beta(laplace, laplace)), number, None)
 
@@ -302,7 +301,7 @@ def _one_of(name: str, given: Any, read: Mapping[str, Family]) -> Family:
 
 
 def _normalized(prior: Any) -> Any:
-    """Class probabilities divided by their sum, in the form that they were given in."""
+    """Divide class probabilities by their sum, and keep their form."""
     if isinstance(prior, Mapping):
         total = sum(prior.values())
         return {label: p / total for label, p in prior.items()}
@@ -313,5 +312,5 @@ __all__ = ["e1071", "klar", "sklearn", "spark", "weka"]
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

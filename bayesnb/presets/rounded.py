@@ -1,4 +1,4 @@
-"""Numbers as Weka reads them: rounded to a precision, each value standing for an interval of that width."""
+"""Weka's treatment of numbers: values are rounded to a precision, and represent an interval of that width."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from bayesnb.numerics import Array, Size
 from bayesnb.priors import Theta, spread
 
 ALONE = 0.01
-"""Weka's precision of a column that has a single value."""
+"""Weka's precision of a column with a single distinct value."""
 
 CONSTANT = 1e-10
-"""The standard deviation below which Weka takes the values of a class as equal."""
+"""The standard deviation below which Weka treats the values of a class as equal."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precision(Declared):
-    """The width h that the values of a column are rounded to, (column,) or (class, column); ``None`` finds it."""
+    """The precision h to which values are rounded, (column,) or (class, column); ``None`` finds it from the data."""
 
     h: Any = None
 
@@ -34,11 +34,11 @@ class RoundedGaussian(Pointwise[Precision]):
     """A Normal at Weka's estimates of mean and standard deviation, without a posterior.
 
     The precision h of a column is the mean gap between its neighbouring distinct values. Values are rounded to
-    multiples of h. Mean and standard deviation (divisor: the weight) are those of the rounded values; the standard
-    deviation is at least h / 6. A value then has the probability of the interval of width h around it. *Source: the
+    multiples of h. Mean and standard deviation (divisor: the weight) are computed from the rounded values; the standard
+    deviation is at least h / 6. The probability of a value is that of the interval of width h around it. *Source: the
     classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
-    This is a rule and no posterior: it has no draws, no evidence and no exact leave-one-out.
+    This rule has no posterior, so there are no draws, no evidence and no exact leave-one-out.
 
     Examples
     --------
@@ -61,13 +61,13 @@ class RoundedGaussian(Pointwise[Precision]):
         for k, names in enumerate(s.levels):
             seen = s.counts[:, k, : len(names)].sum(0) > 0
             values = np.sort(np.asarray(names, float)[seen])
-            # The gaps are summed one by one, as Weka does: another rounding error of h could round a value elsewhere.
+            # Sum the gaps one by one, like Weka: a different rounding error of h could round a value differently.
             if len(values) > 1:
                 h[k] = np.cumsum(np.diff(values))[-1] / (len(values) - 1)
         return Precision(spread(h, s.counts.shape[:2]))
 
     def update(self, prior: Precision, s: CategoryCounts) -> Draws:
-        """Weka's estimates, as the only draw there is."""
+        """Weka's estimates, stored as a single draw."""
         cells, shape = WeightedValues.of(s), prior.h.shape
         at = cells.code, cells.column
         rounded = np.rint(cells.value / prior.h[at]) * prior.h[at]
@@ -82,7 +82,7 @@ class RoundedGaussian(Pointwise[Precision]):
         sigma = np.sqrt(mean((rounded - mu[at]) ** 2))
         sigma = np.where(sigma > CONSTANT, np.maximum(prior.h / 6, sigma), prior.h / 6)
         theta = {"mu": mu, "sigma": sigma, "h": prior.h}
-        # An estimate has no sampling error.
+        # There is no sampling, so the diagnostics are perfect.
         return Draws({name: v[None] for name, v in theta.items()}, Convergence(1.0, 1.0, np.inf, 0, "nothing moves"))
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -115,9 +115,8 @@ NO_MODEL = "Weka's rule is no model that could be sampled; use Gaussian()"
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:
     """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²).
 
-    A difference of two distribution functions near 1 loses its digits, so an interval above the mean is mirrored to
-    below it. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), which also holds where both are 0 as
-    floats.
+    A difference of two distribution functions near 1 loses digits, so an interval above the mean is mirrored to below
+    it. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), which works even if both underflow to 0.
     """
     away = np.rint(x / h) * h - mu
     near = -np.abs(away)

@@ -107,8 +107,8 @@ class Sampler:
             )
         except SamplingError as error:
             raise ValueError(
-                "NUTS cannot start: some value has probability 0 where the priors begin. Is it outside of what the "
-                "distribution can give, or the prior far from the data?"
+                "NUTS cannot start: a value has probability 0 at the starting point. Check whether the value is "
+                "possible under the distribution, and whether the prior is far from the data."
             ) from error
         drawn = {str(name): v.to_numpy() for name, v in tree["posterior"].dataset.items()}
         return {name: v.reshape(-1, *v.shape[2:]) for name, v in drawn.items()}, Convergence.of(tree)

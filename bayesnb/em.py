@@ -159,8 +159,8 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
         if all(_same(prior, a, b) for prior in posterior.prior.values()):
             raise ValueError(
                 f"classes {labelled.labels[a]!r} and {labelled.labels[b]!r} have no labelled row and the same prior "
-                "in every feature, so nothing tells them apart: label a row of each, or give a feature priors that "
-                "differ, as {class: prior}"
+                "in every feature, so they cannot be distinguished: label a row of each, or give a feature different "
+                "priors, as {class: prior}"
             )
 
 

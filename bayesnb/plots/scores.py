@@ -119,7 +119,7 @@ def map_against_bayes(
         raise ValueError(f"Expected {x.shape[1]} classes; got {list(names)}")
     possible = ~np.isnan(y).any(axis=1)
     if not possible.any():
-        raise ValueError("the plug-in calls every row impossible: there is nothing to compare")
+        raise ValueError("the plug-in gives every row probability 0, so there is nothing to compare")
     x, y = x[possible], y[possible]
     other = x.argmax(axis=1) != y.argmax(axis=1)
     figure, (axes,) = panels_of(1, 6.2, 4.6)

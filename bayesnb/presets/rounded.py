@@ -109,7 +109,7 @@ class RoundedGaussian(Pointwise[Precision]):
         raise ValueError(NO_MODEL)
 
 
-NO_MODEL = "Weka's rule is no model that could be sampled; use Gaussian()"
+NO_MODEL = "Weka's rule is not a probabilistic model, so it cannot be sampled; use Gaussian()"
 
 
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:

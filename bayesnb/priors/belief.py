@@ -341,7 +341,7 @@ def spread(value: Any, shape: Size) -> Array:
     except ValueError:
         raise ValueError(
             f"Expected a prior of shape {shape} (class, column), or one that spreads to it; got "
-            f"{np.shape(value)}. Give one prior a class as {{class: prior}}"
+            f"{np.shape(value)}. Give one prior per class as {{class: prior}}"
         ) from None
 
 

@@ -202,7 +202,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
         return None
     if p.shape[1] != len(labels):
         raise ValueError(
-            f"class prior: Expected one probability a row for each class, in the order of {list(labels)}; got shape "
+            f"class prior: Expected one probability per row and class, in the order of {list(labels)}; got shape "
             f"{p.shape}"
         )
     _require_probabilities(p, labels)

@@ -46,7 +46,7 @@ class Compound(Belief):
 
     def _fault(self, where: tuple[int, ...]) -> str:
         wrong = next(part for part in self.parts if not part.proper()[where])
-        return f"one of its parts, a {type(wrong).__name__}, that is not"
+        return f"an improper part, a {type(wrong).__name__}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

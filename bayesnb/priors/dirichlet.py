@@ -327,7 +327,7 @@ class Dirichlet(SimplexPrior):
         """One concentration per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
         try:
             if self.tuned:
-                raise ValueError("one table of classes cannot teach its own prior; give a concentration")
+                raise ValueError("a prior cannot be learned from a single table of classes; give a concentration")
             return Dirichlet(self.over((tuple(labels),), 1).alpha[0, 0])
         except ValueError as error:
             raise ValueError(f"class prior: {error}") from error
@@ -393,7 +393,7 @@ class Dirichlet(SimplexPrior):
     def concentrations(self) -> Array:
         if not isinstance(self.alpha, np.ndarray):
             raise ValueError(
-                f"Expected one concentration a level; got {self.alpha!r}, and how many levels there are "
+                f"Expected one concentration per level; got {self.alpha!r}, and how many levels there are "
                 "is not known yet: write Dirichlet([1, 1, 1]), or call over(levels, n_classes)"
             )
         return self.alpha

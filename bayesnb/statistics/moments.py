@@ -169,8 +169,8 @@ class Centred(Statistic):
         spoilt = left & ~equal & (self.lost > KEPT * np.abs(own))
         if spoilt.any():
             raise UnlearnedError(
-                "these rows cannot be unlearned: they are so far out that what the other rows said is below their "
-                "rounding; fit the other rows anew",
+                "these rows cannot be unlearned: they are so far out that rounding has destroyed the statistic of the "
+                "other rows; fit the other rows anew",
                 first(spoilt),
             )
         wrong = left & (own < -1e-9 * self.own(before.scatter))
@@ -284,8 +284,8 @@ def gap_in_a_row(x: Array) -> tuple[int, int] | None:
 
 
 PARTLY_MISSING = (
-    "a block of columns learns from rows that are whole, or missing as a whole. Leave such rows out, fill the cell, or "
-    "make a feature of its own of that column. (Rows that are asked may have gaps.)"
+    "a block of columns learns only from rows without any missing value, and skips rows without any value. Leave such "
+    "rows out, fill the cell, or make that column a separate feature. (Rows to predict may have missing cells.)"
 )
 
 

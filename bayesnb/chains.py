@@ -237,8 +237,8 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
     sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with
     M - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has
-    two r_hats, for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent: an effective
-    number of draws would be smaller for chains that disagree, and so would excuse them.
+    two r_hats, for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent, because chains
+    that disagree have a smaller effective number of draws, which would excuse them.
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

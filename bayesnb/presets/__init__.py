@@ -1,9 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 :func:`sklearn`, :func:`e1071`, :func:`klar`, :func:`spark` and :func:`weka` are named after the library. Like these
-libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. If no prior can
-reproduce a behaviour of a library, the docstring describes it, and setting its parameter raises an error: most of these
-libraries replace small probabilities by a constant, and ``bayesnb`` never does.
+libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. Some behaviours
+cannot be reproduced by a prior: most of these libraries replace small probabilities by a constant, and ``bayesnb``
+never does. The docstrings list them, and setting their parameters raises an error.
 
 Everything else works as usual: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
 priors with ``set_params(estimate="predictive")``. Only the log evidence is missing if a prior is improper, such as the
@@ -37,10 +37,9 @@ def sklearn(
 ) -> BayesianNB:
     """The naive Bayes classifiers of scikit-learn.
 
-    The type of a column selects the class of scikit-learn that is reproduced: ``GaussianNB`` for numbers,
-    ``CategoricalNB`` for text, ``BernoulliNB`` for True and False and for columns of 0 and 1, and ``MultinomialNB`` for
-    a sparse matrix. scikit-learn has no classifier for mixed types; here their likelihoods are multiplied, and the
-    class probabilities enter once.
+    Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True and False and columns of 0 and 1 as by
+    ``BernoulliNB``, and a sparse matrix as by ``MultinomialNB``. scikit-learn has no classifier for mixed types; here
+    the likelihoods of the columns are multiplied, and the class probabilities enter once.
 
     Parameters
     ----------
@@ -119,9 +118,9 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     -----
     To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal,
     because no relevant value is replaced. (With ``threshold = 0``, e1071 returns NaN for a class in which a level was
-    unseen.) With its default of 0.001, the numbers are equal in all rows without a level unseen in a class and without
-    a density that underflows to 0. In other rows, the replaced factors give probabilities that fit no model: the
-    density of a number far from a class becomes 0.001, which may be far more than the density of a nearer class.
+    unseen.) With the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0.
+    Their replaced factors fit no model: the density of a number far from a class becomes 0.001, which may be far more
+    than the density of a nearer class.
 
     In R, pass text as factors: e1071 does not know the number of levels of strings, and with ``laplace`` their
     probabilities sum to more than 1.

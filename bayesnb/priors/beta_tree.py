@@ -1,8 +1,7 @@
 """The prior of a density of any shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree. :class:`Path` is the distribution of the
-nodes above one cell; a further row in this cell changes no other nodes. Nodes are numbered level by level, starting
-at the root.
+Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one
+cell, because a further row in this cell changes no other nodes. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random numbers that all rows of a table share.
 
-:class:`CommonDraws` draws the parameters for every row from the same random numbers. So the result of a row does not
-depend on the other rows and columns of the call, and two rows differ only because of their values, not by chance.
+:class:`CommonDraws` draws the parameters for every row from the same random numbers. So results do not depend on the
+other rows and columns of the call, and two rows differ only because of their values.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ class AllOf(Compound):
 class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
-    The choice is summed out: the posterior weight of a part is its prior weight times its evidence, and all other
-    results are averages over the parts with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a
-    part that was not chosen keeps its prior, since no value depends on it. Samplers have no variable for the choice.
+    The choice is summed out. The posterior weight of a part is proportional to its prior weight times its evidence, and
+    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a part
+    that was not chosen keeps its prior. Samplers have no variable for the choice.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """The posterior, given that of each part and the log evidence of each part, (class, column, part)."""
+        """The posterior, from the posterior and the log evidence of each part, (class, column, part)."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
         # If no part can have generated the data, the weights stay as they were.

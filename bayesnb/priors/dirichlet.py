@@ -45,9 +45,9 @@ type Per = Literal["level", "class", "feature", "pooled"]
 class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
-    All formulas are those of a Dirichlet with the ``concentrations`` α of all outcomes, whose sum is A. Independent
-    rates Gamma(α_k, A), divided by their sum, have this distribution. So the logarithm of an integral over θ is the sum
-    of those of the rates, minus that of their sum.
+    All formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided
+    by their sum, have this distribution. So ln of an integral over θ is a sum of terms for the rates, minus a term for
+    their sum.
     """
 
     point_axes = 3

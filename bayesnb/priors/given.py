@@ -1,7 +1,7 @@
 """Convert priors that users write: by name, as a frozen scipy distribution, or as a PreliZ distribution.
 
 Each distribution is converted exactly, or the error names it. The priors of this package have no extra location or
-scale parameters, so a shifted or scaled distribution is accepted only if the result is in the same family.
+scale, so a shifted or scaled distribution is accepted only if it stays in its family.
 """
 
 from __future__ import annotations

@@ -101,10 +101,9 @@ class NormalWishart(UnknownPrecision):
         """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
-        Rayens 1989). The covariance within classes is computed from the rows about their class means, and from d / 2
-        imaginary rows with the variances of the whole columns and no correlations. By default, ``dof`` is learned: it
-        maximizes the evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of
-        ln dof.
+        Rayens 1989). The covariance within classes uses the rows about their class means, and d / 2 imaginary rows with
+        the variances of the whole columns and no correlations. By default, ``dof`` is learned: it maximizes the
+        evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 

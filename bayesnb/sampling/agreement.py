@@ -1,9 +1,9 @@
 """Check the closed form against sampled draws, quantity by quantity.
 
-:func:`check` takes a posterior and draws of its parameters. It compares the mean and variance of every parameter, every
-factor p(x_f | c, D) and every class predictive with the closed form, and reports each difference in units of its Monte
-Carlo standard error. It averages the joint over draws, never the normalized probability. :func:`calibrate` instead
-checks a model and a sampler by simulating many tables.
+:func:`check` compares the mean and variance of every parameter, every factor p(x_f | c, D) and every class predictive
+with the closed form. It reports each difference in units of its Monte Carlo standard error. It averages the joint over
+draws, never the normalized probability. :func:`calibrate` instead checks a model and a sampler by simulating many
+tables.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists in each cell; only a mean may have tails too heavy for it."""
+    """Whether the fourth moment of each part of θ exists in each cell; only that of a mean may not exist."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts

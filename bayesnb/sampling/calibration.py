@@ -1,9 +1,9 @@
 """Simulation-based calibration of a configured model: start with :func:`calibrate`.
 
-Each simulation draws parameters from the prior, rows from the model at these parameters, and parameters from the
-posterior given these rows. If model and sampler are correct, the rank of each true parameter among its posterior draws
-is uniform (Talts, Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with
-simulation-based calibration).
+Each simulation draws true parameters from the prior, rows given these parameters, and posterior draws given these rows.
+If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
+Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based
+calibration).
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ class Calibration:
     def plot(self) -> Figure:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
-        If the line is first above and then below 0, the posterior is too narrow. If it is first below and then above 0,
-        the posterior is too wide. If it stays on one side, the posterior is shifted. ArviZ marks points that are
-        unlikely for uniform ranks, and shows p-values.
+        The posterior is too narrow if the line is first above and then below 0, too wide if it is first below and then
+        above 0, and shifted if it stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
+        p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit

@@ -1,9 +1,9 @@
 """A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
 Start with :func:`sample`. EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler
-draws the labels, so its draws of the parameters have the full spread of the posterior. It needs no PyMC, because both
-conditional distributions are known: the posterior of the parameters given all labels is conjugate, and p(label | row,
-parameters) is the class probability. A seen label that may be wrong changes this class probability.
+draws the labels, so its parameter draws have the full spread of the posterior. PyMC is not needed: the posterior of the
+parameters given all labels is conjugate, and p(label | row, parameters) is the class probability. A seen label that may
+be wrong changes this class probability.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def sample(
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
     and Robert 1994). A collapsed sampler (Liu 1994) would integrate the parameters out and draw each label given all
-    other labels. A collapsed sweep updates the statistics once per row, a blocked step once for all rows. Collapsed
-    sampling needs fewer sweeps to forget its start, but only by a small factor; the benchmark ``benchmarks/gibbs.py``
-    counts both. So blocked steps give more independent draws for the same work unless there are only a few rows.
+    others. A collapsed sweep updates the statistics once per row, a blocked step only once. Collapsed sampling forgets
+    its start in fewer sweeps, but only by a small factor (see ``benchmarks/gibbs.py``). So unless there are very few
+    rows, blocked steps give more independent draws for the same work.
 
     All chains step at once: the classes of each chain are further positions on the class axis, and all formulas work
     class by class. Chains start at independent draws from ``alone``, which are more widely spread than the posterior

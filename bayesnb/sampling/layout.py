@@ -1,9 +1,9 @@
 """The variables of the whole model: which columns share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
-``mu_size[ant]``. PyMC takes long to compile many variables. So if a table has more than ``APART`` columns, all columns
-of one kind share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the
-columns as a coordinate. The model that ``nuts`` samples always shares variables; its draws are then renamed.
+``mu_size[ant]``. With more than ``APART`` columns, PyMC would take long to compile them. Then all columns of one kind
+share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a
+coordinate. The model that ``nuts`` samples always shares variables; its draws are then renamed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join the priors, posteriors or statistics of the features to that of the block.
+        """Join the priors, posteriors or statistics of the features of the block.
 
         ``parts`` are data classes; the second axis of their arrays is the column. If the block is a single column with
         separate variables, the prior or posterior loses this axis, like the variables.
@@ -218,7 +218,7 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
 
 
 def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, taken: set[str]) -> Block:
-    """Make a block of columns; its name is that of its column or feature if ``named``, otherwise that of the family."""
+    """Make a block of columns, named after its column or feature if ``named``, otherwise after its family."""
     model, statistics, first = posterior.model, posterior.statistics, members[0][0]
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]

@@ -37,9 +37,9 @@ def sample(
 ) -> tuple[Parameters, DataTree]:
     """Sample a model with NUTS; return the draws, with the axes (chain, draw) first, and the result of ``pymc.sample``.
 
-    Chains start at draws from the conjugate posterior, and the sampler gets its covariance. Adaptation from scratch
-    fails if many rows make the posterior narrow. So PyMC's sampler has to tune only its step size, which takes 200
-    steps; these steps would also move the chains away from a wrong start.
+    Chains start at draws from the conjugate posterior, and the sampler gets its covariance, because adaptation from
+    scratch fails if many rows make the posterior narrow. So PyMC's sampler tunes only its step size, in 200 steps,
+    which would also move the chains away from a wrong start.
 
     Parameters
     ----------

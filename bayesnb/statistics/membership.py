@@ -84,8 +84,8 @@ class Labels:
     def moments(self, x: Array) -> Iterator[Array]:
         """Yield the sums of each block of rows about a centre v per class and column, (class, 8, column).
 
-        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², where each sum is followed by its low-order part (a second
-        float), and the weight of the values other than 0. NaN adds nothing.
+        They are Σ w, v, Σ w (x - v), Σ w (x - v)², and the weight of the values other than 0. Each of the three sums is
+        followed by its low-order part (a second float). NaN adds nothing.
         """
         return sums.moments(x, self.codes, self.weight, self.n)
 

@@ -5,10 +5,9 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
 Each number is stored as two floats (see ``two_floats``). In plain floats, joining 200 parts at 1e9 ± 1 loses half the
-digits of the scatter. Unlearning a row at k standard deviations from the mean increases the relative rounding error of
-the scatter by a factor of about k² / n, so nine digits would be left only up to k = 3e3 √n. With two floats, they are
-left up to about k = 1e10 √n. Beyond that, unlearning raises an error: every statistic has a bound of the rounding error
-of its scatter.
+digits of the scatter. Unlearning a row k standard deviations from the mean multiplies the relative rounding error of
+the scatter by about k² / n. Nine digits would be left up to k = 3e3 √n, and with two floats up to about k = 1e10 √n.
+Beyond that, unlearning raises an error, since every statistic has a bound of the rounding error of its scatter.
 """
 
 from __future__ import annotations

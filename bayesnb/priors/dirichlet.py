@@ -46,8 +46,8 @@ class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
     All formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided
-    by their sum, have this distribution. So ln of an integral over θ is a sum of terms for the rates, minus a term for
-    their sum.
+    by their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus
+    a term for their sum.
     """
 
     point_axes = 3

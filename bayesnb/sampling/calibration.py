@@ -62,7 +62,7 @@ class Calibration:
         """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
         It combines the tests of all order statistics by a Cauchy mean. If the ranks are uniform, a p-value below 0.01
-        has probability 0.01, but a p-value below 0.1 is a third more frequent than 0.1.
+        has probability 0.01, but a p-value below 0.1 has a probability of about 0.13.
         """
         from arviz_stats.base import array_stats
 

@@ -1,7 +1,7 @@
 """Families that are made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
 
-Each part reads the column in its own way, and has its own statistic and prior. A compound family says what each part
-reads, how the parts join, and how their densities do.
+Each part reads the column in its own way, and has its own statistic and prior. A compound family defines the values
+that each part reads, how the priors of the parts are combined, and how their densities are combined.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Parts(Statistic):
-    """The statistics of all parts, of the same rows."""
+    """The statistics of all parts, computed from the same rows."""
 
     parts: tuple[Statistic, ...]
 
     def _of_each(self, change: Callable[..., Statistic], *others: Self) -> Self:
-        """Apply a function to each part, together with the same part of other statistics."""
+        """Apply a function to each part, together with the corresponding parts of other statistics."""
         return type(self)(tuple(map(change, self.parts, *(other.parts for other in others))))
 
     def __add__(self, other: Self) -> Self:
@@ -65,7 +65,7 @@ class Parts(Statistic):
 
     @abstractmethod
     def of_same_rows(self) -> bool:
-        """Whether the parts can come from the same rows."""
+        """Whether the parts are consistent with having been computed from the same rows."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         return self._of_each(lambda part: part.take(classes))
@@ -79,7 +79,7 @@ class Parts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
-    """A likelihood that is made of the likelihoods of other families, which hold the priors."""
+    """A likelihood that combines the likelihoods of other families; these hold the priors."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
@@ -87,35 +87,35 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def with_parts(self, parts: Sequence[Family]) -> Self:
-        """The same family of other parts of the same kinds."""
+        """Replace the parts by other families of the same kinds."""
 
     @abstractmethod
     def part_names(self) -> list[str]:
-        """The names of the parts, for people."""
+        """The names of the parts, for display."""
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """What each part reads, (row, column) each: NaN, or -1 of integers, where it does not read the cell."""
+        """The values that each part reads, (row, column) each: NaN (-1 for integers) for cells it does not read."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """The prior of the whole from those of the parts, at their full shapes."""
+        """The joint prior, from the priors of the parts at their full shapes."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """ln of the joined density of rows, (..., row, class), from that of each part.
+        """The log of the combined density of rows, (..., row, class), from the log density of each part.
 
         Parameters
         ----------
         ask : function
-            Takes a part, what is given of it, and what it reads of the rows.
+            Called with a part, its belief or θ, and the values that it reads; returns the log density of the part.
         given : Compound or Theta
             The belief about all parts, or their θ.
         x : array (row, column)
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
-        """Yield each part with its own priors, statistics and θ."""
+        """Yield each part together with its prior or posterior, statistic or θ."""
         by_part = (
             v.parts if isinstance(v, Compound | Statistic) else [of_part(k, v) for k in range(len(self.parts))]
             for v in given
@@ -137,7 +137,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return tuple(part.update(own, seen) for part, own, seen in self.each(prior, s))
 
     def evidences(self, prior: P, s: S) -> list[Array]:
-        """The log evidence by each part, (class, column) each."""
+        """The log evidence of each part, (class, column) per part."""
         return [part.log_evidence(own, seen) for part, own, seen in self.each(prior, s)]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -168,7 +168,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return np.maximum.reduce([part.moment_floor(own, seen) for (part, own), seen in each])
 
     def samples(self, theta: Theta, rng: Generator, s: S | None) -> list[Array]:
-        """One value of each part for each θ."""
+        """One sampled value from each part for each θ."""
         seen = [None] * len(self.parts) if s is None else s.parts
         return [part.sample(own, rng, part_seen) for (part, own), part_seen in zip(self.each(theta), seen, strict=True)]
 
@@ -180,7 +180,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Refuse what cannot be a part: families that are sampled, that read whole rows, levels, or a second column."""
+    """Raise an error if a family cannot be a part: if it is sampled, or reads whole rows, levels or a second column."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -194,7 +194,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """The statistics that several families have of the same values."""
+    """The statistics of several families that read the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -202,10 +202,11 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """The same of one column, (..., row, class), where values are 0 if the cell is missing, and the average is, too.
+    """The log of the average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
 
-    The weights, (..., 1, class, alternative), are those of all rows. Rows are taken so few at a time that temporaries
-    stay in the cache, and the weights are repeated for them, because numpy is slow at loops over a few classes.
+    The log weights, (..., 1, class, alternative), apply to all rows. Rows are processed in small blocks, so that
+    temporary arrays stay in the cache. The weights are repeated for the rows of a block, because numpy is slow at loops
+    over a few classes.
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -219,7 +220,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
 
 @dataclass(frozen=True, eq=False)
 class ZerosAndOthers(Parts):
-    """How many values were 0, and the statistic of the others."""
+    """The number of zeros and of other values, and the statistic of the other values."""
 
     def of_same_rows(self) -> bool:
         zeros, others = self.parts
@@ -228,24 +229,24 @@ class ZerosAndOthers(Parts):
 
 @dataclass(frozen=True, eq=False)
 class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
-    """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if it is a count, is of another family.
+    """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
 
-    It is for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family expects. The two parts are independent given the class, so everything stays in closed form. A zero comes from
-    the first part only. This is what econometrics calls a two-part or hurdle model (Cragg 1971; Mullahy 1986); in a
-    *zero-inflated* model (Lambert 1992) the second part generates zeros, too, which has no closed form. Counts above 0
-    are shifted by one, where the hurdle models of PyMC truncate their distribution.
+    Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
+    family predicts. The two parts are independent given the class, so everything stays in closed form. Zeros come from
+    the first part only. Econometrics calls this a two-part or hurdle model (Cragg 1971; Mullahy 1986). In a
+    *zero-inflated* model (Lambert 1992) the second part generates zeros, too, and there is no closed form. Counts above
+    0 are shifted by one, whereas the hurdle models of PyMC truncate their distribution.
 
-    Zeros have a probability and other amounts a density, so evidence can be compared only between families that both
-    give 0 a probability.
+    Zeros have a probability, but other amounts have a density. So evidence can be compared only between families that
+    all give 0 a probability.
 
     Parameters
     ----------
     family : Family
-        Of the values that are not 0: positive numbers (LogNormal, GammaKnownShape, Exponential), any numbers
-        (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), which it reads less one. LogNormal if not given.
+        The family of the values that are not 0: positive numbers (LogNormal, GammaKnownShape, Exponential), any numbers
+        (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), from which 1 is subtracted. LogNormal by default.
     zero : Beta
-        Of the probability of 0.
+        The prior of the probability of 0.
 
     Examples
     --------
@@ -310,7 +311,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         zero = np.exp(of_part(0, theta)["log_theta"][..., 1])
         return {"P(0)": zero} | self.family.readable(of_part(1, theta))
 
-    # The parts are independent given the class, so everything is a sum over both.
+    # The parts are independent given the class, so every log density is the sum of the two parts.
 
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: AllOf | Theta, x: Array) -> Any:
         return sum(ask(part, own, seen) for (part, own), seen in zip(self.each(given), self.seen_by(x), strict=True))
@@ -365,7 +366,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
 
 AT_ONCE = 8
-"""Columns of a Mixture that are taken at once, on as many threads as are allowed."""
+"""Columns of a Mixture that are evaluated at the same time, on the threads that are allowed."""
 
 NO_MODE = (
     "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
@@ -375,25 +376,25 @@ NO_MODE = (
 
 @dataclass(frozen=True, eq=False)
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
-    """One of several families generates the values of a class and column; which one is learned by evidence.
+    """One of several families generates the values of a class and column; the evidence decides between the families.
 
-    The posterior weight of a family is its prior weight times its evidence in that class and column. Predictive,
-    leave-one-out, evidence, moments and draws are those of the average over families, without approximation (Bayesian
-    model averaging: Hoeting, Madigan, Raftery and Volinsky 1999). All rows of a class share the choice, so this is not
-    a mixture distribution, whose rows choose one by one.
+    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
+    Predictive, leave-one-out, evidence, moments and draws are exact averages over the families (Bayesian model
+    averaging: Hoeting, Madigan, Raftery and Volinsky 1999). All rows of a class have the same family. So this is not a
+    mixture distribution, in which each row has its own component.
 
-    Each class and column has a choice of its own, as it has parameters of its own, so that leaving out a row, or a new
-    class, changes one class only. A class with few rows does not learn its family from the others.
+    Families are chosen separately for each class and column, and so are parameters. Leaving out a row, or adding a
+    class, therefore changes one class only. A class with few rows does not learn its family from other classes.
 
-    A PolyaTree that takes its cells from the first table has seen its rows before it competes, so its weight is too
-    large; with given ``edges`` it is not. All priors must be proper.
+    A PolyaTree that takes its cells from the first table has used its rows before the comparison, so its weight is too
+    large. Give ``edges`` to avoid this. All priors must be proper.
 
     Parameters
     ----------
     families : sequence of Family
-        Two or more that read the same kind of cells: numbers, or counts. Gaussian and PolyaTree if not given.
+        Two or more families that read the same kind of cells: numbers, or counts. Gaussian and PolyaTree by default.
     weights : sequence of float, optional
-        The prior probability of each family, positive; divided by their sum. Equal by default.
+        The prior weight of each family, positive. Weights are divided by their sum. Equal by default.
 
     Examples
     --------
@@ -463,7 +464,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return OneOf(priors, np.array(np.broadcast_to(self.log_weights, shape)), priors)
 
     def flat(self) -> Mixture:
-        """Refuse: no prior has its mode at the maximum of the likelihood."""
+        """Raise an error: no prior of a Mixture has its mode at the maximum of the likelihood."""
         raise BoundaryError(NO_MODE)
 
     @property
@@ -502,7 +503,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
-        """The probability of each family, and the mean of its θ if it is the one; a mode has no formula."""
+        """The probability of each family, and the posterior mean of its θ given this family; a mode has no formula."""
         if point == "mode":
             raise BoundaryError(NO_MODE, (0, 0))
         means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
@@ -517,14 +518,14 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             found |= numbered(k, {name: _where(chosen[..., k], here[name], there[name]) for name in here})
         return found
 
-    # Each column has a choice of its own, so the average over families is taken column by column.
+    # Each column has its own family, so densities are averaged over families column by column.
 
     def of_columns_alone(self, n: int) -> list[list[Family]]:
-        """The parts as the families of each of n columns alone."""
+        """The parts for each of n columns: one list of single-column families per column."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
-        """Yield the cells of each column, (row, 1), the log weights of the families, and what is given of each."""
+        """Yield per column its cells (row, 1), the log weights of the families, and (family, its belief or θ) pairs."""
         for k, (parts, cells) in enumerate(zip(self.of_columns_alone(x.shape[1]), np.array(x.T), strict=True)):
             if isinstance(given, OneOf):
                 weight, own = given.log_weight[None, :, k], [part.columns([k]) for part in given.parts]
@@ -534,9 +535,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Σ over columns of what a function makes of the items of ``cells_by_column``, on several threads.
+        """Sum over columns of a function of the items of ``cells_by_column``, computed on several threads.
 
-        Few columns are taken at once, because what is found of each has as many numbers as there are rows.
+        Only ``AT_ONCE`` columns are computed at the same time, because the result of each has a number for every row.
         """
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
@@ -563,7 +564,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_likelihood_given_row(
         self, posterior: OneOf, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        """Draw a family by its weight times its density of the row, if the row is of the class."""
+        """If the row is of the class, draw a family with probability proportional to weight × density of the row."""
         classes = np.arange(len(posterior.log_weight))
         total = 0.0
         for k, (cells, weight, each) in enumerate(self.cells_by_column(posterior, x)):
@@ -583,9 +584,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,).
 
-        Without the row, the weight of a family is divided by what the family then says of the row: by its density, if
-        the row counts once. A row of the weight w is one cell to the power w, and E[p^w] without the row is 1 / E[p^-w]
-        with it.
+        The weight of a family without the row is its weight divided by its leave-one-out density of the row, if the
+        row has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with
+        the row.
         """
         if point == "mode":
             self.plug_in(posterior, point)
@@ -607,7 +608,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
         return np.choose(drawn_codes(theta["log_choice"], rng), self.samples(theta, rng, s))
 
-    # In PyMC the choice is summed out: only the parameters of all families are variables.
+    # In PyMC the choice of the family is summed out: the variables are the parameters of all families.
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
         def of_cell(parts: Sequence[Family], c: int, k: int) -> Any:
@@ -632,13 +633,13 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         pm.Potential(name, total)
 
     def _pymc_averaged(self, each: Sequence[Any]) -> Any:
-        """ln Σ_m w_m exp of the terms of all families."""
+        """ln Σ_m w_m exp(term_m), the sum over families m."""
         from pytensor import tensor as pt
 
         return reduce(pt.logaddexp, [w + value for w, value in zip(self.log_weights, each, strict=True)])
 
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Array) -> Any:
-        """Refuse: rows share the choice."""
+        """Raise an error: the rows of a class share one family, so rows have no separate likelihoods."""
         raise ValueError(
             "all rows of a class share the choice of a Mixture, so with the choice summed out no row has a likelihood "
             'of its own: use likelihood="rows" or "sufficient"'
@@ -646,12 +647,12 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
 
 def _of_column(theta: Theta, k: int) -> dict[str, Array]:
-    """θ of one column alone; the choice has an axis for rows."""
+    """θ of column k alone; its ``log_choice`` gets an axis for rows."""
     lead = (slice(None),) * (theta["log_choice"].ndim - 2)
     found = {name: value[*lead, [k]] for name, value in theta.items()}
     return found | {"log_choice": theta["log_choice"][*lead, k][..., None, :, :]}
 
 
 def _where(chosen: Array, here: Array, there: Array) -> Array:
-    """The values of one part where it was chosen, else the others; values may have further axes behind."""
+    """``here`` where ``chosen``, otherwise ``there``; values may have further axes behind those of ``chosen``."""
     return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)

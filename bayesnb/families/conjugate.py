@@ -1,25 +1,25 @@
 """The contract of a conjugate pair: a likelihood p(x | θ) with its conjugate prior p(θ).
 
-A pair says what one cell adds to the prior's parameters, and its prior says everything else (see
+A pair defines how much one cell adds to the prior's parameters. Its prior defines everything else (see
 :class:`bayesnb.priors.Prior`): posterior, predictive, moments and their slopes, leave-one-out, evidence, and draws
-given a row. :class:`Conjugate` derives them, for missing cells, weights and any number of rows.
+given a row. :class:`Conjugate` derives these results for missing cells, weights and any number of rows.
 
-Where a column has few different values, the formulas are evaluated once for each value, class and column, and rows only
-look up the resulting table (see ``bayesnb.kernels.densities``). Other columns take the same formulas in blocks of rows.
-A family of real numbers whose density is that of Student's t says so by ``of_reals``.
+If a column has few distinct values, the formulas are evaluated once for each value, class and column, and rows only
+look up the resulting table (see ``bayesnb.kernels.densities``). For other columns, the formulas are evaluated in blocks
+of rows. A family of real numbers with a Student-t density uses the compiled loops by defining ``of_reals``.
 
-To add a pair, write in a file of this room:
+To add a pair, write in a file of this folder:
 
-1. a frozen ``Statistic`` (what is summed over rows), if none of those in ``bayesnb.statistics`` serves;
+1. a frozen ``Statistic`` (the sums over rows), unless one in ``bayesnb.statistics`` fits;
 2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
 
-   * ``statistic``: the sums over rows, by class;
-   * ``resolve_prior``: what the prior leaves open, filled in from the data;
-   * ``added``: what a statistic adds to the prior's parameters, d, and its log base measure;
-   * ``said``: the same of each cell;
+   * ``statistic``: the sums over rows, per class;
+   * ``resolve_prior``: the prior with its unset parameters filled in from the data;
+   * ``added``: the parameter increments d of a statistic, and its log base measure;
+   * ``said``: the parameter increments d of each cell, and its log base measure;
    * ``sample``: one x for each θ;
    * ``pymc_cells``: the distribution of cells in PyMC;
-   * ``linear``, only where the log-odds are linear in the columns;
+   * ``linear``, only if the log-odds are linear in the columns;
 
 3. its line in ``bayesnb/families/__init__.pyi``;
 4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
@@ -64,10 +64,10 @@ from bayesnb.statistics.moments import patterns
 from bayesnb.statistics.statistic import Statistic
 
 type Added = tuple[tuple[Array, ...], Array]
-"""What data add to the parameters of a prior, d; and ln h, their log base measure plus ``peak(d)`` of the prior."""
+"""Parameter increments d, and ln h: the log base measure plus ``peak(d)`` of the prior."""
 
 type Cells = tuple[Any, tuple[Array, ...], Array | float]
-"""A belief (a :class:`Prior`, or one about a single outcome), what each cell adds to it, and ln h of each cell."""
+"""A belief (a :class:`Prior`, or a belief about a single outcome), and for each cell its increments d and its ln h."""
 
 ROUNDED = (
     "without one of its rows, rounding leaves nothing of a class and its prior: divide the sample_weight of all rows "
@@ -75,10 +75,10 @@ ROUNDED = (
 )
 
 MANY_NUMBERS = 128
-"""Numbers in a posterior, per class and column, above which log p(x | θ) is drawn for each cell, without draws of θ."""
+"""Numbers in a posterior, per class and column, above which log p(x | θ) is drawn per cell, not all of θ."""
 
 FEW_WEIGHTS = 8
-"""Leave-one-out makes a table for each distinct weight of rows, of at most so many."""
+"""Largest number of distinct row weights for which leave-one-out uses tables (one table per weight)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,53 +86,55 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
     The prior defines how d is added (``plus``), and the integral over L_d (``along`` and its slopes). A pair defines d
-    and h of its statistic and of its cells. ``along`` divides L_d by its maximum, so the maximum is part of ln h: here
-    it is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits it best.
+    and h of its statistic and of its cells. ``along`` divides L_d by its maximum, so "ln h" in this package includes
+    that maximum: it is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
     """
 
     exact = True
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """d of a statistic, and its ln h as (class[, column])."""
+        """The increments d of a statistic, and its ln h as (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """d of each cell, and its ln h, which broadcast to (row, class, column[, level]).
+        """The increments d of each cell, and its ln h; both broadcast to (row, class, column[, level]).
 
-        Their values at missing cells are not used.
+        Values at missing cells are not used.
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, its d and its ln h.
+        """The belief about each cell, with the increments d and the ln h of the cell.
 
-        The parameters of the posterior are (class, column[, level]). A row whose columns share one θ is one cell.
+        The parameters of the posterior are (class, column[, level]). If the columns of a row share one θ, the whole row
+        is one cell.
         """
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Columns as the other methods want them, and a part of ln h that no class changes, (row, column).
+        """Transform the columns; return also the log Jacobian (row, column), which is the same for all classes.
 
         A family that reads real numbers through a transformation, such as a logarithm or the number of an interval,
-        makes it here. The part of ln h is 0 where a cell is missing.
+        applies it here. The log Jacobian is a part of ln h, and is 0 where a cell is missing. It may be None.
         """
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
         """Log densities of real numbers, summed over columns by a loop of ``kernels.densities``.
 
-        ``x`` is as ``read`` gives it, and what ``read`` has set apart is not added.
+        ``x`` is the output of ``read``. The log Jacobian that ``read`` returns is not added.
 
         Returns
         -------
-        total : array (row, class), or (row,) where ``labels`` are given, or None
-            The predictive; with ``labels``, of rows that were learned, each left out of its own class: NaN where
-            nothing proper is left of the class. ``None`` if no loop serves.
+        total : array (row, class), or (row,) if ``labels`` are given, or None
+            The log predictive. With ``labels``, it is the leave-one-out log predictive of learned rows in their own
+            class, NaN where the class without the row has no proper posterior. ``None`` if there is no loop for this
+            case.
         """
         return None
 
     def log_density(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) of each cell as (..., row, class, column), draws of θ leading."""
+        """log p(x | θ) of each cell as (..., row, class, column); the first axes are the draws of θ."""
         d, log_h = self.said(x)
         lead = next(iter(theta.values())).ndim - self.conjugate.point_axes
         wide = {name: np.expand_dims(value, lead) for name, value in theta.items()}
@@ -140,9 +142,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        """Add the cells at these rows and columns to the open model, each an observation; θ is that of each cell.
+        """Add the cells at these rows and columns to the open model, one observation per cell.
 
-        Where all columns of a row share one θ, the cells are whole rows, and ``column`` is empty.
+        ``theta`` holds the parameters of each cell. If all columns of a row share one θ, the cells are whole rows, and
+        ``column`` is empty.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -151,16 +154,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """Columns, as ``read`` gives them, as a table of their values; ``None`` if each row is a case of its own."""
+        """The output of ``read`` as a table of distinct values; ``None`` if there are too many of them for a table."""
         whole = (
             self.support in (COUNTS, ZEROS_AND_ONES, LEVELS) or getattr(getattr(x, "dtype", None), "kind", "") == "i"
         )
         return tabulated(x) if whole and not self.whole_rows else None
 
-    # The methods that follow from these.
+    # The methods that are derived from the methods above.
 
     def flat(self) -> Self:
-        """The same likelihood under the prior whose mode is the maximum-likelihood estimate."""
+        """The family with the prior whose posterior mode is the maximum-likelihood estimate."""
         return replace(self, prior=self.conjugate.flat())
 
     def learned(self, s: S) -> str:
@@ -173,14 +176,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def taught(self, s: S) -> Added:
-        """What is added of the columns from which the strengths of the prior are learned: all of them."""
+        """The increments d and ln h from which the strengths of the prior are learned: those of all columns."""
         return self.added(s)
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))
 
     def log_evidence(self, prior: P, s: S) -> Array:
-        """log p(data | class) as (class, ...), each cell a term; the prior is at its full shape."""
+        """log p(data | class) as (class, ...), one term per class and column; the prior is at its full shape."""
         if not prior.proper().all():
             raise ImproperError(
                 "an improper prior has no evidence; give a proper one to compare models",
@@ -217,9 +220,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
 
     def _cut(self, x: Column, size: int, tables: bool = True) -> Iterator[tuple[slice, Array | None, Column]]:
-        """Yield all rows, their codes and the table of values; or else blocks of rows, ``None`` and their cells.
+        """Yield (rows, codes, values): all rows with a table of values, or blocks of rows with ``None`` and cells.
 
-        A block has so few rows that a temporary array with this many numbers for each row stays in the cache.
+        Blocks are short, so that a temporary array with ``size`` numbers per row stays in the cache.
         """
         table = self.table(x) if tables else None
         if table is not None:
@@ -237,8 +240,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
 
-        At t = 1 it is ``log_predictive``; its derivatives at 0 are the mean and the variance of
-        log p(x | θ). Infinite where the moment does not exist.
+        At t = 1 it is ``log_predictive``. Its first two derivatives at t = 0 are the mean and the variance of
+        log p(x | θ). It is infinite where the moment does not exist.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -249,7 +252,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._summed(posterior, x, within, t, moment, [t])[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """``log_moment`` with its first and second derivative in t, where they exist, (3, row, class).
+        """``log_moment`` and its first two derivatives in t, where they exist, (3, row, class).
 
         At t = 0 the derivatives are the mean and the variance of log p(x | θ) under the posterior.
         """
@@ -269,12 +272,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ask: Callable[..., list[Array]],
         shares: list[Any],
     ) -> Array:
-        """Sums over columns of what ``ask`` says of each cell at the power t, (sum, row, class).
+        """Sums over columns of the results of ``ask`` for each cell at the power t, (sum, row, class).
 
-        ``x`` and ``within`` are as ``read`` gives them; ``shares`` say how often ``within`` is added to each sum.
+        ``x`` and ``within`` are the output of ``read``. ``within`` is multiplied by ``shares`` and added to each sum.
         """
         t = np.asarray(t, float)
-        # A power of its own for each row leaves nothing to look up.
+        # If each row has a different power, a table of values saves nothing.
         by_row = t.ndim == 2 and len(t) > 1
         total = np.zeros((len(shares), rows_of(x), len(posterior.proper())))
         for rows, _, codes, (belief, d, log_h), known in self._parts(posterior, x, tables=not by_row):
@@ -304,29 +307,29 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_likelihood_given_row(
         self, posterior: P, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        # θ of different classes are independent, so the row changes the draws of its own class alone.
+        # Classes have independent θ, so a row changes only the draws of its own class.
         found = self.log_likelihood(theta, x)
         for c in range(found.shape[-1]):
             of_class = chosen == c
             some = of_class.any(0)
             if some.any():
-                # A slice of all rows copies nothing.
+                # A slice of all rows avoids a copy.
                 rows = slice(None) if some.all() else np.flatnonzero(some)
                 own = self._drawn_with_row(posterior.at([c]), x[rows], common.within(c))
                 found[:, rows, c] = np.where(of_class[:, rows], own, found[:, rows, c])
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ has so many numbers per column, as a tree has, that log p(x | θ) is rather drawn for each cell."""
+        """Whether θ has so many numbers per column (as a tree has) that log p(x | θ) is drawn per cell instead."""
         numbers = sum(value.size for value in vars(posterior).values() if isinstance(value, np.ndarray))
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        The cell of a row has the log-likelihood ``drawn_along`` under the part of θ that it reads, such as the six
-        nodes above it in a tree of 63. Each row has the distribution that draws of θ would give it; rows do not share
-        one θ. ``chosen`` is as in ``log_likelihood_given_row``, or None given the data alone.
+        ``drawn_along`` draws only the part of θ that a cell depends on, such as the six nodes above it in a tree of 63.
+        Each row has the same distribution as under draws of all of θ, but rows do not share one θ. ``chosen`` is as in
+        ``log_likelihood_given_row``; None conditions on the data alone.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -338,16 +341,16 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """log p(x_i | θ) of one class at draws of θ given all that it has seen and row i, (draw, row).
+        """log p(x_i | θ) of one class at draws of θ given the rows of the class and row i, (draw, row).
 
-        With t = 0 they are given what the class has seen alone.
+        With t = 0, the draws are given the rows of the class alone.
         """
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
             belief, here = belief.plus(*d, t=t), common.from_column(column)
             if codes is None and isinstance(belief, NormalGamma):
-                # The sums over columns of what Normals say are products of matrices.
+                # For Normals, the sum of log densities over columns is a matrix product.
                 drawn = belief.drawn_sums(*d[1:3], known, here) + np.where(known, log_h, 0.0).sum(-1)
             else:
                 drawn = gather(codes, np.where(known, belief.drawn_along(*d, common=here) + log_h, 0.0))
@@ -361,7 +364,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None
-        # A mode may not exist for a value that does not occur in a class, so modes are those of rows.
+        # The mode may not exist for a value that does not occur in a class, so modes are computed row by row.
         table = self.table(cells) if total is None and point != "mode" else None
         if total is not None:
             if len(odd := np.flatnonzero(np.isnan(total))):
@@ -378,7 +381,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _left_out_of_table(
         self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
     ) -> Array:
-        """``log_left_out`` of rows of one weight, from a table of each value that occurs in a class."""
+        """``log_left_out`` of rows with equal weights, from a table of the values that occur in each class."""
         once = Labels.of(labels.codes, labels.n)
         here = np.moveaxis(once.table(table.codes, rows_of(table.values)) > 0, -1, 0)
         with np.errstate(all="ignore"):
@@ -387,7 +390,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return gather_own(table.codes, np.where(here, value + log_h, 0.0), labels.codes)
 
     def _left_out_of_rows(self, posterior: P, x: Column, labels: Labels, point: Point | None) -> Array:
-        """``log_left_out`` of rows one by one, without what ``read`` has set apart."""
+        """``log_left_out`` computed row by row, without the log Jacobian of ``read``."""
         total = np.zeros(len(labels))
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
@@ -406,12 +409,13 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """What a belief without a cell of this weight says of that cell, less its ln h.
+        """Leave-one-out log predictive of each cell, without its ln h.
 
-        It is ``along`` of what is left; where a point is plugged in, ``log_kernel`` at that point of it. ``cell`` turns
-        a position among the cells into that of class and column, for errors.
+        It is ``along`` of the belief without the cell; if a point is plugged in, ``log_kernel`` at the point of that
+        belief. ``weight`` is the weight of the cell. For errors, ``cell`` turns a position among the cells into (class,
+        column).
         """
-        # Nothing is taken away where a cell is missing, and 0 times NaN would still be NaN.
+        # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
         left = belief.plus(*d, t=-np.where(known, weight, 0.0))
         proper = left.proper()
@@ -431,8 +435,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
 
-        Where there are codes, the cells are those of a table of values, and the codes say which rows have which.
-        Otherwise each line is a row. Every cell will have so many ``draws``.
+        If there are codes, the cells are the lines of a table of values, and the codes give the line of each row.
+        Otherwise each line is a row. ``draws`` is the number of draws per cell, which limits the size of a part.
         """
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
@@ -450,7 +454,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     yield rows, cut.start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """The same of rows whose columns share one θ: a cell is a row, and none of them is missing."""
+        """``_parts`` for rows whose columns share one θ: each cell is a whole row, and no cell is missing."""
         size = CELLS // (max(v.size for v in vars(posterior).values() if isinstance(v, np.ndarray)) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
@@ -458,7 +462,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                 for cut in slices(rows_of(part), max(1, size)):
                     yield position[cut], 0, None, self.cells(believed, part[cut]), np.True_
 
-    # The same family in PyMC. The names of the variables are those of `variables` and of their block.
+    # This family in PyMC. Variables have the names that `variables` gives them, and the name of their block.
 
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
         require_sampled(prior)
@@ -496,12 +500,12 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
 
 def _with(total: Array, within: Array | None) -> Array:
-    """Sums over columns, (..., row, class), with what ``read`` has set apart, (row, column), added."""
+    """Add the log Jacobian of ``read``, (row, column), to sums over columns, (..., row, class)."""
     return total if within is None else total + within.sum(-1, keepdims=True)
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """Group rows of vectors by their missing cells; yield (row indices, posterior of the observed columns, cells)."""
+    """Group rows by which cells are missing; yield (row indices, posterior of the observed columns, cells)."""
     for rows, columns in patterns(x):
         if columns is None:
             yield rows, posterior, x[rows]
@@ -510,30 +514,30 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def require_sampled(prior: Belief) -> None:
-    """Raise :class:`ImproperError` unless PyMC can sample from the prior: it is proper and has no structural zero."""
+    """Raise :class:`ImproperError` if PyMC cannot sample from the prior: it is improper or has a structural zero."""
     prior.require_proper("An improper prior has no sampled road: PyMC")
     if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
         raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """What cells add, without that of missing ones."""
+    """The increments d of cells, 0 where a cell is missing."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 
 def _theta(left: Any, point: Point, cell: Callable) -> Theta:
-    """The point of beliefs without a cell; an error names the class and the column of the cell."""
+    """The plug-in point of beliefs without a cell; an error names the class and the column of the cell."""
     try:
         return left.plug_in(point)
     except LocatedError as error:
         raise type(error)(error.args[0], cell(error.where)) from error
 
 
-# What a statistic is made of: sums over the rows of each class of functions of a cell.
+# Statistics are per-class sums of functions of a cell.
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows as tallies, which sum functions of a cell; the statistic of all is the sum of theirs."""
+    """Yield the rows in tallies, which sum functions of a cell. The statistic is the sum over all tallies."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)
@@ -544,11 +548,11 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield for each part of the rows their weight, Σ d, and the largest log-likelihood that one θ can give them.
+    """Yield for each part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
 
-    The largest log-likelihood is the sum of ln h, which is that of each cell at its own best θ, less how much the cells
-    disagree about θ. Both are small where a sum of log base measures would be of the size k ln k, which leaves no digit
-    at counts of 1e15.
+    ln h is the log-likelihood of each cell at the θ that fits this cell best. The largest log-likelihood is the sum of
+    ln h minus the loss from using one common θ for all cells. Both terms stay small. A sum of log base measures would
+    be of the size k ln k, so no accurate digit would remain at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()
@@ -565,7 +569,7 @@ def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Arra
 
             def misfit(c: Any, best: Theta = best, d: list[Array] = d, seen: Array = seen) -> Array:
                 value = -family.conjugate.log_kernel({name: v[c] for name, v in best.items()}, *d)
-                # A class of which no row is has no θ that fits it best, and adds nothing.
+                # A class without rows has no best θ, and adds nothing.
                 return np.where(seen & np.isfinite(value), value, 0.0)
 
             height = tally.totals(cells(log_h)) - tally.costs(misfit)

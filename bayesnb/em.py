@@ -15,7 +15,7 @@ import numpy as np
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior, Theta
 from bayesnb.priors.belief import Point
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +117,7 @@ def em(
     require_settings(weight, starts)
     model.require_exact(
         "EM, which updates it in every iteration",
-        Said(
+        Message(
             "leave the rows without a label out, or give the column a family that has one, such as {cure}",
             cure=(Cure("family", "Gaussian"), Cure("family", "Binned")),
         ),

@@ -1,6 +1,6 @@
 """Sentences for people, made at the edge from values: warnings, errors, and what answers say.
 
-Code never reads a sentence. An error or a verdict holds a :class:`Said`, a sentence with places for values, and the
+Code never reads a sentence. An error or a verdict holds a :class:`Message`, a sentence with places for values, and the
 values: names of columns, numbers, and :class:`Cure`, what to write instead. :func:`written` makes the text of it for
 Python or for the command line, where the same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``.
 Names and values of the user are only filled in, so that they stay as they are.
@@ -103,7 +103,7 @@ class Cure:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Said:
+class Message:
     """A sentence with places for values, such as "column {column!r} holds {value:g}", and the values by name.
 
     As text it is the sentence in Python. A value may itself be a sentence, a cure, several cures, or an error that
@@ -118,7 +118,7 @@ class Said:
     Examples
     --------
     >>> cure = Cure("family", "Gaussian")
-    >>> said = Said("column {column!r} holds {value}; use {cure}", column="{a}", value=-1, cure=cure)
+    >>> said = Message("column {column!r} holds {value}; use {cure}", column="{a}", value=-1, cure=cure)
     >>> print(said)
     column '{a}' holds -1; use Gaussian()
     """
@@ -141,11 +141,11 @@ class Said:
         return repr(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _said, (self.text, self.data)
+        return _message, (self.text, self.data)
 
 
-def _said(text: str, data: Mapping[str, Any]) -> Said:
-    return Said(text, **data)
+def _message(text: str, data: Mapping[str, Any]) -> Message:
+    return Message(text, **data)
 
 
 class _Filled(Formatter):
@@ -161,19 +161,19 @@ class _Filled(Formatter):
 def written(what: Any, form: Form = "python") -> str:
     """The text of a sentence, a cure, several cures, an error or a warning; of anything else, what ``str`` gives."""
     match what:
-        case Said() | Cure() | Spelled():
+        case Message() | Cure() | Spelled():
             return what.written(form)
-        case BaseException(args=(Said() as said,)):
+        case BaseException(args=(Message() as said,)):
             return said.written(form)
-        case tuple() if what and all(isinstance(each, Cure | Said) for each in what):
+        case tuple() if what and all(isinstance(each, Cure | Message) for each in what):
             return " or ".join(written(each, form) for each in what)
     return str(what)
 
 
-def sentences(parts: Iterable[Any]) -> Said | str:
+def sentences(parts: Iterable[Any]) -> Message | str:
     """Several sentences in a row; "" if there are none."""
     kept = {f"part{k}": part for k, part in enumerate(parts)}
-    return Said(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
+    return Message(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
 
 
 class RefusedError(ValueError):
@@ -181,7 +181,7 @@ class RefusedError(ValueError):
 
     Parameters
     ----------
-    text : str or Said
+    text : str or Message
         The sentence; with ``data``, its places are filled with these.
     **data : values by name
 
@@ -204,12 +204,12 @@ class RefusedError(ValueError):
     ('visits', 1, -1.0)
     """
 
-    def __init__(self, text: str | Said = "", /, **data: Any) -> None:
-        super().__init__(Said(text, **data) if data and isinstance(text, str) else text)
+    def __init__(self, text: str | Message = "", /, **data: Any) -> None:
+        super().__init__(Message(text, **data) if data and isinstance(text, str) else text)
 
     def _held(self, name: str) -> Any:
         said = self.args[0] if self.args else ""
-        while isinstance(said, Said):
+        while isinstance(said, Message):
             if name in said.data:
                 return said.data[name]
             inner = said.data.get("error")
@@ -223,7 +223,7 @@ class RefusedError(ValueError):
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
 
 
-def warn(said: str | Said, category: type[Warning] = UserWarning) -> None:
+def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
     """Warn, and point at the line of the user's code that called the package."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 

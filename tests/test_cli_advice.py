@@ -14,7 +14,7 @@ from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, Said, written
+from bayesnb.wording import Cure, Message, written
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_an_error_names_the_option_that_cures_it(run):
     ],
 )  # fmt: skip
 def test_a_cure_is_spelled_in_python_and_as_options(cure, python, options):
-    said = Said("column {column!r}: {cure}", column="Total() dependence=None {x}", cure=cure)
+    said = Message("column {column!r}: {cure}", column="Total() dependence=None {x}", cure=cure)
     assert str(said) == f"column 'Total() dependence=None {{x}}': {python}"
     assert written(said, "command") == f"column 'Total() dependence=None {{x}}': {options}"
     if cure.option == "features" and cure.value is not None:

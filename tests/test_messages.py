@@ -290,7 +290,7 @@ def reads_of_sentences(path: Path) -> list[str]:
                 found.append(ast.unparse(node))
             case ast.Return(value=ast.Tuple(elts=parts)) | ast.Dict(keys=parts):
                 found += [ast.unparse(part) for part in parts if ast.unparse(part or node).startswith("repr(")]
-            case ast.Call(func=ast.Name("Said" | "RefusedError"), args=[ast.JoinedStr(), *_]):
+            case ast.Call(func=ast.Name("Message" | "RefusedError"), args=[ast.JoinedStr(), *_]):
                 # A sentence with places is a literal: a name of the user in it would be read as a place.
                 found.append(ast.unparse(node))
     return found

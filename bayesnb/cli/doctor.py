@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class Remark:
     Parameters
     ----------
     column : column name
-    said : str or Said
+    said : str or Message
         What was seen, and what may be done.
     serious : bool
         Whether predictions are likely to be wrong if nothing is done; ``fit``, ``compare`` and ``report`` warn then.
@@ -75,7 +75,7 @@ class Remark:
     """
 
     column: Any
-    said: str | Said
+    said: str | Message
     serious: bool = False
     drop: bool = False
     option: tuple[str, ...] = ()
@@ -87,26 +87,26 @@ class Remark:
         return tuple(cure.word for cure in self.cures)
 
     @property
-    def sentence(self) -> Said:
+    def sentence(self) -> Message:
         """The remark with the name of its column, and the option that is its cure."""
         return self._in("column {column!r}: {said}{cure}")
 
     @property
-    def on_page(self) -> Said:
+    def on_page(self) -> Message:
         """The remark as a sentence of a page."""
         return self._in("Column {column!r}: {said}{cure}.")
 
-    def _in(self, text: str) -> Said:
-        cure = Said(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
-        return Said(text, column=self.column, said=self.said, cure=cure)
+    def _in(self, text: str) -> Message:
+        cure = Message(" ({cure})", cure=Cure("drop", column=self.column)) if self.drop else ""
+        return Message(text, column=self.column, said=self.said, cure=cure)
 
     def within(self, kind: str) -> Remark:
         """The remark where each family that is advised is the part of another one, such as of Missing."""
-        if not isinstance(self.said, Said):
+        if not isinstance(self.said, Message):
             return self
         inner = {cure: cure.within(kind) for cure in self.cures}
         data = {name: inner[v] if v in self.cures else v for name, v in self.said.data.items()}
-        return replace(self, said=Said(self.said.text, **data), cures=tuple(inner.values()))
+        return replace(self, said=Message(self.said.text, **data), cures=tuple(inner.values()))
 
 
 def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
@@ -215,7 +215,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
             yield Remark(name, said, True, option=("--na", shown))
     if (order := _order(levels.index)) is not None:
         cure = Cure("features", ("Ordinal", tuple(order)), name)
-        yield Remark(name, Said("ordered answers: {cure}", cure=cure), cures=(cure,))
+        yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
     number = texts.str.fullmatch(NUMBER)
     # Codes such as 000123 stay text although each of them is a number.
@@ -227,7 +227,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif are_sentences(levels.index, n):
         bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
-        said = Said("sentences, read as a bag of words: {words}; as levels: {levels}", words=bag, levels=codes)
+        said = Message("sentences, read as a bag of words: {words}; as levels: {levels}", words=bag, levels=codes)
         yield Remark(name, said, cures=(bag, codes))
     elif looks_like_identifier(k, n):
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
@@ -275,21 +275,21 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     counts, codes = (Cure("features", family, name) for family in ("Poisson", "Categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"
-        said = Said(text, low=low, high=high, counts=counts, codes=codes)
+        said = Message(text, low=low, high=high, counts=counts, codes=codes)
         # With enough rows, shares of each value are right for counts and for codes.
         yield Remark(name, said, cures=(codes, counts) if k <= 12 and n >= 10 * k else (counts, codes))
     elif whole and 2 < k <= 12 and n >= 10 * k:
-        said = Said("{k} different whole numbers. If they are codes: {codes}", k=k, codes=codes)
+        said = Message("{k} different whole numbers. If they are codes: {codes}", k=k, codes=codes)
         yield Remark(name, said, cures=(codes,))
     elif k > 10 and low == 0 and ((zeros := float((held == 0).mean())) > 0.1 or held.skew() > 2):
         cure = Cure("features", "Hurdle", name)
-        said = Said("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)
+        said = Message("{share} are 0, the others positive: {cure}", share=_percent(zeros), cure=cure)
         yield Remark(name, said, cures=(cure,))
     elif k > 10 and low > 0 and held.skew() > 2:
         quartiles = held.quantile([0.25, 0.5, 0.75]).drop_duplicates()
         edges = tuple(_plain(float(f"{edge:.3g}")) for edge in quartiles)
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
-        said = Said("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
+        said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
 
 
@@ -345,7 +345,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
                 yield Remark(name, said, True, True)
                 continue
             cure = Cure("features", "Missing", name)
-            said = Said(
+            said = Message(
                 "missing in {low} of the rows of class {one} and {high} of class {other}: if cells will be missing for "
                 "the same reasons when a class is to be predicted, {cure}",
                 low=_percent(share.min()),

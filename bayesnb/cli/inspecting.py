@@ -13,7 +13,7 @@ from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import opened, watched
-from bayesnb.wording import Said
+from bayesnb.wording import Message
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
         "fit": command,
     }
     line = "{column}: {said}"
-    said = [Said(line + " (leave it out with --drop)" * r.drop, column=r.column, said=r.said) for r in seen]
+    said = [Message(line + " (leave it out with --drop)" * r.drop, column=r.column, said=r.said) for r in seen]
     _print(about, _columns(summary), layout, more, said)
     if layout == "table":
         print_command(command)
@@ -121,7 +121,7 @@ def _columns(summary: Summary) -> pd.DataFrame:
 
 def _print(
     about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
-    said: Sequence[str | Said] = (),
+    said: Sequence[str | Message] = (),
 ) -> None:  # fmt: skip
     """Print what is known of a table or a model, its columns, and remarks."""
     from bayesnb.report.parts import Grid, Section, count_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli.terminal import console_of, json_text, stdout, visible
-from bayesnb.wording import Cure, Said, written
+from bayesnb.wording import Cure, Message, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
         return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
-    if isinstance(value, Said | Cure):
+    if isinstance(value, Message | Cure):
         return written(value, "command")
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
@@ -67,7 +67,7 @@ def print_sections(sections: Iterable[Section]) -> None:
                 if part.caption and (n or part.bars):
                     console.print(_text(f"\n{part.caption}" if n else part.caption), style="bold" if n else None)
                 console.print(table_of(part, console))
-            elif isinstance(part, str | Said):
+            elif isinstance(part, str | Message):
                 console.print(_text(part), style="dim")
 
 

@@ -15,7 +15,7 @@ from bayesnb import datasets
 from bayesnb.cli.doctor import LOOKED_AT, Remark, examine, without
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.wording import RefusedError, Said, meant
+from bayesnb.wording import Message, RefusedError, meant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ class Opened:
                     _ = first.column(name).kind
                 except RefusedError as error:
                     kind = error.value if isinstance(error, NoFamilyError) else type(error.value).__name__
-                    found.append(Remark(name, Said(NO_FAMILY, kind=kind), True, True))
+                    found.append(Remark(name, Message(NO_FAMILY, kind=kind), True, True))
         return found
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
@@ -262,7 +262,7 @@ def with_dependence(
     except (NoExponentsError, ImproperError) as error:
         if settings.dependence != "auto":
             raise
-        say(Said("no dependence was added: {error}", error=error))
+        say(Message("no dependence was added: {error}", error=error))
         asked = replace(asked, dependence=None)
         clf = learn(asked)
     if clf.dependence is not None and clf.dependence.exponents.said:

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import click
 
-from bayesnb.wording import Said, written
+from bayesnb.wording import Message, written
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -73,7 +73,7 @@ def message_of(error: BaseException) -> str:
             return one_line(f"out of memory {error}")
         case ValueError() | TypeError() | ArithmeticError() | OSError() if str(error):
             return one_line(error)
-    return one_line(Said("{kind}: {error} (--debug shows where)", kind=type(error).__name__, error=error))
+    return one_line(Message("{kind}: {error} (--debug shows where)", kind=type(error).__name__, error=error))
 
 
 def require_text(arguments: list[str]) -> None:
@@ -155,7 +155,7 @@ def stdout() -> TextIO:
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
 
 
-def say(text: str | Said) -> None:
+def say(text: str | Message) -> None:
     """Say something on stderr, if there is one."""
     if sys.stderr is not None:
         click.echo(visible(written(text, "command")), err=True)

@@ -34,12 +34,12 @@ from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
 from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import Cure, RefusedError, Said, meant, require_choice, warn
+from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, warn
 
 type ColumnsPolicy = Literal["fixed", "grow"]
 
-LET_JOIN = Said("let columns join with {cure}", cure=Cure("columns", "grow"))
-COUNT_AS_MISSING = Said("count it as missing with {cure}", cure=Cure("absent", "missing"))
+LET_JOIN = Message("let columns join with {cure}", cure=Cure("columns", "grow"))
+COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent", "missing"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class Schema:
         """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
-    def _by_name(self, table: Table, absent: str, cure: Said) -> Table:
+    def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
         """The table with the names of this schema; an absent column is an error, and one too many a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):

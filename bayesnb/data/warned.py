@@ -23,7 +23,7 @@ from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, joined
-from bayesnb.wording import Cure, Said, nearest, warn
+from bayesnb.wording import Cure, Message, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -185,7 +185,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
     return classes > 20 and classes > rows / 10
 
 
-def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
+def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
     """A sentence for each column of levels that looks like an identifier and got its family by type."""
     for name, feature in schema.features.items():
         if not feature.values or feature.origin.kind == "specified":
@@ -195,7 +195,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
             levels, rows = int((of_levels > 0).sum()), float(of_levels.sum())
             if looks_like_identifier(levels, rows):
                 among = f"{rows:,.10g} rows" if rows >= levels else f"rows of weight {rows:,.10g}"
-                yield Said(
+                yield Message(
                     "column {column!r} looks like an identifier or free text, {levels:,} levels in {among}: leave it "
                     "out, or name its family, as {cure}, or 'text' for its words",
                     column=column,
@@ -205,7 +205,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Said]:
                 )
 
 
-def _numbered(X: Any, schema: Schema) -> Iterator[Said]:
+def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
     """A sentence for each column of whole numbers, of a table in memory, that has the name of an identifier."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
@@ -214,7 +214,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Said]:
         x = table.column(column).reals()
         x = x[~np.isnan(x)]
         if len(x) > 10 and (x == np.floor(x)).all() and len(np.unique(x)) == len(x):
-            yield Said(
+            yield Message(
                 "column {column!r} looks like an identifier, {rows:,} whole numbers in {rows:,} rows: leave it out, or "
                 "name its family, as {cure}",
                 column=column,

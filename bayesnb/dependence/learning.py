@@ -24,9 +24,9 @@ from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import Cure, RefusedError, Said
+from bayesnb.wording import Cure, Message, RefusedError
 
-OR_NAIVE = Said("or use {cure}", cure=Cure("dependence"))
+OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
 
 COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "offsets")
 """The settings that say what is counted."""
@@ -79,9 +79,9 @@ def learn(
     return _learned(found, posterior, data, labels, spec)
 
 
-def require_exact(model: NaiveBayes, other: str | Said = OR_NAIVE) -> None:
+def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
     """Raise ``NoExponentsError`` where a row cannot be left out of a feature exactly; ``other`` is another cure."""
-    cure = Said(
+    cure = Message(
         "give the column a family that has one, such as {families}, {other}",
         families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
         other=other,

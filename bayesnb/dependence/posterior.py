@@ -34,7 +34,7 @@ from bayesnb.dependence.likelihood import (
 )
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 MODE, NEAR = 1e-12, 1e-2
 """When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
@@ -103,7 +103,7 @@ class NoModeError(RuntimeError):
 
     def __init__(self, reason: str) -> None:
         text = "{reason}; rescale the weights of the rows if they are very large, or use {cure}"
-        super().__init__(Said(text, reason=reason, cure=Cure("dependence")))
+        super().__init__(Message(text, reason=reason, cure=Cure("dependence")))
 
 
 def laplace(

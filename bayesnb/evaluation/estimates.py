@@ -24,7 +24,7 @@ from bayesnb.learning import Parameters
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
@@ -112,27 +112,29 @@ class Comparison:
         gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
         return float(gap.mean()), standard_error(gap) / len(gap)
 
-    def regret(self, name: Any) -> Said:
+    def regret(self, name: Any) -> Message:
         """How much worse a plug-in is than full Bayes: on the held-out rows, and if the model is right."""
         gap, se = self._behind(name, "predictive")
         price = float(self.table.loc[name, "price"])
         never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
         way = "higher" if gap > 0 else "lower"
-        held = Said(
+        held = Message(
             "has a {way} log loss than full Bayes on held-out rows, by {gap:.3f} ± {se:.3f}",
             way=way,
             gap=abs(gap),
             se=se,
         )
         if never:
-            held = Said("gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes))
-        expected = Said("if the model is right, it costs {price:.3f} nats per row", price=price)
+            held = Message(
+                "gave probability 0 to the class of {k:,} of {n:,} held-out rows", k=never, n=len(self.codes)
+            )
+        expected = Message("if the model is right, it costs {price:.3f} nats per row", price=price)
         if price == np.inf:
-            expected = Said("its worst case is unbounded, because it gives some values probability 0")
-        return Said("{name} {held}; {expected}.", name=name, held=held, expected=expected)
+            expected = Message("its worst case is unbounded, because it gives some values probability 0")
+        return Message("{name} {held}; {expected}.", name=name, held=held, expected=expected)
 
     @property
-    def recommendation(self) -> Said:
+    def recommendation(self) -> Message:
         """Which line of the table to use, in a sentence or two."""
         name, kept = self.recommended, self.recommended == self.default
         loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
@@ -153,12 +155,12 @@ class Comparison:
             text += "; {default} gave probability 0 to the class of a row."
         gap, se = self._behind(self.default, self.best if kept else name) if self.default in self.answers else (0, 0)
         more = "" if loss < shares else " Its log loss is no lower than that of the class frequencies."
-        return Said(text + more, **known, gap=gap, se=se)
+        return Message(text + more, **known, gap=gap, se=se)
 
     @property
-    def finding(self) -> Said:
+    def finding(self) -> Message:
         """The scores of the recommended model, and why it is recommended."""
-        return Said("{recommendation} {scores}", scores=self.card().finding, recommendation=self.recommendation)
+        return Message("{recommendation} {scores}", scores=self.card().finding, recommendation=self.recommendation)
 
     @property
     def sentence(self) -> str:

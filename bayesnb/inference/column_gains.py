@@ -15,7 +15,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import loo
 from bayesnb.inference.questions import Shown, question
 from bayesnb.priors import Array
-from bayesnb.wording import Said
+from bayesnb.wording import Message
 
 NUMBERS = 2**24
 """Log probabilities that are looked at; of more, those of rows that are drawn at random."""
@@ -100,7 +100,7 @@ def _error(gains: Array) -> float:
     return float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.nan
 
 
-def _telling(frame: pd.DataFrame, naive: bool) -> Said:
+def _telling(frame: pd.DataFrame, naive: bool) -> Message:
     """The most informative columns; of naive Bayes also those that do harm.
 
     A column that does harm in naive Bayes may be useful under a dependence, whose exponents weigh it.
@@ -108,12 +108,12 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Said:
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
     named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())
-    said = Said("The most informative columns by themselves: {named}.", named=named)
+    said = Message("The most informative columns by themselves: {named}.", named=named)
     if telling.empty:
-        said = Said("No column is measurably informative by itself.")
+        said = Message("No column is measurably informative by itself.")
     if harmful.empty or not naive:
         return said
-    return Said(
+    return Message(
         "{said} {k} of {n} columns {are} better left out, one at a time: first {few}.",
         said=said,
         k=len(harmful),

@@ -43,7 +43,7 @@ from bayesnb.numerics import Array, log
 from bayesnb.priors import Beta, Dirichlet, Gamma, Normal, NormalGamma, Prior
 from bayesnb.statistics.membership import Column
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 LEAST = 1e-12
 """The smallest share t, in place of 0, which is not in the set."""
@@ -350,7 +350,7 @@ def _require_priors(classifier: Classifier) -> None:
     classifier.require_counted("a set of priors needs rows that were counted")
     classifier.posterior.model.require_exact(
         "a set of priors",
-        Said(
+        Message(
             "leave the column out, or give it a family that has one, such as {cure}",
             cure=(Cure("family", "Gaussian"), Cure("family", "Binned")),
         ),

@@ -26,7 +26,7 @@ from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.wording import Cure, Said
+from bayesnb.wording import Cure, Message
 
 CHANCE = 0.05
 """How probable it may at most be that a table without any dependence is said to have some."""
@@ -101,37 +101,37 @@ class Independence:
         return "weighted" if self.too_sure != 1 else None
 
     @property
-    def finding(self) -> Said:
+    def finding(self) -> Message:
         """How many pairs depend on each other, how far log-odds are off, and what to do."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
-            counted = Said("There is no pair of columns to compare")
+            counted = Message("There is no pair of columns to compare")
         elif found.empty:
-            counted = Said("None of {n} pairs of columns shows dependence given the class", n=n)
+            counted = Message("None of {n} pairs of columns shows dependence given the class", n=n)
         else:
             said = (
                 "{k} of {n} pairs of columns depend on each other given the class, most of all {first!r} and {second!r}"
             )
             one = "1 of {n} pairs of columns depends on each other given the class: {first!r} and {second!r}"
-            counted = Said(said if len(found) > 1 else one, k=len(found), n=n, **found.iloc[0][["first", "second"]])
+            counted = Message(said if len(found) > 1 else one, k=len(found), n=n, **found.iloc[0][["first", "second"]])
         times = 1 / size if size < 1 else size
-        odds = Said("there is no evidence of over- or underconfidence")
+        odds = Message("there is no evidence of over- or underconfidence")
         if size != 1:
             shown, way = f"{times:{'.2g' if times < 10 else ',.0f'}}", "small" if size < 1 else "large"
-            odds = Said("log-odds are {times} times too {way}", times=shown, way=way)
-        return Said("{counted}; {odds}; {cure}.", counted=counted, odds=odds, cure=self._cure)
+            odds = Message("log-odds are {times} times too {way}", times=shown, way=way)
+        return Message("{counted}; {odds}; {cure}.", counted=counted, odds=odds, cure=self._cure)
 
     @property
-    def _cure(self) -> Said:
+    def _cure(self) -> Message:
         none = self.dependent.empty
         if none and self.advice is None:
-            return Said("nothing need be done")
+            return Message("nothing need be done")
         if self.dependence is not None:
-            return Said("the model has {dependence}", dependence=Cure("dependence", self.dependence))
+            return Message("the model has {dependence}", dependence=Cure("dependence", self.dependence))
         if self.advice is None:
-            return Said("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
+            return Message("compare shows whether {cure} predicts better", cure=Cure("dependence", "pairwise"))
         said = "use {cure}, or another family for columns of another shape" if none else "use {cure}"
-        return Said(said, cure=Cure("dependence", self.advice))
+        return Message(said, cure=Cure("dependence", self.advice))
 
     def __str__(self) -> str:
         return str(self.finding)
@@ -162,7 +162,9 @@ def _notes(found: Independence) -> str:
         "upper": "upper end of the interval of the mutual information",
         "gain": "decrease in left-out log loss per row, in nats, if p(a | c) p(b | c) is replaced by p(a, b | c)",
         "se": "its standard error",
-        "score": Said("z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")),
+        "score": Message(
+            "z-score of the pair's term when it is added to {model}", model=Cure("dependence", "weighted")
+        ),
     },
 )  # fmt: skip
 def independence(
@@ -250,7 +252,7 @@ def audited(
     ValueError
         Where there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
-    require_exact(posterior.model, Said("or {cure}", cure=Cure("drop")))
+    require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
     called, rng, rows = grid.names(names(posterior)), np.random.default_rng(random_seed), []
     factors = log_bayes_factors(grid, counts, finer)

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Literal, Protocol, cast, get_args
 
 from bayesnb.inference.methods import FittedModel
 from bayesnb.signatures import HEADING, choices, described
-from bayesnb.wording import Said, require_choice
+from bayesnb.wording import Message, require_choice
 
 type Group = Literal["predict", "how sure", "why", "what to do", "is the model right", "draws and PyMC"]
 
@@ -48,7 +48,7 @@ class Asked[**P, R](Protocol):
     def __get__(self, model: Any, kind: Any = None) -> Callable[P, R]: ...
 
 
-def _sentence(found: Any) -> str | Said:
+def _sentence(found: Any) -> str | Message:
     """What an answer says of itself in words: its finding, the sentence of a table, or its text."""
     if hasattr(found, "attrs"):
         return found.attrs.get("says", "")
@@ -83,7 +83,7 @@ class Shown:
 
     title: str
     lines: Callable[[Any], Any] = lambda found: found
-    says: Callable[[Any], str | Said] = _sentence
+    says: Callable[[Any], str | Message] = _sentence
     notes: Callable[[Any], str] = lambda _: ""
     plot: str | None = None
     asks: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Question:
         Its first argument is a fitted model.
     shown : Shown, optional
         How the report shows its answer; ``None`` if it does not.
-    columns : {column: str or Said}
+    columns : {column: str or Message}
         What each column of the answer means, for the legend of a table.
     """
 
@@ -120,7 +120,7 @@ class Question:
     module: Module | None
     function: Callable[..., Any]
     shown: Shown | None = None
-    columns: Mapping[str, str | Said] = field(default_factory=dict)
+    columns: Mapping[str, str | Message] = field(default_factory=dict)
 
     @property
     def file(self) -> str:
@@ -168,7 +168,7 @@ def question[**P, R](
     group: Group,
     module: Module | None = None,
     shown: Shown | None = None,
-    columns: Mapping[str, str | Said] | None = None,
+    columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
     """Register a function ``f(classifier, ...)`` as a question, which every fitted model answers.
 
@@ -182,7 +182,7 @@ def question[**P, R](
         The public module that holds it. By default it is a method of fitted models.
     shown : Shown, optional
         How the report shows its answer. By default it does not.
-    columns : {column: str or Said}, optional
+    columns : {column: str or Message}, optional
         What each column of the answer means, in a few words, for the legend of a table. The docstring says more.
     """
 

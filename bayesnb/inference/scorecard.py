@@ -25,7 +25,7 @@ from bayesnb.inference.scoring import (
     share_interval,
 )
 from bayesnb.numerics import Array, log
-from bayesnb.wording import Cure, Said, Spelled
+from bayesnb.wording import Cure, Message, Spelled
 
 GROUPS = 2000
 """Rows that the bootstrap weights one by one; of more rows, it weights as many random groups of equal size."""
@@ -62,7 +62,7 @@ class HeldOut:
         return said if self.rows is None else f"{said} of {self.rows:,} rows drawn at random"
 
 
-LEARNED_ROWS = Said(
+LEARNED_ROWS = Message(
     "These look like the rows that the model was fitted to (equal counts and sums), and it predicts new rows less "
     "well: {cure}. ",
     cure=Spelled('score with cv="loo" or cv=5, which hold rows out', "use bayesnb compare, which holds rows out"),
@@ -134,29 +134,29 @@ class Scorecard:
         return "overconfident" if claimed > upper else "underconfident" if claimed < lower else ""
 
     @property
-    def finding(self) -> Said:
+    def finding(self) -> Message:
         """The scores in a few sentences. The verdicts are about the log loss, not about the accuracy."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
-        verdict = Said("it is {confidence}", confidence=self.confidence)
+        verdict = Message("it is {confidence}", confidence=self.confidence)
         if not self.confidence:
-            verdict = Said("its confidence agrees with these rows")
+            verdict = Message("its confidence agrees with these rows")
         elif self.cure and self.confidence == "overconfident":
-            verdict = Said("it is overconfident (try {cure})", cure=self.cure)
+            verdict = Message("it is overconfident (try {cure})", cure=self.cure)
         rows = f"{self.rows:,} row" + "s" * (self.rows != 1)
-        beside = Said(
+        beside = Message(
             "With {rows}, the model is not measurably better than the class frequencies ({shares}).",
             rows=rows,
             shares=nats(shares),
         )
         if upper < shares or lower > shares:
             better = "better" if upper < shares else "worse"
-            beside = Said(
+            beside = Message(
                 "The class frequencies alone have a log loss of {shares}: the model is {better}.",
                 shares=nats(shares),
                 better=better,
             )
-        return Said(
+        return Message(
             "{learned}{right} of {rows} are predicted correctly ({prob:.0%} interval: {low} to {high}; the model "
             "expected {says}). Always guessing {largest!r} gets {majority}. Log loss {loss} ({lower} to {upper}); the "
             "model expected {claimed}: {verdict}. {beside}{unknown}",
@@ -184,13 +184,13 @@ class Scorecard:
         return str(self.finding)
 
     @property
-    def _unknown(self) -> Said | str:
+    def _unknown(self) -> Message | str:
         if not self.never_learned:
             return ""
         n = sum(self.never_learned.values())
         each = ", ".join(f"{str(label)!r} {count:,}" for label, count in [*self.never_learned.items()][:8])
         right = self.table.loc["accuracy", "value"] * self.rows / (self.rows + n)
-        return Said(
+        return Message(
             " {n:,} more {have} a class that the model has not learned ({each}) and no score; if they count as wrong, "
             "{right} are correct.",
             n=n,

@@ -21,9 +21,9 @@ from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Th
 from bayesnb.priors.belief import Point
 from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
-from bayesnb.wording import Cure, RefusedError, Said, warn
+from bayesnb.wording import Cure, Message, RefusedError, warn
 
-USE_DRAWS = Said("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
+USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
 """What to do about an estimate by the mode of a family that has no formula for it."""
 
 
@@ -147,7 +147,7 @@ class NaiveBayes:
         """True if the posterior of every feature is a formula, and its classes are independent."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
-    def require_exact(self, what: str | Said, cure: str | Said, apart: bool = True) -> None:
+    def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
         """Raise ``RefusedError``, naming all features that are sampled, where ``what`` needs a closed form.
 
         With ``apart`` it needs classes that are independent, too.
@@ -171,8 +171,8 @@ class NaiveBayes:
         """Raise ``ValueError``, naming the feature, where no row can be left out of an estimate."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
-                Said("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
-                Said(
+                Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
+                Message(
                     "use {cure}, whose draws are weighted; or fit without the rows and predict them, as "
                     "cross-validation does",
                     cure=Cure("estimate", "predictive"),

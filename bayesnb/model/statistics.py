@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import LocatedError, Statistic, cleared
-from bayesnb.wording import RefusedError, Said
+from bayesnb.wording import Message, RefusedError
 
 type Data = Mapping[str, Any]
 """Encoded columns, by the name of the feature."""
@@ -68,7 +68,7 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
         yield
     except LocatedError as error:
         place = ", ".join([what, *_cell(error.where, labels, s)])
-        raise type(error)(Said("{place}: {error}", place=place, error=error), error.where) from error
+        raise type(error)(Message("{place}: {error}", place=place, error=error), error.where) from error
     except ValueError as error:
         raise RefusedError("{place}: {error}", place=what, error=error) from error
 

@@ -29,7 +29,7 @@ from bayesnb.report import scores
 from bayesnb.report.parts import Findings, Page, Section, Sentence, count_of, one_line
 from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
 from bayesnb.report.writer import MARK, page_as
-from bayesnb.wording import Form, Said, require_choice, require_whole
+from bayesnb.wording import Form, Message, require_choice, require_whole
 
 if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
@@ -151,7 +151,7 @@ def report(
         try:
             sections.append(steps[title_of]())
         except ValueError as error:
-            missing.append(Said("Not shown: {title}, because {error}.", title=title_of, error=error))
+            missing.append(Message("Not shown: {title}, because {error}.", title=title_of, error=error))
     places = {section.title: k for k, section in enumerate(sections)}
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)

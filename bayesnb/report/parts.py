@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.wording import Said
+from bayesnb.wording import Message
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +83,7 @@ class Findings:
     items: Sequence[tuple[Sentence, str | None]]
 
 
-type Sentence = str | Said
+type Sentence = str | Message
 """What a person reads; the writer of a page or a screen spells its cures."""
 
 type Part = Sentence | Grid | Picture | Findings
@@ -98,9 +98,9 @@ class Section:
     title : str
     parts : sequence of parts
         A text is a paragraph.
-    lead : str or Said
+    lead : str or Message
         The sentence that stands first, and is the answer.
-    finding : str or Said
+    finding : str or Message
         One sentence for the list of what to look at.
     folded : bool
         True if HTML shows the section only on demand.

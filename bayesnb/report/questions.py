@@ -22,7 +22,7 @@ from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
 from bayesnb.report.parts import Bars, Grid, Part, Picture, Section, one_line, readable, spoken, with_interval
-from bayesnb.wording import Cure, Said, sentences
+from bayesnb.wording import Cure, Message, sentences
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -102,7 +102,7 @@ class Asking:
         made = section_of(QUESTIONS[name], self.answer(name), top)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made
-        judged = Said(
+        judged = Message(
             "{lead} They are judged with {cure}, which the audit of the columns advises.",
             lead=made.lead,
             cure=Cure("dependence", self.advice),
@@ -132,7 +132,9 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
             parts += shortened(frame, one_line(name) or question.summary.rstrip("."), top or shown.top)
     words = {spoken(name): said for name, said in question.columns.items()}
     columns = [str(name).rpartition(": ")[2] for part in parts if isinstance(part, Grid) for name in part.frame.columns]
-    meant = [Said("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words]
+    meant = [
+        Message("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words
+    ]
     parts += filter(None, [sentences(meant), shown.notes(found) if parts else ""])
     return Section(shown.title, parts, says, says if shown.finding else "", folded=True)
 

@@ -12,7 +12,7 @@ from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.report.parts import Grid, Part, Picture, Section, Sentence, one_line, with_error, with_interval, written
 from bayesnb.report.questions import section_of, shortened
-from bayesnb.wording import Said
+from bayesnb.wording import Message
 
 if TYPE_CHECKING:
     from bayesnb.data.tables import Table
@@ -44,7 +44,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def worth(card: Scorecard, recommendation: Said | str = "") -> Section:
+def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
     """The scores of a model beside their yardsticks, and how often each class is predicted as another."""
     digits = 3 if card.rows < 20_000 else 4
     scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
@@ -58,7 +58,7 @@ def worth(card: Scorecard, recommendation: Said | str = "") -> Section:
         "recall: the share of a class that is found; precision: of what is predicted as the class, the share that is; "
         f"with {card.prob:.0%} intervals.",
     ]
-    lead = Said("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
+    lead = Message("{scores} {recommendation}", scores=card.finding, recommendation=recommendation)
     return Section(WORTH, parts, lead if recommendation else card.finding, _commonest_mistake(card))
 
 
@@ -122,9 +122,9 @@ def estimates(compared: Comparison) -> Section:
     )
     plug_ins = [estimate for estimate in compared.answers if compared.table.loc[estimate].get("price", 0) > 1e-9]
     notes: list[Sentence] = [compared.regret(estimate) for estimate in plug_ins]
-    notes += [Said("{name}: {error}.", name=name, error=error) for name, error in compared.absent.items()]
+    notes += [Message("{name}: {error}.", name=name, error=error) for name, error in compared.absent.items()]
     notes += [
-        Said("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)
+        Message("{name}: scored by {how}, because exponents learn from the labels.", name=name, how=how)
         for name, how in compared.how.items()
         if how.by != compared.how["predictive"].by and name in compared.answers
     ]

@@ -12,13 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.numerics import Array
-from bayesnb.wording import RefusedError, Said
+from bayesnb.wording import Message, RefusedError
 
 
 class LocatedError(RefusedError):
     """An error about a cell; ``where`` is the position (class, column[, level]) of the first such cell."""
 
-    def __init__(self, message: str | Said, where: tuple[int, ...] = ()) -> None:
+    def __init__(self, message: str | Message, where: tuple[int, ...] = ()) -> None:
         super().__init__(message)
         self.where = where
 

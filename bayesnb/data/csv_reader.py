@@ -1,15 +1,15 @@
-"""CSV files as Arrow batches: the one reader of CSV for every verb.
+"""CSV files as Arrow batches. Every command reads CSV with this reader.
 
-DuckDB finds the separator, the header and the lines before it, and reads the cells as text. The rules of this module
-are few. A cell stands in double quotes or in none. Texts such as NA are missing everywhere, and marks such as "?" in
-columns of numbers. A column holds numbers if each of its cells is one; a cell such as 05123 is none, because its zeros
-would be lost. Each column of a file has its decimal mark: a comma where cells such as "1,5" allow nothing else, and for
-1.234 and 1,234, which may be either, the mark of the other columns. A first row of text is a header unless most of its
-cells occur again in their columns.
+DuckDB finds the separator, the header and the lines above the header, and reads the cells as text. This module adds
+these rules. A cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks
+such as "?" are missing in columns of numbers. A column holds numbers if each of its cells is a number. A cell such as
+05123 is not a number, because its leading zero would be lost. Each column of a file has its own decimal mark. It is a
+comma if cells such as "1,5" allow nothing else. If cells such as 1.234 and 1,234 allow both marks, it is the mark of
+the other columns. A first row of text is a header unless most of its cells occur again in their columns.
 
-A file is read twice. :func:`look` goes through all of it once and notes what the cells of each column can be read as,
-:func:`read_alike` says what they are read as, and :func:`batches` reads them. So the type of a column never depends on
-the rows that happen to come first, and a table may be larger than memory.
+A file is read twice. :func:`look` reads all of it and records the possible types of each column. :func:`read_alike`
+decides the types, and :func:`batches` reads the rows. So the type of a column never depends on which rows come first,
+and a table may be larger than memory.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
 
 QUOTE = '"'
-"""What stands around cells. An apostrophe does not, since it is more often a cell, or a letter of one."""
+"""The quotation mark around cells. Apostrophes do not quote, because they are more often a cell or a letter of one."""
 
 HOW = f"hive_partitioning=false, quote='{QUOTE}'"
-"""What DuckDB is told of every file. It would read a folder called c1=x as the second column of the files in it."""
+"""Options of DuckDB for every file. Without the first, a folder called c1=x would become column c1 of its files."""
 
 HEAD = 20_480
-"""The number of rows in which the cells of a first row of text are looked for again."""
+"""The number of rows that are searched for the cells of a first row of text."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """What the user says of a file; what is ``None`` is found out.
+    """The user's settings for reading a file; a setting that is ``None`` is detected.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class Format:
     encoding : str, optional
         Encoding, such as cp1252 or utf-16; by default it is detected.
     header : bool, optional
-        Whether the first line holds the names of columns; by default this is detected.
+        Whether the first line holds column names; by default this is detected.
     na : tuple of str
-        A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+        Further texts that mean missing, such as ?, or ``COL=TEXT`` for one column.
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first by default.
     names : tuple of str
-        Names that some columns are expected to have, such as that of the class. They make a line a header.
+        Expected names of some columns, such as the class column. A line that holds them is a header.
     text : tuple of str
-        Columns that are read as text, whatever their cells look like: a model has learned their levels as text.
+        Columns that are read as text whatever their cells look like, because a model has learned their levels as text.
     """
 
     sep: str | None = None
@@ -77,14 +77,14 @@ class Format:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """How a file of CSV is laid out, and what its columns hold.
+    """The layout of a CSV file and the types of its columns.
 
     Parameters
     ----------
     name : str
         The file as the user named it.
     file : Path
-        The same cells in UTF-8.
+        The file with the same cells in UTF-8.
     encoding : str
     sep, escape : str
     skip : int
@@ -93,17 +93,18 @@ class Layout:
     names : tuple of str
     na : tuple of str
     space : Workspace
-        Where ``file`` is, if it is a copy.
+        The folder of ``file``, if it is a copy.
     types : {column: Types}
-        What the cells of each column can be read as, for columns with a value.
+        The types that fit all cells of each column, for columns with at least one value.
     gaps : {column: {text: count}}
-        Cells that are missing if the column holds numbers; once it is known, only those of columns that do.
+        Cells that are missing if the column holds numbers. After the types are decided, only those of columns
+        of numbers are kept.
     rows : int
     kinds : {column: kind}
-        What each column is read as, in this file and in others that are read with it: "empty", "integer", "real",
+        The type of each column, in this file and in the files that are read with it: "empty", "integer", "real",
         "percent", "boolean" or "text".
     marks : {column: mark}
-        The decimal mark of each column, "." or ","; "" where it needs none.
+        The decimal mark of each column, "." or ","; "" if the column needs no decimal mark.
     """
 
     name: str
@@ -124,12 +125,12 @@ class Layout:
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
-    """Go through a file once: its layout, and what the cells of each column can be read as.
+    """Read a file once to find its layout and the types that fit the cells of each column.
 
     Raises
     ------
     ValueError
-        If the file is not CSV, with the line that is wrong and what to do.
+        If the file is not CSV. The message names the wrong line and the cure.
     """
     file, failure = space.plain(file), None
     with _about(name):
@@ -145,7 +146,7 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
 def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
     with _connection(name) as connection:
         layout = _layout(connection, name, file, format, encoding, space)
-        # One column of all cells, beside their columns' names: so a table of thousands of columns is one question.
+        # Stack the cells of all columns, with their column's name: one query serves a table of thousands of columns.
         cells = (
             f"SELECT k, v, {_types_of('v')} AS t FROM (UNPIVOT ({_query(layout)}) ON COLUMNS(*) INTO NAME k VALUE v)"
         )
@@ -161,7 +162,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
 
 
 def read_alike(layouts: Sequence[Layout], format: Format) -> list[Layout]:
-    """The layouts with what each column is read as, so that a column has one type in all files."""
+    """Decide the type of each column, so that a column has one type in all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):
@@ -176,7 +177,7 @@ def read_alike(layouts: Sequence[Layout], format: Format) -> list[Layout]:
 
 
 def batches(layout: Layout) -> Iterator[Any]:
-    """The rows of a file as Arrow batches, each cell read as the kind of its column, by its decimal mark."""
+    """Yield the rows of a file as Arrow batches; cells are converted by the type and decimal mark of their column."""
     import pyarrow as pa
 
     kinds = [layout.kinds[column] for column in layout.names]
@@ -213,10 +214,10 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
     lines = [line.rstrip("\r\n") for line in islice(lines_of(file), skip + 1)]
     common = max((",", ";", "\t", "|"), key=lines[0].count)
     if format.sep is None and common != sep and all(common in line for line in lines if line):
-        # A last line with more of another separator, as in 4,341,061, hides all others, and so do lines of two lengths.
+        # A last line with more of another separator, as in 4,341,061, misleads detection; so do lines of two lengths.
         sep, skip = common, 0
     elif any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
-        skip = 0  # Only a title or a comment may stand before the header, and no row.
+        skip = 0  # Only a title or a comment may come before the header, never a row.
     first = _first_row(lines_of(file, skip), sep, escape)
     names = tuple(f"column{k}" for k in range(len(first)))
     layout = Layout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
@@ -227,7 +228,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
 
 
 def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
-    """The cells of the first line that is not blank."""
+    """Return the cells of the first line that is not blank."""
     if len(sep) > 1:
         return next(line.rstrip("\r\n").split(sep) for line in lines if line.strip())
     csv.field_size_limit(max(LINE, csv.field_size_limit()))
@@ -236,9 +237,9 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: Layout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether a first row of text, in a file of nothing but text, is no header: most cells occur again in its column.
+    """Return whether the first row of a file of text is data: most of its cells occur again in their columns.
 
-    Where a column holds anything else, its type has told.
+    If a column holds anything but text, its type has already decided.
     """
     if any(kind != "VARCHAR" for kind in types):
         return False
@@ -248,7 +249,7 @@ def _is_row(connection: Any, layout: Layout, first: Sequence[str], types: Sequen
 
 
 def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns; one without a name gets that which pandas gives it."""
+    """Return the column names; a column without a name gets the name that pandas would give it."""
     names = [cell if cell.strip() else f"Unnamed: {k}" for k, cell in enumerate(first)]
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
@@ -259,21 +260,22 @@ def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-# What cells can be read as
+# The types of cells
 
 
 MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
-"""The texts of a missing cell, the same as in pandas."""
+"""The texts that mean a missing cell, the same as in pandas."""
 
 GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
-"""Texts that stand for a missing cell in a column of numbers, in small letters and without blanks around them.
+"""Texts that mean a missing cell in a column of numbers, in lower case and without surrounding spaces.
 
-In a column of text they are levels like all others, because there they may mean something."""
+In a column of text they are ordinary levels, because they may have a meaning there.
+"""
 
 
 class Types(IntFlag):
-    """What a cell can be read as; of a column, what all of its cells can be read as."""
+    """The types that fit a cell. For a column: the types that fit all of its cells."""
 
     INTEGER = 1
     DOTTED = 2
@@ -283,13 +285,13 @@ class Types(IntFlag):
     COMMA = 8
     "A number whose decimal mark is a comma, perhaps in groups with points: 1, 1,5, 1.234, 1,234."
     WITH_COMMA = 16
-    "There is a comma in it."
+    "It contains a comma."
     BOOLEAN = 32
     PERCENT = 64
     GROUPS = 128
-    "Three groups or more with points, such as 1.234.567. A column of nothing else holds versions or addresses."
+    "Three or more groups with points, such as 1.234.567. A column of only such cells holds versions or addresses."
     GAP = 256
-    "It stands for a missing cell. So it can be read as all others, too."
+    "A marker of a missing cell. It fits every type."
 
 
 ANY = Types(511)
@@ -304,11 +306,11 @@ PATTERNS = {
     r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}": Types.DOTTED | Types.COMMA | Types.GROUPS,
     r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d*|\d*,\d+|\d+,)([eE][+-]?\d+)?": Types.COMMA | Types.WITH_COMMA,
 }
-"""The patterns of cells, without the blanks around them. The first that a cell matches says what it can be read as."""
+"""Patterns of cells without surrounding spaces. The first matching pattern decides the types that fit a cell."""
 
 
 def _types_of(cell: str) -> str:
-    """What a cell can be read as, as SQL. What begins with a letter is settled first, because patterns take longer."""
+    """Return SQL for the types that fit a cell. Cells that begin with a letter come first: patterns are slower."""
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
         f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
@@ -324,7 +326,7 @@ def _types_of(cell: str) -> str:
 
 
 def _marks(layouts: Sequence[Layout], format: Format) -> list[dict[str, str]]:
-    """For each file, the decimal marks of its columns; "" where a column needs none."""
+    """For each file, return the decimal marks of its columns; "" if a column needs no decimal mark."""
     clear = [{column: _clear_mark(types, layout.sep) for column, types in layout.types.items()} for layout in layouts]
     found = []
     for layout, own in zip(layouts, clear, strict=True):
@@ -341,28 +343,28 @@ def _marks(layouts: Sequence[Layout], format: Format) -> list[dict[str, str]]:
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark that the cells of a column tell themselves; "" if there is none, None if they do not tell."""
+    """Return the decimal mark that the cells of a column imply; "" if they need none, None if both marks fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:
         return None
     if Types.POINT in types:
         return "."
-    # A few cells such as "1,5" among whole numbers of a file of commas may be pairs.
+    # Some cells such as "1,5" among whole numbers of a comma-separated file may be pairs.
     return "," if sep != "," or Types.WITH_COMMA in types else None
 
 
 def _unclear_mark(layout: Layout, column: str, known: set[str]) -> str:
-    """The decimal mark of a column whose cells do not tell it, by the marks of other columns.
+    """Return the decimal mark of a column whose cells fit both marks, from the marks of the other columns.
 
     Raises
     ------
     ValueError
-        If they do not tell it either.
+        If the other columns do not determine it either.
     """
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
-        # Such as 950 and 1.234.567; or 7 and "1,5" in a file of commas.
+        # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.
         return "," if known == {","} and sep != "," else "."
     dotted = Types.DOTTED in types
     if sep == "," and (dotted or "," not in known):
@@ -378,7 +380,7 @@ def _unclear_mark(layout: Layout, column: str, known: set[str]) -> str:
 
 
 def _kind(types: Types, mark: str) -> str:
-    """What a column of one file is read as; "empty" if all of its cells stand for missing ones."""
+    """Return the type of a column in one file; "empty" if all of its cells are missing."""
     if mark:
         return "real"
     names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean", Types.PERCENT: "percent"}
@@ -386,7 +388,7 @@ def _kind(types: Types, mark: str) -> str:
 
 
 def _joint(kinds: set[str]) -> str:
-    """What a column is read as in all files."""
+    """Return the type of a column in all files together."""
     held = kinds - {"empty"}
     if not held:
         return "text" if kinds else "empty"
@@ -394,7 +396,7 @@ def _joint(kinds: set[str]) -> str:
 
 
 def _value(cell: str, kind: str, mark: str) -> str:
-    """A cell as SQL, read as the kind of its column. A mark of a missing cell cannot be cast, and becomes null."""
+    """Return SQL that converts a cell to the type of its column. A marker of a missing cell becomes null."""
     match kind:
         case "integer":
             return f"try_cast(trim({cell}) AS BIGINT)"
@@ -408,11 +410,11 @@ def _value(cell: str, kind: str, mark: str) -> str:
     return cell
 
 
-# What DuckDB is asked
+# Queries for DuckDB
 
 
 def _table(layout: Layout) -> str:
-    """The file as a table of texts, whose columns are called c0, c1, …"""
+    """Return SQL for the file as a table of texts, with columns called c0, c1, …"""
     columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
     missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text)
     return (
@@ -424,11 +426,11 @@ def _table(layout: Layout) -> str:
 
 
 def _cells(layout: Layout) -> list[str]:
-    """The cells of each column as SQL; those that the user calls missing are null also with blanks around them."""
+    """Return SQL for the cells of each column. The user's texts for missing are null, with or without spaces around."""
     found = []
     for k, column in enumerate(layout.names):
         marks = marks_in(column, layout.na, layout.names)
-        # A column of numbers may write 99 as 99.0.
+        # A column of numbers may spell 99 as 99.0.
         zeros = (mark + zero for mark in marks if mark.lstrip("-").isdecimal() for zero in (".0", ".00", ",0", ",00"))
         missing = ", ".join(map(_text, [*marks, *zeros]))
         found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
@@ -436,30 +438,30 @@ def _cells(layout: Layout) -> list[str]:
 
 
 def _query(layout: Layout) -> str:
-    """The file as SQL, in columns that are called c0, c1, …"""
+    """Return SQL for the file, with columns called c0, c1, …"""
     return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
 
 
 def _text(value: Any) -> str:
-    """A text as SQL."""
+    """Return a text as an SQL literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def _path(file: Path) -> str:
-    """The path as SQL; DuckDB would take it for a glob."""
+    """Return the path as an SQL literal, escaped because DuckDB reads paths as globs."""
     return _text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
 
 
 @contextmanager
 def _connection(name: Any) -> Iterator[Any]:
-    """A connection of its own to the database of this process."""
+    """Open a separate connection to the database of this process."""
     with _about(name), _database(os.getpid()).cursor() as connection:
         yield connection
 
 
 @cache
 def _database(process: int) -> Any:
-    """An empty database in memory: to make one takes longer than to read a small file, so each process has its own."""
+    """Return an empty in-memory database. Creating it takes longer than reading a small file, so it is cached."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
@@ -475,12 +477,12 @@ FAULTS = {
     "Maximum line size": "a line is longer than {longest:,} bytes, so this is not CSV",
     "(?i)gzip|compressed file": "is not gzip, or not all of it ({said})",
 }
-"""What errors of reading a file say, and what it means."""
+"""Patterns in the messages of reading errors, and their meaning."""
 
 
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
-    """Convert the errors of reading a file to ``ValueError`` with the file, the line, the reason and the cure.
+    """Convert errors of reading a file to ``ValueError`` with the file, the line, the reason and the cure.
 
     Raises
     ------
@@ -493,7 +495,7 @@ def _about(name: Any) -> Iterator[None]:
         yield
     except (duckdb.Error, OSError, EOFError, zlib.error, csv.Error, RuntimeError) as error:
         text = str(error)
-        if text == "Query interrupted":  # While DuckDB reads, Ctrl-C reaches it first.
+        if text == "Query interrupted":  # While DuckDB reads, it catches Ctrl-C first.
             raise KeyboardInterrupt from error
         at = re.search(r"Line: (\d+)", text)
         line = f"line {at[1]}" if at else "a line"

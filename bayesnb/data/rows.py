@@ -1,6 +1,6 @@
-"""Rows to learn, or to unlearn: a table, its labels and its weights, read and validated together.
+"""Rows to learn or to unlearn: a table, its labels and its weights, read and validated together.
 
-Start with :meth:`Rows.of`. :meth:`Rows.statistics` are the statistics of the rows; the rows themselves are not kept.
+Start with :meth:`Rows.of`. :meth:`Rows.statistics` computes the statistics of the rows and does not keep the rows.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class Rows:
         Parameters
         ----------
         X, y, sample_weight
-            As :meth:`bayesnb.BayesianNB.fit` takes them, in memory; labels and weights may be columns of the table.
+            As for :meth:`bayesnb.BayesianNB.fit`, in memory. Labels and weights may be columns of the table.
         unlabelled : label, optional
-            The value that means "no label", beside missing values.
+            The value that means "no label", in addition to missing values.
         schema : Schema, optional
-            The schema of a fitted model that the table must match.
+            The schema of a fitted model, which the table must match.
 
         Raises
         ------
         ValueError
-            If there are no labels, they differ in number from the rows, or no row has a weight above 0.
+            If there are no labels, if their number differs from the number of rows, or if no row has a weight above 0.
         """
         if y is None:
             raise ValueError("BayesianNB requires y to be passed, but the target y is None")
@@ -81,9 +81,10 @@ class Rows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> Rows:
-        """Read rows as :meth:`of`, whose labels and weights may also be columns of the table, or weights of classes.
+        """Read rows as :meth:`of` does; also accept column names as labels and weights, and soft labels.
 
-        A row with a weight in each class (a soft label) is as many rows, each of one class and with that weight.
+        A row with a weight per class (a soft label) becomes several rows, one per class, each with the weight of its
+        class.
         """
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y)
@@ -100,47 +101,48 @@ class Rows:
         return cls(rows.table.rows(row), target, weights[row, c])
 
     def labelled(self) -> Rows:
-        """The same rows; raise ``ValueError`` unless every one of them has a label."""
+        """Return the rows; raise ``ValueError`` unless every row has a label."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
         return self
 
     def weighing_unlabelled(self, weight: float) -> Rows:
-        """The same rows, those without a label multiplied by a weight."""
+        """Return the rows, with the weights of unlabelled rows multiplied by ``weight``."""
         if self.target.complete:
             return self
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> Rows:
-        """The rows whose weight is above 0. The others must not even contribute their levels and classes."""
+        """Return the rows whose weight is above 0. The other rows must not even contribute their levels and classes."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
 
     def kept(self, keep: Array) -> Rows:
-        """The rows where a mask is true."""
+        """Return the rows for which a mask is true."""
         return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: Any) -> Schema:
-        """The schema of these rows: each column with the family that is specified, the best one, or by its type.
+        """Return the schema of these rows: each column with its specified family, the best family, or the family of its
+        type.
 
-        ``settings`` is a :class:`bayesnb.BayesianNB`, or its ``Parameters``.
+        ``settings`` is a :class:`bayesnb.BayesianNB` or its ``Parameters``.
         """
         features, reasons = chosen(self.table, self.target, self.weight, settings)
         return with_reasons(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), reasons)
 
     def statistics(self, settings: Any, schema: Schema | None = None, fixed: bool = False) -> tuple[Schema, Statistics]:
-        """The schema with the levels of these rows, all of them labelled, and their statistics.
+        """Return the schema with the levels of these rows, and the statistics of the rows. All rows must have labels.
 
         Parameters
         ----------
         settings : BayesianNB or Parameters
-            For a schema that is inferred, or columns that join.
+            Used to infer a schema, or to add columns that join later.
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.
         fixed : bool
-            Whether every column has the family that it has in this schema, whatever kind of values these rows hold.
+            Whether every column keeps its family of this schema, whatever the type of its values in these rows.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -153,13 +155,14 @@ class Rows:
         return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
-        """These rows in two: the statistics of those with a label, and the encoded columns and weights of the others.
+        """Split the rows: the statistics of the labelled rows, and the encoded columns and weights of the unlabelled
+        rows.
 
         Parameters
         ----------
         model : NaiveBayes
         data : {name: encoded column}
-            All rows, as the families of the model read them.
+            All rows, encoded for the families of the model.
         classes : array (class,)
             All classes, in the order of the statistics.
         """
@@ -170,13 +173,13 @@ class Rows:
 
 
 def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if labels or weights of pandas have the index of the table in another order: rows are taken by position."""
+    """Warn if labels or weights have the pandas index of the table in another order: rows are matched by position."""
     if not isinstance(X, pd.DataFrame):
         return
     for name, values in beside.items():
         if not isinstance(values, pd.Series | pd.DataFrame) or len(values) != len(X) or values.index.equals(X.index):
             continue
-        # Indexes of several levels and of one have no value in common, and pandas does not look for one.
+        # An index of several levels shares no value with an index of one level, and pandas does not look for one.
         if X.index.nlevels != values.index.nlevels:
             continue
         if X.index.is_unique and values.index.is_unique and values.index.isin(X.index).all():
@@ -187,7 +190,8 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Columns of a table in memory in the place of their names; anything else stays. Last the table without them.
+    """Replace column names by the columns of a table in memory; other values stay. The last item is the table without
+    them.
 
     Parameters
     ----------
@@ -217,17 +221,17 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def table_of(X: Any, schema: Schema) -> Table:
-    """A table that is to be read with a fitted schema.
+    """Return a table that will be read with a fitted schema.
 
     Warns
     -----
     UserWarning
-        If only one of the two has column names, in the words of scikit-learn: columns are then read by position.
+        If only one of the two has column names, in scikit-learn's words. Columns are then read by position.
 
     Raises
     ------
     ValueError
-        If columns are read by position, and there are more or fewer than were fitted.
+        If columns are read by position and their number differs from the fitted number.
     """
     table = Table.of(X)
     if table.named != schema.named:
@@ -243,19 +247,20 @@ def table_of(X: Any, schema: Schema) -> Table:
     return table
 
 
-# Rows drawn at random from a table that is read in parts, while it is read once: every row gets a random number, in the
-# order of the rows, and those with the smallest numbers are kept. So the sample does not depend on how it is cut.
+# Rows are drawn at random from a table that is read in parts, in a single pass. Every row gets a random number, in the
+# order of the rows, and the rows with the smallest numbers are kept. So the sample does not depend on how the table is
+# cut.
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """The same tables, and a function that gives at most so many of their rows once they have been read.
+    """Return the same tables, and a function that returns a sample of their rows after they have been read.
 
     Parameters
     ----------
     tables : iterable of Table
-        Of named columns.
+        Tables with named columns.
     most : int
-        How many rows are kept; all of them, in their order, where there are no more.
+        Number of rows to keep. If there are no more rows than this, all are kept in their order.
     seed : int
     """
     rng = np.random.default_rng(seed)
@@ -276,7 +281,7 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
 
 
 def _smallest(parts: list[tuple[Array, Table]], most: int) -> list[tuple[Array, Table]]:
-    """The rows with the smallest numbers."""
+    """Return the rows with the smallest random numbers."""
     numbers = np.concatenate([numbers for numbers, _ in parts])
     if len(numbers) <= most:
         return parts

@@ -1,7 +1,7 @@
-"""Specifications of columns beside families: intervals, missing cells, the best family, one by type or name.
+"""Specifications of columns besides families: intervals, missing cells, the best family, families by type or by name.
 
-:class:`Binned` cuts a column of numbers into intervals. :class:`Missing` lets it count whether a cell is missing.
-:class:`BestFamily` lets the rows choose among families, and :class:`ByType` says which family columns of a type get.
+:class:`Binned` cuts a column of numbers into intervals. :class:`Missing` adds a feature that flags missing cells.
+:class:`BestFamily` chooses a family from the rows. :class:`ByType` sets the family for each type of column.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from bayesnb.wording import meant_of_all, require_choice, require_whole
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """How rows without a label are marked, and how they are learned from.
+    """How unlabelled rows are marked and how they are used in learning.
 
     Parameters
     ----------
     marker : label, optional
-        The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
-        semi-supervised convention. By default -1 is a class like any other.
+        The value in ``y`` that means "no label", in addition to missing values (None, NaN, pd.NA). In scikit-learn's
+        semi-supervised convention it is -1. By default -1 is a class like any other.
     weight : float
-        λ, how much an unlabelled row counts, where a labelled row counts 1. 0 leaves unlabelled rows out.
+        λ, the weight of an unlabelled row; a labelled row has weight 1. With 0, unlabelled rows are left out.
     starts : int
-        How many starts EM tries. The best is kept.
+        Number of starting points of EM. The best solution is kept.
 
     Examples
     --------
@@ -60,13 +60,13 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """The settings; a marker alone stands for settings with this marker."""
+        """Return the settings; a bare marker means settings with this marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """The parameters of a :class:`bayesnb.BayesianNB`, which documents them, where no estimator is needed."""
+    """The parameters of a :class:`bayesnb.BayesianNB`, for code that needs no estimator. They are documented there."""
 
     features: Any = None
     class_prior: Any = None
@@ -80,16 +80,16 @@ class Parameters:
 
     @classmethod
     def of(cls, settings: Any, **others: Any) -> Parameters:
-        """The parameters of an estimator, with some of them replaced."""
+        """Return the parameters of an estimator, with some of them replaced."""
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
 
     def by_name(self) -> dict[str, Any]:
-        """The parameters by name, as an estimator and a model file take them."""
+        """Return the parameters by name, as an estimator and a model file expect them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 def label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
-    """The prior of the class probabilities that the settings name."""
+    """Return the prior of the class probabilities from the settings."""
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
 
 
@@ -102,9 +102,9 @@ class Binned:
     bins : int
         Number of intervals; ties or a constant column may leave fewer.
     cut : {"width", "count"}
-        Intervals of equal width, or with equally many rows.
+        Intervals of equal width, or intervals that hold equally many rows.
     prior : Dirichlet
-        Over the intervals; an empty one keeps its prior mass.
+        Prior over the intervals. An empty interval keeps its prior mass.
     edges : array, optional
         Inner edges, in units of the column, instead of ``bins`` and ``cut``.
 
@@ -127,11 +127,17 @@ class Binned:
             raise ValueError(f"Expected edges that increase; got {self.edges!r}")
 
     def family(self) -> Categorical:
-        """The family of the intervals."""
+        """Return the family that reads the intervals."""
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """The intervals of one column, (row,), NaN where missing: one with edges; each holds its lower edge."""
+        """Choose the intervals of one column of numbers, (row,), where NaN is missing.
+
+        Returns
+        -------
+        Binned
+            It has ``edges``. A value that equals an edge belongs to the interval above it.
+        """
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -146,7 +152,7 @@ class Binned:
             subsample=None,
         )
         with warnings.catch_warnings():
-            # Constant columns and ties give fewer bins than asked for; `describe` shows how many.
+            # Constant columns and ties give fewer bins than requested; `describe` shows how many.
             warnings.filterwarnings("ignore", category=UserWarning)
             cutter.fit(x[seen, None], sample_weight=None if weight is None or not by_count else weight[seen])
         inner = np.asarray(cutter.bin_edges_[0], float)[1:-1]
@@ -154,7 +160,7 @@ class Binned:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the intervals between its edges."""
+        """Names of the intervals between the edges."""
         shown = [f"{edge:.6g}" for edge in self.edges]
         if len(set(shown)) < len(shown):
             shown = [repr(edge) for edge in self.edges]
@@ -162,35 +168,36 @@ class Binned:
         return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
 
     def codes(self, x: Array) -> Array:
-        """Which interval each number falls into; -1 for NaN."""
+        """Return the index of the interval that contains each number; -1 for NaN."""
         return np.where(np.isnan(x), -1, np.searchsorted(self.edges, x, side="right"))
 
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """A column that is read twice: its values by a family, and whether a cell is missing as a Bernoulli of the class.
+    """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
-    By default a missing cell says nothing. That is right if cells are missing regardless of the class and of their
-    value. Often they are not: a test that only ill people are sent to, a question that one party leaves out. With
-    ``Missing`` the model has a second feature, "COLUMN is missing", which is 1 where the cell is missing and 0 where it
-    has a value, with a probability θ ~ Beta in each class. Given the class, it is independent of the value; so the
-    joint density is P(missing | class) where the cell is missing, and P(not missing | class) p(value | class) where it
-    is not (the pattern model of Little and Rubin 2019, 15.4, with one pattern for each column).
+    By default a missing cell carries no information about the class. That is correct if missingness depends neither on
+    the class nor on the value. Often it does depend on them: a blood test that only ill people get, or a question that
+    voters of one party skip. With ``Missing`` the model has a second feature, "COLUMN is missing". It is 1 if the cell
+    is missing and 0 if it has a value. Its probability in each class is θ ~ Beta. Given the class, the feature is
+    independent of the value. So the joint density is P(missing | class) if the cell is missing, and P(not missing |
+    class) p(value | class) otherwise. This is the pattern model of Little and Rubin (2019, section 15.4), with one
+    pattern per column.
 
-    A column that a whole table lacks is not missing cell by cell, and says nothing. A level that was never seen is a
-    value, and not missing.
+    If a table lacks the whole column, its cells do not count as missing and carry no information. An unseen level is a
+    value, so it does not count as missing.
 
     Parameters
     ----------
     family : Family, Binned or Text, optional
-        How values are read. By default, the type of the column decides.
+        Family of the values. By default, the type of the column decides.
     prior : Beta
-        Of the probability that a cell is missing.
+        Prior of the probability that a cell is missing.
 
     Raises
     ------
     TypeError, ValueError
-        If the family is none, or reads all columns of a row together, so that no cell is missing by itself.
+        If ``family`` is not a family, or if it reads all columns of a row together (then no cell is missing by itself).
 
     Examples
     --------
@@ -227,64 +234,66 @@ class Missing:
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that says whether a cell is missing, and of its column in the model."""
+    """Return the name of the feature that flags missing cells; its column in the model has the same name."""
     return f"{what} is missing"
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values: the family inside a ``Missing`` (None if the type decides), or the given one."""
+    """Return the specification of the values; for a ``Missing``, its family (None if the type decides)."""
     return spec.family if isinstance(spec, Missing) else spec
 
 
 CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
-"""The families that are tried if none are named."""
+"""The default candidates."""
 
 ROWS = 10_000
-"""How many rows take part in the choice by default, at most."""
+"""Default of the largest number of rows that are used for the choice."""
 
 
 @dataclass(frozen=True, eq=False)
 class BestFamily:
-    """Choose the family of a column of numbers by the rows of the first fit: ``features="best"`` with settings.
+    """Choose the family of a column of numbers from the rows of the first fit: ``features="best"`` with settings.
 
-    As ``features`` it is for all columns of numbers, and the other columns get the family of their type. In
-    ``features={column: BestFamily()}`` it is for single columns. What was tried stands in
+    Given as ``features``, it applies to all columns of numbers; the other columns get the family of their type. Given
+    in ``features={column: BestFamily()}``, it applies to single columns. The candidates and their scores are in
     ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
     families : sequence of Family, optional
-        The candidates, each with another name. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial,
-        PolyaTree and Hurdle; each is tried on the columns that it can read, and a Hurdle on those that hold zeros and
-        other numbers.
+        The candidates, which must have different names. By default Gaussian, LogNormal, Exponential, Poisson,
+        NegativeBinomial, PolyaTree and Hurdle. Each is tried on the columns that it can read; a Hurdle is tried on
+        columns that hold zeros and other numbers.
     by : {"class", "evidence"}
-        Which families predict the class best (for classification), or which predicted the values of the column best
-        (to describe it, or to draw rows).
+        Choose the families that predict the class best (for classification), or the family that predicts the values of
+        the column best (to describe it, or to draw rows).
     rows : int
-        The largest number of rows that take part in the choice; of a larger table, so many rows are drawn, always the
-        same ones. The chosen family learns from all rows.
+        The largest number of rows that are used for the choice. From a larger table this many rows are drawn, always
+        the same ones. The chosen family learns from all rows.
 
     Raises
     ------
     ValueError
-        For another criterion, no candidates, candidates of one name, or a family that cannot be a candidate.
+        For another criterion, no candidates, two candidates of the same name, or a family that cannot be a candidate.
 
     Notes
     -----
-    The two criteria answer different questions. ``"class"`` asks which families predict the *class* best, and is the
-    one for classification: it is the exact leave-one-out log score of the whole classifier. ``"evidence"`` asks which
-    family predicted the values of the *column* best, given the class, and is the one for describing a column or for
-    drawing rows. Often they disagree.
+    The two criteria answer different questions. ``"class"`` chooses the families that predict the *class* best, so it
+    suits classification. Its score is the exact leave-one-out log score of the whole classifier. ``"evidence"`` chooses
+    the family that predicts the values of the *column* best, given the class, so it suits describing a column or
+    drawing rows. The two criteria often disagree.
 
     Each candidate is fitted once. The leave-one-out terms of a column do not depend on the other columns, so the score
-    of any combination of families is a sum of known terms; the columns are gone through until no change of one family
-    improves the score. The choice itself is not left out of the score. With more columns than rows it can be too good;
-    then score ``BayesianNB(clf.classifier_.choice.features)`` on rows that took no part in the choice.
+    of any combination of families is a sum of known terms. The search changes the family of one column at a time until
+    no change improves the score. The score ignores that the families were chosen on the same rows. With more columns
+    than rows it can be too optimistic; then score ``BayesianNB(clf.classifier_.choice.features)`` on rows that were not
+    used for the choice.
 
-    A density and a probability can only be compared where the column holds whole numbers, because a density per unit is
-    then nearly the probability of a whole number. A PolyaTree that takes its cells from the column has no evidence that
-    could be compared, because the cells have seen the rows already; with given ``edges`` it has one. Nor has a Hurdle
-    of amounts, because it gives 0 a probability where the others have a density.
+    The evidence of a density can be compared with that of a probability only if the column holds whole numbers, because
+    a density per unit is then nearly the probability of a whole number. A PolyaTree that places its cells by the column
+    has no comparable evidence, because the same rows have already placed the cells. With given ``edges`` its evidence
+    is comparable. A Hurdle of amounts has no comparable evidence either, because it gives 0 a probability and the other
+    families give it a density.
 
     Examples
     --------
@@ -329,7 +338,7 @@ class BestFamily:
 
     @property
     def candidates(self) -> tuple[Family, ...]:
-        """The families that are tried."""
+        """Return the families to try."""
         return CANDIDATES if self.families is None else self.families
 
 
@@ -344,30 +353,30 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the families that columns get by default.
+    """A family for each type of column, instead of the default families.
 
-    Use it where all columns of a type should have the same prior, whatever their names are. ``None`` instead of a
-    family refuses columns of this type.
+    Use it if all columns of a type should have the same prior, whatever their names are. ``None`` instead of a family
+    refuses columns of this type.
 
     Parameters
     ----------
     number : Family or None
-        Of numbers, except columns of 0 and 1.
+        Family of columns of numbers, except columns of 0 and 1.
     text : Family or None
-        Of text and categories: a family of levels.
+        Family of text and categories: a family of levels.
     boolean : Family or None
-        Of columns of True and False.
+        Family of columns of True and False.
     zero_one : Family or None
-        Of columns that hold the numbers 0 and 1 and no other, in whatever type they are stored.
+        Family of columns that hold only the numbers 0 and 1, in whatever type they are stored.
     sparse : Family or None
-        Of a sparse matrix: a family of rows of counts, or Gaussian.
+        Family of a sparse matrix: a family of rows of counts, or Gaussian.
 
     Raises
     ------
     TypeError
-        If one of them is no family, or a family of another type of column.
+        If an argument is not a family, or is a family for another type of column.
     ValueError
-        If a family takes something from the first rows: name its columns instead, as ``features={column: family}``.
+        If a family learns a setting from the first rows. Name its columns instead, as ``features={column: family}``.
 
     Examples
     --------
@@ -401,7 +410,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """The family of a type of column, or ``ValueError``, naming the columns, if they are refused."""
+        """Return the family of a type of column; raise ``ValueError``, naming the columns, if the type is refused."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -411,25 +420,25 @@ class ByType:
         return family
 
     def families(self) -> dict[str, Any]:
-        """The families by type of column; ``None`` where a type is refused."""
+        """The families by type of column; ``None`` for a refused type."""
         return {kind: getattr(self, kind) for kind in KINDS}
 
 
 def _default(kind: str) -> str:
-    """The default family of columns of this type, as Python code."""
+    """Return the default family of columns of this type, as Python code."""
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
 
 
 def together_name(family: Family) -> str:
-    """The name of the feature of columns that are read together."""
+    """Return the name of the feature that is made of columns read together."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """The features, where columns whose family reads them together are one feature."""
+    """Join columns whose family reads them together into one feature; the other features stay as they are."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -449,19 +458,19 @@ def together(
 
 
 def families_by_name() -> dict[str, Any]:
-    """The families that a model file can hold, and the other words for a column, by their names in small letters."""
+    """Return by lower-case name the families that a model file can hold and the other column specifications."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 
 def family_named(name: str) -> Any:
-    """The class of the family with this name, in any spelling of it.
+    """Return the class of the family with this name, in any spelling.
 
     Raises
     ------
     ValueError
-        If there is none, with the names that there are, and the one that may be meant.
+        If there is no such family. The message lists the families and suggests the closest name.
     """
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
@@ -480,15 +489,15 @@ class Entry:
     Parameters
     ----------
     key : hashable
-        Of the mapping; ``None`` where one specification is for all columns.
+        The key in the mapping; ``None`` if one specification is for all columns.
     spec : Family, Binned, BestFamily, ByType, Text or None
         How values are read; ``None`` if the types of the columns decide.
     columns : list, optional
-        ``None`` stands for all columns.
+        ``None`` means all columns.
     missing : Missing, optional
-        Given if it also counts whether a cell is missing.
+        Given if the entry also flags missing cells.
     together : bool
-        Whether the columns are one feature, which the key names.
+        Whether the columns form one feature, named by the key.
     """
 
     key: Any
@@ -499,12 +508,12 @@ class Entry:
 
 
 def entries(features: Any) -> list[Entry]:
-    """Read ``features`` in any form that :class:`bayesnb.BayesianNB` takes.
+    """Read ``features`` in any form that :class:`bayesnb.BayesianNB` accepts.
 
     Raises
     ------
     TypeError, ValueError
-        For what is neither a family nor another specification of columns, or the name of none.
+        If a specification is not valid, or if there is no specification of a given name.
     """
     if features is None:
         return []
@@ -532,5 +541,5 @@ def entries(features: Any) -> list[Entry]:
 
 
 def by_type_of(said: Sequence[Entry]) -> ByType | None:
-    """The specification by the types of columns, if that is what is given for all columns."""
+    """Return the specification by column type, if it is given for all columns; otherwise None."""
     return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -1,8 +1,9 @@
-"""How rows become a classifier: each function here makes a new one, and changes nothing.
+"""Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
 
-What is learned of rows is one object, :class:`Learned`, which adds, subtracts and scales. All functions end in
-:func:`believed`, which computes everything that follows from it. ``settings`` is a :class:`bayesnb.BayesianNB`, of
-which only the parameters are read, or :class:`Parameters`; ``before`` is what was learned before, or ``None``.
+What is learned from rows is one object, :class:`Learned`, which can be added, subtracted and scaled. All functions end
+in :func:`believed`, which computes the classifier from it. ``settings`` is a :class:`Parameters` or a
+:class:`bayesnb.BayesianNB`, used only for its parameters. ``before`` is the classifier before the new rows, or
+``None``.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """All that is learned of some rows: ``a + b`` is that of both together, ``a * 0.9`` that of rows that weigh less.
+    """Everything learned from some rows: ``a + b`` is for both sets of rows, ``a * 0.9`` multiplies row weights by 0.9.
 
     Parameters
     ----------
     schema : Schema
     statistics : Statistics
-        Those of naive Bayes.
+        The statistics of naive Bayes.
     classes : array (class,)
-        Those that the rows have or had.
+        Classes that the rows have or had.
     declared : tuple
-        Classes that exist without a row, because the type of the labels or the user names them.
+        Classes that exist even without rows, because the type of the labels or the user names them.
     counts : DependenceStatistics
-        The counts of shapes and pairs. Nothing is counted where columns are independent.
+        The counts of shapes and pairs. They are empty if columns are independent.
     """
 
     schema: Schema
@@ -59,14 +60,14 @@ class Learned:
 
     @classmethod
     def by(cls, settings: Any, model: Classifier) -> Learned:
-        """What a classifier has learned."""
+        """Return what a classifier has learned."""
         return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
 
     @classmethod
     def of(cls, settings: Any, before: Classifier | None, part: Rows | Summary) -> Learned:
-        """What is learned of a part of a table; its shapes and pairs are counted in the cells of the classifier before.
+        """Learn from a part of a table. Its shapes and pairs are counted in the cells of the classifier ``before``.
 
-        A part that is only a summary has no rows to count, and comes only where nothing is counted.
+        A part given as a summary has no rows to count, so a summary is used only if there are no such cells.
         """
         counts = _counts(settings, before)
         if isinstance(part, Summary):
@@ -85,12 +86,12 @@ class Learned:
         classes = classes_of(self.classes, other.classes)
         a, b = self.over(classes).alike(other.over(classes))
         statistics = a.statistics.widened(b.statistics) + b.statistics.widened(a.statistics)
-        # The schema of further rows has grown from the one before, so it is that of both.
+        # The schema of the second part grew from that of the first, so it covers both.
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Both with one family for each column, which the values of both decide."""
-        if not self.counts.cells.empty:  # They belong to the families that they were counted with.
+        """Give each column the same family in both, chosen from the values of both."""
+        if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))
         return tuple(replace(one, schema=s, statistics=t) for one, (s, t) in zip((self, other), (a, b), strict=True))
@@ -99,23 +100,23 @@ class Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
 
     def without(self, other: Learned) -> Learned:
-        """The rest, where ``other`` is a part of what was learned."""
+        """Subtract ``other``, which is a part of what was learned."""
         whole, other = self.alike(other)
         rest = whole.statistics.without(other.statistics)
-        # The cells of shapes and pairs are counted by the places of levels.
+        # Cells of shapes and pairs are counted by the position of levels.
         schema, rest = whole.schema.without_unused(rest, words=not self.counts.cells.empty)
         counts = self.counts.without(other.over(self.classes).counts)
         return replace(self, schema=schema, statistics=rest, counts=counts)
 
     def over(self, classes: Array) -> Learned:
-        """The same for another list of classes; a class that is not among those of the rows has no rows."""
+        """Rearrange for another list of classes; a class without learned rows gets zero statistics."""
         counts = self.counts.take(_places(self.classes, classes))
         statistics = self.statistics.reindexed(labels_of(classes))
         return replace(self, statistics=statistics, classes=classes, counts=counts)
 
 
 def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """The classifier of a table alone.
+    """Return the classifier of one table.
 
     Warns
     -----
@@ -126,7 +127,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     ManyClassesWarning
         If the labels look like numbers or identifiers.
     UnlabelledRowsWarning
-        If some rows have no label, and no setting says that they are learned by EM.
+        If some rows are unlabelled and no setting asks for EM.
     """
     learned = _of_table(settings, X, y, sample_weight)
     table = None if engines.streams(X) else X
@@ -138,7 +139,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
 
 
 def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
-    """As :func:`fitted`, without warnings."""
+    """Do the work of :func:`fitted`, without warnings."""
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)
@@ -165,10 +166,10 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
 
 
 def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
-    """The classifier of a table that is read in parts.
+    """Return the classifier of a table that is read in parts.
 
-    Exponents are learned from a sample of rows that is drawn while the table is read, and the cells of shapes and pairs
-    are counted in this sample alone.
+    Exponents are learned from a sample of rows, drawn while the table is read. The cells of shapes and pairs are
+    counted in this sample alone.
     """
     _require_names(y, sample_weight)
     if settings.dependence is None:
@@ -181,7 +182,7 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
 
 
 def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
-    """The classifier of rows some of which have no label; the weights of these are already multiplied by λ."""
+    """Return the classifier of partly labelled rows; the weights of unlabelled rows are already multiplied by λ."""
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
@@ -207,7 +208,7 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
 def with_rows(
     settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> Classifier:
-    """The classifier after further rows; ``classes`` are named by the user."""
+    """Return the classifier after further rows; ``classes`` are class names given by the user."""
     named = () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and engines.streams(X):
@@ -218,10 +219,10 @@ def with_rows(
 
 
 def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows | Summary]:
-    """A table as what is learned of it at a time: rows in memory, or the summary of a table that is read in parts.
+    """Yield the parts of a table: rows in memory, or summaries of a table that is read in parts.
 
-    A summary has no rows in which the cells of shapes and pairs could be counted. Where they are counted too, a table
-    that is read in parts comes as the rows of each part.
+    A summary has no rows in which the cells of shapes and pairs could be counted. If they must be counted, a table that
+    is read in parts is yielded as the rows of each part.
     """
     schema = _schema(settings, before)
     if not engines.streams(X):
@@ -235,12 +236,12 @@ def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weig
 
 
 def _labelled(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Rows:
-    """Rows in memory that have a label and count."""
+    """Return the rows in memory that have a label and a weight above 0."""
     return Rows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
 
 
 def _named_by_user(classes: Any) -> Array:
-    """The classes that the user names, as scikit-learn reads labels."""
+    """Return the classes that the user names, converted as scikit-learn converts labels."""
     from sklearn.utils import column_or_1d
 
     return column_or_1d(classes)
@@ -249,9 +250,9 @@ def _named_by_user(classes: Any) -> Array:
 def with_part(
     settings: Any, before: Classifier | None, part: Rows | Summary, named: tuple[Any, ...] = (), **others: Any
 ) -> Classifier:
-    """The classifier after a part of a table, or of it alone; ``named`` are classes that the user names.
+    """Return the classifier after a part of a table, or of the part alone; ``named`` are classes that the user names.
 
-    Exponents are learned from the rows of the first part. The counts of later ones are added to what they count.
+    Exponents are learned from the rows of the first part. Later parts only add to the counts of its cells.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))
@@ -262,12 +263,12 @@ def with_part(
 
 
 def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """The classifier without some of the learned rows. A class whose last row goes is gone, unless it is named.
+    """Return the classifier without some learned rows. A class without remaining rows is removed unless it is named.
 
     Raises
     ------
     ValueError
-        Where it can be seen that the rows were never learned, or if no class would be left.
+        If the rows were evidently never learned, or if no class would be left.
     """
     before.require_counted("forget is exact for rows that were counted")
     for part in _parts(settings, before, X, y, sample_weight):
@@ -276,7 +277,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
 
 
 def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier:
-    """The classifier without a part of the learned rows."""
+    """Return the classifier without a part of the learned rows."""
     learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
     rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
@@ -296,10 +297,10 @@ def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier
 
 
 def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """The classifier of the rows of two classifiers.
+    """Return the classifier of the rows of two classifiers.
 
-    Where both have a dependence, and have counted different cells, ``keep`` keeps the counts of the first, which are
-    then those of a sample of all rows, as of a table that is read in parts. Else this is an error.
+    If both have a dependence but have counted different cells, this is an error, unless ``keep`` is true. Then the
+    counts of the first are kept. They are the counts of a sample of all rows, as for a table that is read in parts.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -316,25 +317,25 @@ def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = Fa
 
 
 def counts_alike(settings: Any, one: Classifier, other: Classifier) -> bool:
-    """Whether the second classifier has counted all cells whose counts belong to the first."""
+    """Return whether the second classifier has counted all cells of the first."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
 
 def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
-    """The classifier with each row weighed by a factor between 0 and 1."""
+    """Return the classifier with all row weights multiplied by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
     return believed(settings, before, Learned.by(settings, before) * factor)
 
 
 def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
-    """The classifier with exponents learned from these rows: all learned rows, or a sample of them.
+    """Return the classifier with exponents learned from these rows: all learned rows, or a sample of them.
 
     Raises
     ------
     ValueError
-        If no dependence is asked for, or where it can be seen that the rows were never learned.
+        If the settings have no dependence, or if the rows were evidently never learned.
     """
     require_dependence(settings)
     if settings.dependence is None:
@@ -355,7 +356,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """The classifier with the dependence that the audit of its rows advises."""
+    """Return the classifier with the dependence that the audit of its rows recommends."""
     if advice is None:
         return before
     settings = Parameters(dependence=advice, columns=before.schema.columns)
@@ -363,33 +364,33 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 
 def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:
-    """The classifier with exponents learned from these rows; other terms are counted too, where they are not yet."""
+    """Return the classifier with exponents learned from these rows; also count terms that are not yet counted."""
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
 
 
 def _counts(settings: Any, held: Classifier | None) -> DependenceStatistics:
-    """The counts of shapes and pairs that a classifier has, and that further rows add to."""
+    """Return the counts of shapes and pairs of a classifier, to which further rows are added."""
     if held is None or held.dependence is None or settings.dependence is None:
         return nothing(0 if held is None else len(held.classes))
     return held.dependence.statistics
 
 
 def _places(classes: Array, among: Array) -> list[int]:
-    """The position of each class of ``among`` in ``classes``, -1 where it is not there."""
+    """Return the position of each class of ``among`` in ``classes``; -1 if it is absent."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     return [place.get(label, -1) for label in labels_of(among)]
 
 
 def require_dependence(settings: Any) -> None:
-    """Refuse a setting of ``dependence`` that is none, or that the estimate cannot use."""
+    """Raise an error if ``dependence`` is not a valid setting, or if the estimate cannot use it."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)
 
 
 def _require_names(y: Any, sample_weight: Any) -> None:
-    """Refuse labels and weights that are no names of columns."""
+    """Raise an error if labels or weights are not column names."""
     for what, name in (("y", y), ("sample_weight", sample_weight)):
         if not isinstance(name, str | int | None) or (what == "y" and name is None):
             raise TypeError(
@@ -399,7 +400,7 @@ def _require_names(y: Any, sample_weight: Any) -> None:
 
 
 def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
-    """The parameters of a model file, what was learned with them, and the content hash of the file.
+    """Return the parameters of a model file, what was learned with them, and the content hash of the file.
 
     Raises
     ------
@@ -424,27 +425,27 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
 
 
 def _schema(settings: Any, before: Classifier | None) -> Schema | None:
-    """The fitted schema with the ``columns`` setting of these settings; None before the first fit."""
+    """Return the fitted schema with the ``columns`` setting of ``settings``; None before the first fit."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
 def believed(settings: Any, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
-    """The classifier that follows from what was learned, under the priors and the estimate of the settings.
+    """Return the classifier that follows from what was learned, under the priors and the estimate of the settings.
 
     Parameters
     ----------
     settings : BayesianNB
     before : Classifier or None
-        Whose target, EM and exponents are kept.
+        Its target, EM and exponents are kept.
     learned : Learned
-        Of all rows. Classes that the class prior or the prior of a feature names are added to its classes.
+        What was learned from all rows. Classes named by the class prior or by the prior of a feature are added.
     **others
         Further fields of the classifier.
 
     Raises
     ------
     ValueError
-        For a setting that is none, or a posterior that the estimate cannot use, naming feature and class.
+        For an invalid setting, or a posterior that the estimate cannot use. The message names feature and class.
     """
     require_choice("absent", settings.absent, ("error", "missing"))
     label, declared, schema = label_prior(settings), tuple(dict.fromkeys(learned.declared)), learned.schema
@@ -456,7 +457,7 @@ def believed(settings: Any, before: Classifier | None, learned: Learned, **other
     statistics = learned.statistics.arranged(schema.features)
     schema.require_words()
     if settings.dependence is not None:
-        dependent.require_exact(schema.model(label))  # before any feature is sampled, which takes long
+        dependent.require_exact(schema.model(label))  # Check first, because sampling a feature takes long.
     others |= asked_with(settings) | {"declared": declared}
     made = Classifier.of(schema, statistics, classes, label, settings.estimate, **others)
     if before is None or before.dependence is None or settings.dependence is None:
@@ -473,5 +474,5 @@ def believed(settings: Any, before: Classifier | None, learned: Learned, **other
 
 
 def asked_with(settings: Any) -> dict[str, Any]:
-    """The settings that may change after a fit, as fields of the classifier."""
+    """Return the settings that may change after a fit, as fields of the classifier."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}

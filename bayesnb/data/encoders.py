@@ -1,8 +1,8 @@
-"""Columns to arrays: one encoder for each support of a family.
+"""Encode columns as arrays: one encoder for each support of a family.
 
-:class:`Feature` says what one feature of the model reads; the encoders in ``ENCODERS`` turn the columns of
-a table into what its family wants, and refuse what it cannot read. Missing is NaN in reals and counts, and
--1 in codes.
+:class:`Feature` describes one feature of the model. The encoders in ``ENCODERS`` convert the columns of a table to the
+form that its family needs, and raise an error for cells that it cannot read. Missing is NaN in reals and counts, and -1
+in codes.
 """
 
 from __future__ import annotations
@@ -47,30 +47,30 @@ type UnseenPolicy = Literal["missing", "new", "error"]
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """What one feature of the model reads.
+    """Description of one feature of the model.
 
     Parameters
     ----------
     columns : tuple
-        Names of the columns it reads.
+        Names of the columns that the feature reads.
     family : Family
     origin : Origin
-        Why it got this family.
+        Why the feature got this family.
     levels : tuple of tuples, optional
         Names of the levels of each column, for a family that reads levels.
     declared : tuple of tuples
-        Those of them that exist whether a row has them or not, because the type of the column declares them.
+        Levels that exist even if no row has them, because the type of the column declares them.
     kinds : tuple of str
-        What each column held when it was first seen.
+        The kind of values of each column in the first table that had it.
     cuts : tuple of Binned, optional
-        For binned columns, each with its edges.
+        For binned columns: a ``Binned`` with edges per column.
     tried : tuple of (name, evidence, log score)
-        For a column whose family was chosen by the first rows: the candidates (see ``data.choice``).
+        For a column whose family was chosen from the first rows: the candidates (see ``data.choice``).
     source : tuple
-        The columns of the table that it reads, if its own columns are not these: those of which it reads only whether a
-        cell is missing (see :class:`bayesnb.Missing`), after which its own columns are named; or a column of text.
+        The columns of the table, if they differ from ``columns``: those whose missing cells the feature flags (see
+        :class:`bayesnb.Missing`; ``columns`` are named after them), or a column of text.
     text : Text, optional
-        How the words of a text are counted. Its columns are then the words.
+        How the words of a text are counted. The words are then the ``columns``.
     """
 
     columns: Names
@@ -86,38 +86,38 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided what numbers it can read, so that nobody has promised that no others occur."""
+        """Whether the first rows decided which numbers are possible, so that other numbers may still occur."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
     def reads(self) -> Names:
-        """The columns of the table that it reads, without an exposure."""
+        """The columns of the table that the feature reads, without the exposure."""
         return self.source or self.columns
 
     @property
     def indicates(self) -> Names:
-        """The columns of the table of which it reads only whether a cell is missing."""
+        """The columns of the table for which the feature reads only whether a cell is missing."""
         return self.source if self.text is None else ()
 
     @property
     def named(self) -> Names:
-        """The names of its columns among those of all features; a word is named together with its text column."""
+        """The unique names of its columns among all features; a word is named together with its text column."""
         return self.columns if self.text is None else self.source
 
     @property
     def values(self) -> dict[Any, Names]:
-        """The levels of each column whose levels are its values, and no intervals; empty for other features."""
+        """The levels of each column of categorical values; empty for intervals and other features."""
         of_values = self.levels is not None and self.cuts is None
         return dict(zip(self.columns, self.levels, strict=True)) if of_values else {}
 
     @property
     def exposure(self) -> Names:
-        """The column that holds the exposure, if there is one."""
+        """The column that holds the exposure, if there is such a column."""
         exposure = getattr(self.family, "exposure", None)
         return () if exposure is None else (exposure,)
 
     def shown_levels(self) -> str:
-        """The levels as text for a table."""
+        """The levels as text for display in a table."""
         if self.text is not None:
             return f"{len(self.columns):,} words"
         if self.levels is None:
@@ -129,7 +129,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Encoded columns, (row, column), in the form in which the family reads them; an exposure is 1."""
+        """Convert encoded columns, (row, column), to the form that the family reads; an exposure is 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support == BAG:
@@ -137,7 +137,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Encoded columns, (row, column), by name; an exposure is 1, and a text has its words in no order."""
+        """Convert encoded columns, (row, column), to values by name; an exposure is 1, and texts lose their order."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -149,14 +149,14 @@ class Feature:
         }
 
 
-# The encoders: one for each way a family can read its columns.
+# The encoders: one for each support of a family.
 
 type Encoded = tuple[Feature, Any]
 type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Float64 (row, column), NaN where missing; a sparse matrix where the family reads one."""
+    """Encode numbers as float64 (row, column), NaN if missing, or as a sparse matrix if the family reads it."""
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
         validate(feature, x)
@@ -169,11 +169,11 @@ def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encod
 
 
 NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
-"""The supports of numbers that may have fractions, which are of ordinary size."""
+"""Supports whose numbers may have fractions. They must be neither infinite nor extreme."""
 
 
 def _require_whole(feature: Feature, x: Array) -> None:
-    """Raise ``ValueError``, naming column and row, if a row that is to be learned is missing in part."""
+    """Raise ``ValueError``, naming column and row, if a row to be learned is partly missing."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(
@@ -183,16 +183,17 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers cannot occur under a family that the first rows decided: 0 under LogNormal, 2 in flags.
+    """Return which finite numbers are impossible under a family chosen by the first rows: 0 under LogNormal, 2 in
+    flags.
 
-    Their density is 0 in every class, so they say nothing about the class. Nobody has promised that they do not occur;
-    so they are treated like levels that were never seen.
+    Their density is 0 in every class, so they are uninformative about the class. The user has not excluded them, so
+    they are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
 
 def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
-    """The numbers of rows that are asked, without those that cannot occur; all others are validated."""
+    """Set impossible numbers to missing in rows to be predicted, and validate all other numbers."""
     if feature.guessed and unseen in ("missing", "new"):
         x = np.where(impossible(feature, x), np.nan, x)
     validate(feature, x)
@@ -212,7 +213,7 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """0 and 1: floats with NaN where missing, bytes of a large table that misses none, or a sparse matrix."""
+    """Encode 0 and 1: floats with NaN if missing, bytes of a large table without missing cells, or a sparse matrix."""
     large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
@@ -228,7 +229,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Counts, float64 (row, column) with NaN where missing; with their exposure if there is one."""
+    """Encode counts as float64 (row, column), NaN if missing, together with their exposure if there is an exposure."""
     feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
@@ -244,7 +245,7 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """1 where a cell is missing and 0 where it has a value; NaN where the table does not have the column."""
+    """Encode missing cells as 1 and others as 0; use NaN if the table does not have the column."""
     absent = [k for k, name in enumerate(feature.indicates) if name not in table.place]
     x = np.zeros((table.n_rows, len(feature.indicates)), float if absent else np.uint8)
     for k, name in enumerate(feature.indicates):
@@ -253,7 +254,7 @@ def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enc
 
 
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """A row of counts, dense or CSR."""
+    """Encode rows of word counts, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
@@ -261,7 +262,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
         return feature, Bag(x, words)
     x = _matrix(table, words)
     if absent := [k for k, word in enumerate(words) if word not in table.place]:
-        # A word without a column does not occur, except in a row that is missing as a whole.
+        # A word without a column does not occur, except in a row that is missing entirely.
         x[np.ix_(~np.isnan(x).all(axis=1), absent)] = 0.0
     validate(feature, x)
     if (gap := gap_in_a_row(x)) is not None:
@@ -274,7 +275,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """The words of a column of text as counts, CSR."""
+    """Encode the words of a column of text as counts, CSR."""
     (name,) = feature.source
     if name not in table.place:
         rows = table.n_rows
@@ -284,7 +285,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Codes into the levels of each column; in the smallest integers that hold them if the table is large."""
+    """Encode cells as positions among the levels of each column; a large table gets the smallest sufficient dtype."""
     levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -339,7 +340,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 def _coded(
     table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
 ) -> Array:
-    """Codes (row, column), from the codes of a binned column or from the position of each distinct value."""
+    """Return codes (row, column), from the codes of a binned column or from the position of each distinct value."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
         whole = reading.Whole(table.whole.low[index], table.whole.held[index])
@@ -355,7 +356,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """What a column of levels holds; raise ``ValueError`` for text where numbers were learned, or numbers for text."""
+    """Return the kind of a column of levels; raise ``ValueError`` if text and numbers alternate between tables."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -372,14 +373,14 @@ def validate(feature: Feature, x: Any) -> None:
     ----------
     feature : Feature
     x : array or CSR matrix (row, column), or codes, counts with their exposure, or a bag
-        Encoded columns. Codes are valid by the way they are made.
+        Encoded columns. Codes are valid by construction.
     """
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
     support = feature.family.support
     if sparse.issparse(x):
-        # The cells that are not stored are 0, which is in every support that a sparse matrix can be read for.
+        # Cells that are not stored are 0. Zero is in every support for which a sparse matrix can be read.
         sound = support.all_in(x.data) and not (support in NUMBERS and reading.extreme(x.data[:, None]))
         if not sound and len(wrong := np.flatnonzero(_wrong(support, x.data))):
             at = int(wrong[0])
@@ -398,7 +399,7 @@ def validate(feature: Feature, x: Any) -> None:
 
 
 def _wrong(support: Support, stored: Array) -> Array:
-    """Which stored cells are outside a support; NaN is missing in a matrix of reals, and nothing in one of counts."""
+    """Return which stored cells are outside a support; NaN is missing in a matrix of reals and wrong in counts."""
     wrong = support.invalid(stored) if support is REALS else ~support.contains(stored)
     return wrong | reading.extremes(stored) if support in NUMBERS else wrong
 
@@ -411,7 +412,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
     if support.contains(value):
         raise RefusedError(EXTREME, **found)
     word = type(feature.family).__name__
-    # A Hurdle of the same family reads its zeros.
+    # A Hurdle of the same family can read the zeros.
     families = [*([("Hurdle", word)] if support == POSITIVE and value == 0 else []), *support.others]
     found |= {"family": family_word(feature.family), "expected": support.needs}
     found["cure"] = tuple(Cure("family", each, name) for each in families)
@@ -423,14 +424,14 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """What a feature reads of a table, and the feature with the levels that it has learned there.
+    """Encode the columns of a feature; return the feature with the levels learned there, and the encoded columns.
 
     Parameters
     ----------
     table : Table
     feature : Feature
     unseen : {"missing", "new", "error"} or None
-        How a level that was never seen is treated; None learns it.
+        How an unseen level is treated; None learns it.
     """
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)

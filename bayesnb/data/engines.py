@@ -1,8 +1,8 @@
-"""Tables larger than memory or the machine: an engine gives frames, each is summarised, and the summaries are added.
+"""Tables larger than memory: an engine yields frames, each frame is summarised, and the summaries are added.
 
-Start with :func:`statistics`. What may be given is a file, folder or glob (Parquet, CSV, Arrow), an iterator of
-frames, anything that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask
-DataFrame or a Spark DataFrame. No engine is imported unless a table of its own is passed in.
+Start with :func:`statistics`. It accepts a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, anything
+that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark
+DataFrame. An engine is imported only if one of its tables is passed in.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from bayesnb.data.schema import Schema
 
 PACKAGES = ("polars", "duckdb", "_duckdb", "dask", "distributed", "pyspark", "pyarrow")
-"""Packages whose errors an engine may raise while its rows are read."""
+"""Packages whose exceptions an engine may raise while its rows are read."""
 
 AT_ONCE = 256
-"""Partitions of Dask whose summaries are asked for together."""
+"""Number of Dask partitions whose summaries are computed together."""
 
 type Score = Callable[[Any], pd.DataFrame]
 
 
 def streams(source: Any) -> bool:
-    """True if a source is read in parts, and not as one table in memory."""
+    """Return True if a source is read in parts, and False if it is one table in memory."""
     return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
 
 
 def _engine(source: Any) -> str | None:
-    """The engine of a table, by the name of its class; so no engine has to be imported."""
+    """Return the engine of a table by the name of its class, so that no engine is imported."""
     names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("polars", "LazyFrame") in names:
         return "polars"
@@ -61,27 +61,27 @@ def _engine(source: Any) -> str | None:
 
 
 def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Statistics:
-    """Sufficient statistics of a table of any size, the same on every engine up to rounding.
+    """Compute sufficient statistics of a table of any size. All engines agree up to rounding.
 
     Parameters
     ----------
     model : BayesianNB
-        Whose ``features``, ``unseen`` and ``unlabelled`` are read; it need not be fitted.
+        Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
         See ``bayesnb.data.engines``.
     target, weight : column names
-        The class, and the frequency weight if there is one.
+        The class column, and the column of frequency weights if there is such a column.
 
     Raises
     ------
     ValueError
-        For a value that its family cannot read; the error names the part of the table that holds it.
+        For a value that its family cannot read. The error names the part of the table that holds it.
     """
     return summary(model, source, target, weight).statistics
 
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
-    """The statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
+    """Return the statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
         match _engine(source):
@@ -102,12 +102,12 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, Rows | None]:
-    """The summary of a table, and at most so many of its rows, drawn at random while it is read.
+    """Return the summary of a table and a random sample of at most ``most`` rows, drawn while the table is read.
 
     Raises
     ------
     ValueError
-        For the frames of Dask and Spark, which are read elsewhere.
+        For Dask and Spark frames, which are read in other processes.
     """
     _require_here(source)
 
@@ -122,7 +122,7 @@ def summary_and_sample(
 
 
 def _require_here(source: Any) -> None:
-    """Raise ``ValueError`` for a frame of Dask or Spark: a dependence is learned of rows in this process."""
+    """Raise ``ValueError`` for a Dask or Spark frame: a dependence is learned from rows in this process."""
     if (engine := _engine(source)) in ("dask", "spark"):
         raise RefusedError(
             "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
@@ -134,12 +134,12 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[Rows]:
-    """The rows of each part of a table that is read in this process, for what is counted of rows in memory.
+    """Yield the rows of each part of a table that is read in this process, for counts that need rows in memory.
 
     Raises
     ------
     ValueError
-        For the frames of Dask and Spark, which are read elsewhere, and where no row has a class.
+        For Dask and Spark frames, which are read in other processes, and if no row has a class.
     """
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
@@ -153,14 +153,14 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply a function to each frame of a table: lazily on Dask and Spark, else as an iterator.
+    """Apply a function to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
 
     Parameters
     ----------
     score : function of a frame
-        It is sent to where the frames are.
+        It is sent to the processes that hold the frames.
     columns : sequence of (name, dtype)
-        The columns that it returns; they follow the kept columns.
+        Names and dtypes of the columns that ``score`` returns; they follow the kept columns.
     keep : sequence of column names
     source : as for :func:`statistics`
     """
@@ -206,7 +206,7 @@ def _each(
 
 @contextlib.contextmanager
 def _about_engine(source: Any) -> Iterator[None]:
-    """Convert an error of an engine's own class to a ``ValueError`` that names the engine; others stay as they are."""
+    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine; pass others on."""
     try:
         yield
     except Exception as error:
@@ -217,7 +217,7 @@ def _about_engine(source: Any) -> Iterator[None]:
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield a function that returns the answer for each table, in order; large tables use several threads."""
+    """Yield, in order, a function that returns the answer for each table; large tables are computed in threads."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -236,7 +236,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A source that is read in this process, as tables of bounded size, and its number of rows if known."""
+    """Return a source read in this process as tables of bounded size, and its number of rows if known."""
     match _engine(source):
         case "polars":
             columns = len(source.collect_schema().names())
@@ -250,7 +250,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
-    """The summary of each partition, computed where it is; a cluster repeats the partitions of a lost worker."""
+    """Yield the summary of each partition, computed by its worker; partitions of a lost worker are repeated."""
     import dask
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
@@ -262,7 +262,7 @@ def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Ite
 
 
 def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
-    """The summary of each partition, sent as bytes from the workers of this session to its driver."""
+    """Yield the summary of each partition, sent as bytes from the workers of this session to its driver."""
 
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -275,7 +275,7 @@ def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | Emp
 
 
 def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]], keep: Sequence[Any]) -> Any:
-    """The scored table, lazily, by ``mapInArrow``."""
+    """Return the scored table, evaluated lazily by ``mapInArrow``."""
 
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa

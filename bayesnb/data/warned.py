@@ -1,8 +1,8 @@
-"""What is warned of in a table: levels that no fit has seen, identifiers, and columns that an encoder has made.
+"""Warnings about tables: unseen levels, identifiers, and columns that an encoder has made.
 
-Levels that were never seen, and numbers that a chosen family cannot have, are read as missing in a table that is to be
-predicted; they are counted, and said in one warning. A column of text in which nearly every row has a level of its own
-tells nothing. What an encoder or a scaler in front of the classifier makes is not needed here, and misleads.
+In a table to be predicted, levels that no fit has seen, and numbers that a chosen family excludes, are read as missing.
+They are counted and reported in one warning. A column of text is uninformative if nearly every row has a level of its
+own. Encoders and scalers in front of the classifier are not needed, and their output misleads the model.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from bayesnb.wording import Cure, Message, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
-    """Some cells hold a level that was never seen in fitting, and are read as missing.
+    """Some cells hold a level that was not seen in fitting, and are read as missing.
 
-    So are numbers that cannot occur under a family that the first rows decided, such as 2 in a column of 0 and 1, or 0
-    under a LogNormal that ``features="best"`` chose.
+    So are numbers that are impossible under a family chosen from the first rows. Examples are 2 in a column
+    of 0 and 1, or 0 under a LogNormal that ``features="best"`` chose.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
     with ``unseen="error"``.
@@ -50,9 +50,9 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """For each column with levels that were never seen: these levels, and the number of rows that hold them.
+    """Count unseen levels: for each column that has any, these levels and the number of rows that hold them.
 
-    Numbers that the chosen family of a column cannot have are counted as such levels.
+    Numbers that the chosen family of a column excludes are counted as unseen levels.
     """
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
@@ -72,7 +72,7 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
 
 
 def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]) -> dict[Any, Counter[Any]]:
-    """The numbers that the chosen family of a column cannot have, and the number of rows that hold them."""
+    """Return the numbers that the chosen family of a column excludes, and the number of rows that hold them."""
     found = {}
     for name in feature.columns:
         if (held := place.get(name, name)) in table.place:
@@ -83,7 +83,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 
 
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
-    """A sentence for each column with levels that were never seen."""
+    """Yield a sentence for each column with unseen levels."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
@@ -106,21 +106,21 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
-    """The cells of a column of the schema as they stand in a table, ``None`` where missing."""
+    """Return the cells of a column of the schema as the table holds them, ``None`` if missing."""
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
     return [None if code < 0 else distinct[code] for code in codes]
 
 
 def warn_of_unseen(schema: Schema, table: Table) -> None:
-    """Warn once of all levels of a table that were never seen."""
+    """Warn once about all unseen levels of a table."""
     if found := unseen_levels(schema, table):
         said = "; ".join(said_of(found, table.n_rows, schema))
         warn(said, UnseenLevelWarning)
 
 
 class Unseen:
-    """Levels that were never seen, counted while the parts of a table pass.
+    """Counter of unseen levels in a table that is read in parts.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Unseen:
         self.found: dict[Any, Counter[Any]] = {}
 
     def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
-        """The same tables."""
+        """Yield the same tables, and count the unseen levels of each."""
         for table in tables:
             self.rows += table.n_rows
             for name, counts in unseen_levels(self.schema, table).items():
@@ -140,12 +140,12 @@ class Unseen:
             yield table
 
     def sentences(self) -> Iterator[str]:
-        """A sentence for each column that held such levels."""
+        """Yield a sentence for each column that held unseen levels."""
         yield from said_of(self.found, self.rows, self.schema)
 
 
 class IdentifierWarning(UserWarning):
-    """A column looks like an identifier or free text: it says nothing about rows whose levels or numbers are new.
+    """A column looks like an identifier or free text: it is uninformative for rows with new levels or numbers.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
@@ -167,26 +167,26 @@ KEY = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|rownames|row|no|number)\.?$|(nr|nummer)\.?$|(?<=[a-z])(Id|ID)$|"
     r"^unnamed: \d+$"
 )
-"""Names of columns of identifiers."""
+"""Patterns of the names of identifier columns."""
 
 
 def named_as_key(name: Any) -> bool:
-    """Whether a column has the name of an identifier."""
+    """Return whether a column is named like an identifier."""
     return bool(KEY.search(str(name)) or KEY.search(str(name).lower()))
 
 
 def looks_like_identifier(levels: int, rows: float) -> bool:
-    """Whether nearly every row that has a value has a level of its own."""
+    """Return whether nearly every row with a value has a level of its own."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:
-    """Whether there are so many classes that they may be numbers or identifiers."""
+    """Return whether there are too many classes for labels, so that they may be numbers or identifiers."""
     return classes > 20 and classes > rows / 10
 
 
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
-    """A sentence for each column of levels that looks like an identifier and got its family by type."""
+    """Yield a sentence for each column of levels that looks like an identifier and got its family by type."""
     for name, feature in schema.features.items():
         if not feature.values or feature.origin.kind == "specified":
             continue
@@ -206,7 +206,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
-    """A sentence for each column of whole numbers, of a table in memory, that has the name of an identifier."""
+    """Yield a sentence for each column of whole numbers that is named like an identifier, in a table in memory."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = Table.of(X) if keys else None
@@ -224,13 +224,13 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
 
 
 def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
-    """Warn of each column of a fitted table that looks like an identifier; of numbers, if the table is in memory."""
+    """Warn of each column of a fitted table that looks like an identifier; check numbers only of tables in memory."""
     for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, IdentifierWarning)
 
 
 class ManyClassesWarning(UserWarning):
-    """``y`` has so many classes that it may be a number or an identifier.
+    """``y`` has too many classes for labels, so it may be a number or an identifier.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.
 
@@ -248,7 +248,7 @@ class ManyClassesWarning(UserWarning):
 
 
 def warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn if there are many classes for the rows; of more than half of the rows, scikit-learn has warned."""
+    """Warn if there are many classes for the rows. If they exceed half of the rows, scikit-learn has already warned."""
     k = len(classes)
     if looks_like_no_class(k, rows) and k <= rows / 2:
         number = classes.dtype.kind in "iuf"
@@ -266,7 +266,7 @@ def warn_of_classes(classes: Array, rows: float) -> None:
 class UnlabelledRowsWarning(UserWarning):
     """Some rows have no label, so they were learned by EM.
 
-    To silence it, say so: ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
+    To silence it, set ``BayesianNB(unlabelled=Unlabelled())``, or drop the rows.
 
     Examples
     --------
@@ -283,7 +283,7 @@ class UnlabelledRowsWarning(UserWarning):
 
 
 def warn_of_unlabelled(missing: int, rows: int) -> None:
-    """Warn that rows without a label are learned by EM."""
+    """Warn that unlabelled rows are learned by EM."""
     warn(
         f"y is missing in {missing:,} of {rows:,} rows, which are learned by EM: drop them if they should not count, "
         "or set unlabelled=Unlabelled() if they should",
@@ -292,20 +292,20 @@ def warn_of_unlabelled(missing: int, rows: int) -> None:
 
 
 FEW = 10
-"""In so few rows, columns may look encoded by chance."""
+"""With at most this many rows, columns may look encoded by chance."""
 
 CLOSE = 1e-6
-"""How far sums of shares, means and variances may be from those that an encoder makes."""
+"""Tolerance for the sums of frequencies, means and variances that an encoder or a scaler would produce."""
 
 
 class EncodedColumnsWarning(UserWarning):
-    """Some columns look as if an encoder or a scaler had made them; fit the table as it was before.
+    """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
 
-    Codes of an ordinal encoder are read as measurements, under a Gaussian.
+    Codes of an ordinal encoder would be read as measurements, under a Gaussian.
 
-    Of columns that are made of one, exactly one is 1 in each row. They are not independent given the class, so their
-    evidence counts several times. Standardised columns change no probability, but tables and explanations are in
-    standard deviations.
+    In one-hot columns, exactly one column is 1 in each row. Such columns are not independent given the class, so the
+    model counts their evidence several times. Standardisation does not change the predicted probabilities, but tables
+    and explanations are then in standard deviations.
 
     To silence it, name the family of the columns, or
     ``warnings.simplefilter("ignore", bayesnb.errors.EncodedColumnsWarning)``.
@@ -327,7 +327,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn once of all columns of a fitted table, in memory, that an encoder or a scaler seems to have made."""
+    """Warn once about all columns of a fitted table in memory that an encoder or a scaler seems to have made."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
@@ -341,7 +341,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
                 f"of the columns {first} exactly one is 1 in each row{others}, as if an encoder had made them of one "
                 "column, and its evidence counts several times"
             )
-    # The law of total variance, for all columns at once.
+    # Check the law of total variance for all columns at once.
     total = np.maximum(n.sum(0), np.finfo(float).tiny)
     centre = (n * mean).sum(0) / total
     variance = (scatter + n * (mean - centre) ** 2).sum(0) / total
@@ -364,15 +364,15 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    """The columns of numbers whose family no user chose: names, and weight, mean and scatter, (class, column) each.
+    """Return names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
 
-    The statistics of features are joined before any arithmetic, which for a wide frame takes a hundredth of the time.
+    Join the statistics of features before any arithmetic; for a wide frame this takes a hundredth of the time.
     """
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
         kind = type(statistics.features[name])
         has_moments = issubclass(kind, Moments) or kind.converted is not Statistic.converted
-        if feature.origin.kind == "sparse" and not has_moments:  # Every row has a value in every column.
+        if feature.origin.kind == "sparse" and not has_moments:  # In a sparse matrix no value is missing.
             rows = np.broadcast_to(statistics.rows[:, None], statistics.features[name].counts.shape)
             mean = statistics.features[name].counts / np.maximum(rows, np.finfo(float).tiny)
             return list(feature.columns), rows, mean, np.full(rows.shape, np.inf)
@@ -395,14 +395,14 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether every column of floats holds each of the numbers 0 to k and nothing else, and some k is above 1."""
+    """Return whether every column of floats holds exactly the numbers 0 to k, with k above 1 in at least one column."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
         X = X.to_numpy()
     if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and X.shape[1] == len(names)):
         return False
-    # The first rows rule out most tables.
+    # The first rows exclude most tables.
     for x in (X[:64], X):
         if not ((x == np.floor(x)) & (x >= 0) & (x < len(X))).all():
             return False
@@ -413,7 +413,7 @@ def _codes(X: Any, names: Sequence[Any]) -> bool:
 
 
 def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
-    """Columns that follow each other, whose means (class, column) add up to 1 in every class."""
+    """Yield runs of adjacent columns whose means (class, column) add up to 1 in every class."""
     sums = np.concatenate([np.zeros((len(means), 1)), np.cumsum(means, axis=1)], axis=1).T
     ends, starts = (map(tuple, np.round(total / CLOSE).tolist()) for total in (sums, sums - 1))
     place: dict[tuple[float, ...], int] = {}
@@ -425,7 +425,7 @@ def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
 
 
 def _one_hot(table: Table, names: Names) -> bool:
-    """Whether exactly one of these columns is 1 in each row, and the others are 0."""
+    """Return whether in each row exactly one of these columns is 1 and the others are 0."""
     if table.sparse:
         x = table.block(names).toarray()
     else:

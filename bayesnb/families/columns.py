@@ -1,4 +1,4 @@
-"""Encoded columns: the values that families read, their rows and missing cells, and values as codes into a table."""
+"""Encoded columns: the values that families read, rows, missing cells, and tables of distinct values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Support:
     name : str
         The name of this set of values.
     needs : str
-        The name of one of the values, for errors.
+        The phrase for one such value in error messages.
     others : tuple of str
-        Families that read a column of other values, by the names of their classes, for errors.
+        Class names of families that can read a column with other values; suggested in error messages.
     contains : function
-        Which numbers of an array are in the support, as booleans.
+        Takes an array and returns a boolean array: which numbers are in the support.
     interval : bool
-        Whether with two numbers all those between them are in the support.
+        Whether the support contains all numbers between any two of its numbers.
     """
 
     name: str
@@ -43,13 +43,13 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers of an array are outside the support. A missing value (NaN) never is."""
+        """Which numbers of an array are outside the support. Missing values (NaN) are never outside."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
     def all_in(self, x: Array) -> bool:
-        """Whether all numbers of an array are in the support; a missing value (NaN) is not."""
+        """Whether all numbers of an array are in the support. Missing values (NaN) are not."""
         if self.interval and x.size:
-            # NaN is the smallest and the largest number of an array that holds it.
+            # If the array contains NaN, numpy returns NaN as its minimum and its maximum.
             x = np.array([x.min(), x.max()])
         return bool(self.contains(x).all())
 
@@ -66,7 +66,7 @@ NONNEGATIVE = Support(
 """Finite numbers from 0 on."""
 
 COUNTS = Support("counts", "a count", ("Gaussian",), lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
-"""Whole numbers from 0 on. Above 2^53, not every whole number is a float, and a sum keeps no digit of small counts."""
+"""Whole numbers from 0 to 2^53. Above it, not every whole number is a float, and sums lose small counts to rounding."""
 
 ZEROS_AND_ONES = Support("zeros and ones", "0 or 1", ("Categorical", "Gaussian"), lambda x: (x == 0) | (x == 1))
 """0 and 1."""
@@ -85,27 +85,27 @@ BAG = Support(
 
 
 def rows_of(x: Column) -> int:
-    """How many rows encoded data have."""
+    """The number of rows of encoded data."""
     return x.shape[0] if sparse.issparse(x) else len(x)
 
 
 def columns_in(x: Column) -> int:
-    """How many columns encoded data have."""
+    """The number of columns of encoded data."""
     return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
 
 
 def dense(x: Column) -> Column:
-    """The same columns, no sparse matrix."""
+    """The columns as a dense array, if they are a sparse matrix; otherwise unchanged."""
     return x.toarray() if sparse.issparse(x) else x
 
 
 def columns_of(x: Column, index: Sequence[int]) -> Column:
-    """Some columns of encoded data."""
+    """The columns of encoded data at these positions."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
 
 
 def known_cells(x: Column) -> Array:
-    """Which cells are not missing, (row, 1, column), or True if none can be."""
+    """Which cells are not missing, (row, 1, column); True if no cell can be missing."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
     if sparse.issparse(x) or x.dtype.kind in "bu":
@@ -121,8 +121,8 @@ def dense_cells(x: Column) -> Array:
     return np.asarray(x.toarray() if sparse.issparse(x) else x, float)
 
 
-# A column of few different values is codes into a table of these values. Formulas are evaluated for the table, in which
-# each line stands where a row would stand, and rows only look up what they need.
+# A column with few distinct values is stored as codes into a table of these values. Formulas are evaluated once per
+# line of the table instead of once per row, and each row looks up its result.
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +132,9 @@ class Tabulated:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column)
-        The line of each cell in the table, -1 where it is missing.
+        The line of each cell in the table; -1 where the cell is missing.
     values : encoded columns
-        The table, as a family reads rows: line k of a column holds its value of code k.
+        The table, in the form in which a family reads rows. Line k of a column holds the value with code k.
     """
 
     codes: Array
@@ -150,20 +150,21 @@ class Tabulated:
 
 
 FEW = 256
-"""Up to this many whole numbers from 0 on, all of them stand in the table; of larger numbers, those that occur."""
+"""If all numbers are whole and below this bound, the table holds 0, 1, ... up to the largest; otherwise it holds
+the values that occur."""
 
 FEWER = 4
-"""How many rows a value must have on average; otherwise a table is not much shorter than the rows."""
+"""Least number of rows per value. With fewer, a table would not be much shorter than the rows."""
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Columns of levels or of whole numbers as a table of their values; ``None`` if it would be nearly as long as they.
+    """Columns with few distinct values as a table of these values; ``None`` if the table would be nearly as long.
 
     Parameters
     ----------
     x : encoded columns
         Codes of levels; numbers, NaN if missing; integers, -1 if missing; or zeros and ones as a CSR matrix. Other
-        columns, such as counts with an exposure, have no table.
+        columns, such as counts with an exposure, get no table.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
@@ -190,7 +191,7 @@ def tabulated(x: Column) -> Tabulated | None:
 
 
 def _distinct(x: Array) -> Tabulated | None:
-    """Columns as a table of the values that occur in each."""
+    """Columns as a table of the values that occur in each column."""
     codes, each, most = np.empty(x.shape, np.int32), [], len(x) // FEWER
     for k, column in enumerate(x.T):
         values, code = np.unique(column, return_inverse=True)
@@ -207,15 +208,15 @@ def _distinct(x: Array) -> Tabulated | None:
 
 
 NEAR = 2**16
-"""Numbers of a temporary array that stays in the second-level cache."""
+"""Size of a temporary array that stays in the second-level cache, in numbers."""
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j) as (..., row, class), where NaN adds nothing.
+    """Σ_j density(x_j, parameters_j) as (..., row, class); NaN adds nothing.
 
     ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as
-    (..., 1, class, column). Columns are taken so few at a time that a temporary stays in the second-level cache. The
-    longer of rows and columns lies side by side in memory, because numpy is slow at short loops.
+    (..., 1, class, column). Columns are processed in small blocks, so that temporary arrays stay in the second-level
+    cache. The longer axis (rows or columns) is contiguous in memory, because numpy is slow at short loops.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -230,7 +231,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """A known positive number of a likelihood, such as a variance, for each column; one number holds for all."""
+    """A known positive parameter, such as a variance, for each column; a single number is used for all columns."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -240,7 +241,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Such numbers of picked columns, each given as (the numbers of its family, its position)."""
+    """The known parameters of picked columns, each given as (the parameters of its family, its position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
@@ -267,7 +268,7 @@ class Coded:
         return replace(self, codes=self.codes[rows])
 
     def missing(self) -> Array:
-        """Which cells hold no level."""
+        """Which cells are missing."""
         return self.codes < 0
 
     def columns(self, index: Sequence[int]) -> Coded:
@@ -277,7 +278,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """Weight of each level, ``counts`` (class, column, level), and what the levels are called."""
+    """Weight of each level, ``counts`` (class, column, level), and the names of the levels."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -291,7 +292,7 @@ class CategoryCounts(Statistic):
         return CategoryCounts(self.with_levels(levels).counts + other.with_levels(levels).counts, levels)
 
     def with_levels(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
-        """The same counts for other levels; a level that is not among them is dropped."""
+        """The counts for the given levels; other levels are dropped."""
         counts = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(mine)}
@@ -317,7 +318,7 @@ class CategoryCounts(Statistic):
 def at_levels(table: Array, codes: Array) -> Array:
     """The numbers of a table (..., class, column, level) at codes (row, column), as (..., row, class, column).
 
-    A missing cell, of code -1, stands for level 0: every column has one.
+    A missing cell (code -1) is read as level 0, which exists in every column.
     """
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
@@ -336,22 +337,22 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Both lists of names: the first in its order, then the new names of the second."""
+    """All names: the first list in its order, then the new names of the second list."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Cells of some rows, and sums over each class of functions of a cell, (class, column).
+    """Cells of some rows, which can sum functions of a cell over each class, (class, column).
 
     Parameters
     ----------
     x : encoded columns
         The rows, or the values of a table.
     members : Labels or None
-        The classes of rows.
+        The classes and weights of rows; None for a table.
     counts : array (class, column, value) or None
-        How often each value of a table occurs.
+        The weight of each value of a table; None for rows.
     """
 
     x: Column
@@ -363,11 +364,11 @@ class Tally:
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """Σ w f, of a function given as its values at the cells, (row, column), 0 where they are missing."""
+        """Σ w f per class and column; f is given by its values at the cells, (row, column), 0 at missing cells."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Σ w f, of a function of a cell and its class; it takes one class, or the class of each row."""
+        """Σ w f per class and column; f depends on cell and class, and is called with one class or a class per row."""
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

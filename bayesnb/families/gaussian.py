@@ -1,4 +1,4 @@
-"""Real numbers: Normal features, with the variance unknown (Normal-Gamma prior) or known (Normal prior)."""
+"""Families of Normal columns, with unknown variance (Normal-Gamma prior) or known variance (Normal prior)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bayesnb.statistics.moments import Moments
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
     """The moments of a dense table or of a sparse matrix.
 
-    A stored value is taken as a row of its own, whose class is its class and column together. The cells that are not
-    stored are added as so many zeros.
+    In a sparse matrix, each stored value is treated as a row labelled by (class, column). Cells that are not stored are
+    added as zeros.
     """
     if not sparse.issparse(x):
         return Moments.of(x, members)
@@ -47,8 +47,9 @@ def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j) as (..., row, class), for parameters (..., class, column).
 
-    It is the sum over zeros everywhere, changed where a value is stored. A column of which more than half is stored is
-    summed as a dense one: zeros may be very improbable there, and what is taken away again should not be large.
+    The sum is first computed as if every cell were 0, and then corrected for each stored value. Columns with more than
+    half of their cells stored are summed as dense columns: a zero may be very improbable there, so the terms to
+    subtract could be large.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -75,7 +76,7 @@ def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
 
 
 def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
-    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²) as (..., row, class), where NaN adds nothing."""
+    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²) as (..., row, class); NaN adds nothing."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
         return over_stored(log_normal, x, m, low, root_tau)
@@ -87,15 +88,15 @@ def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
 
 
 _DRAWN_FROM = 2**16
-"""From this many cells times draws on, the densities are computed as products of matrices."""
+"""Number of cells times draws from which the densities are computed as matrix products."""
 
 
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """``log_normals`` of many draws, as a product of matrices: it is linear in x² and x.
+    """``log_normals`` for many draws, as a matrix product, because a log density of a Normal is linear in x² and x.
 
-    To expand (x - μ)² is inaccurate where its terms are large and cancel. So x and μ are first centred at the mean of
-    the draws of the class, and divided by their spread. Then the terms are either small, or the result is as large as
-    they are.
+    Expanding (x - μ)² is inaccurate if its terms are large and cancel. So x and μ are first centred at the mean of the
+    draws of the class, and divided by the standard deviation of the class. Then either the terms are small, or the
+    result is as large as the terms.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -118,7 +119,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
                 else:
                     total[:, cut, c] = weights[:, c, : 2 * columns] @ np.concatenate([z * z, z], axis=1).T
                     total[:, cut, c] += level[:, c].sum(axis=-1)[:, None]
-    # One sum is quicker than a test of each number: it is finite if all are.
+    # One sum is quicker than testing each number. The sum is finite only if all numbers are.
     if not np.isfinite(total.sum()):
         odd = np.flatnonzero(~np.isfinite(total).all(axis=(0, -1)))
         total[:, odd] = over_columns(log_normal, x[odd], m, low, root_tau)
@@ -130,7 +131,7 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
     away = (x - m) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)
-        # In a column of tiny scale, the square may be above all floats.
+        # In a column with a tiny scale, the square may overflow.
         if np.isinf(growth).any():
             growth = np.where(np.isinf(growth), 2 * (np.log(np.abs(away)) + np.log(scale)), growth)
     return log_height - exponent * growth
@@ -138,11 +139,11 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood under which a cell, as ``read`` transforms it, is Normal for each class and column."""
+    """A likelihood under which each cell, after the transformation by ``read``, is Normal given the class."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
-        """1 / the standard deviation of a row within a class."""
+        """1 / the standard deviation of rows within a class."""
 
     def statistic(self, x: Column, members: Labels) -> Moments:
         return moments(self.read(x)[0], members)
@@ -158,7 +159,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
 @dataclass(frozen=True, eq=False)
 class OfUnknownVariance(OfNormals[NormalGamma]):
-    """The variance within a class is unknown, and the predictive is a Student-t."""
+    """A Normal likelihood with unknown variance within each class; the predictive is a Student-t."""
 
     prior: Any = field(default_factory=NormalGamma)
 
@@ -166,7 +167,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 
     @abstractmethod
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in the terms of the data by name, (class, column)."""
+        """θ in units of the data, by name, (class, column)."""
 
     def root_precision(self, theta: Theta) -> Array:
         return np.sqrt(theta["tau"])
@@ -176,20 +177,21 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         return prior.over(mean, variance, len(s.n), low)
 
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
-        """The prior of every cell; in a column that holds one value, the rows of the other classes count too.
+        """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
-        Else such a column would speak for the class with the most rows, which knows best that the variance is small,
-        though nothing in the column tells classes apart: by a factor of 10 for a hundred times the rows.
+        A constant column does not distinguish the classes. Without this rule it would still favour the class with most
+        rows, because that class has the most evidence for a small variance. A class with a hundred times the rows would
+        be favoured by a factor of 10.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
-        if not left_open or not (s.scatter == 0).all(0).any():  # Most often; the rest takes long.
+        if not left_open or not (s.scatter == 0).all(0).any():  # The usual case; the rest is slow.
             return full
         others = np.where(s.of_columns()[2] == 0, s.n.sum(0) - s.n, 0.0)
         return replace(full, kappa=full.kappa + others, a=full.a + others / 2)
 
     def taught(self, s: Moments) -> Added:
-        # A column that holds one value would teach the others that every variance is tiny.
+        # A constant column would shift the learned prior of all columns towards tiny variances.
         (n, *rest), log_h = self.added(s)
         varies = s.of_columns()[2] > 0
         return (n * varies, *rest), log_h * varies
@@ -217,16 +219,16 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
 class Gaussian(OfUnknownVariance):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
-    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). A sparse matrix
-    is read as it is stored; its other cells are zeros.
+    The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). Sparse matrices
+    are not made dense; cells that are not stored are zeros.
 
     Parameters
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
-        Every row counts as if it were spread around its value with the variance ε, which is this share of the largest
-        variance among the columns. The columns of a table are then one feature, because they share ε. It is the
-        parameter of scikit-learn's ``GaussianNB``; by default no variance is added.
+        Adds ε to the variance of every row around its value, where ε is this fraction of the largest variance among the
+        columns. The columns of a table are then one feature, because they share ε. It is the parameter of
+        scikit-learn's ``GaussianNB``. By default no variance is added.
 
     Examples
     --------
@@ -240,7 +242,7 @@ class Gaussian(OfUnknownVariance):
     male    176.7  7.0
     """
 
-    # Hidden from the dataclass, so that model files without it can still be read and are written as they were.
+    # Hidden from the dataclass, so that older model files can be read, and files without it are written unchanged.
     var_smoothing: float | None = field(default=None, repr=False)
 
     reads_sparse = True
@@ -261,11 +263,11 @@ class Gaussian(OfUnknownVariance):
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
-        A row that is spread around its value with the variance ε adds ε to the expected scatter, so n rows of a class
-        add n ε to S, and n ε / 2 to b, which holds S / 2 (training with noise: Bishop 1995, "Training with noise is
-        equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance S / n then becomes S / n + ε,
-        as in scikit-learn. This b grows with the rows. So it is fixed by the data, as a unit-information prior is, and
-        stays the same where a row is left out.
+        Noise with variance ε around the value of a row adds ε to the expected scatter. So n rows of a class add n ε to
+        S, and n ε / 2 to b, which contains S / 2 (Bishop 1995, "Training with noise is equivalent to Tikhonov
+        regularization"). Under a flat prior, the plug-in variance S / n then becomes S / n + ε, as in scikit-learn.
+        The prior b depends on the number of rows, as a unit-information prior does. It is not changed when a row is
+        left out.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
@@ -341,11 +343,11 @@ class GaussianKnownVariance(OfNormals[Normal]):
             return log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one + posterior.v))
         if not labels.unweighted or sparse.issparse(x):
             return None
-        # Without a row the posterior variance v is v / kept with kept = 1 - v / variance, and the distance of the row
-        # to the mean is divided by kept. So the predictive is Normal with the precision kept / variance in this
-        # distance, or 1 / (variance kept) in the distance to the mean of all rows.
+        # Without the row, the posterior variance is v / kept with kept = 1 - v / variance, and the distance of the row
+        # from the mean is divided by kept. So the predictive is Normal with precision kept / variance in terms of this
+        # distance, and with precision 1 / (variance kept) in terms of the distance from the mean of all rows.
         kept = 1 - posterior.v / one
-        # Where hardly anything is kept, the difference has lost digits, and such rows are computed one by one.
+        # If kept is tiny, the difference 1 - v / variance has lost digits. NaN sends such rows to the row-wise formula.
         kept = np.where(kept > 1e-3, kept, np.nan)
         total = log_normals(x, posterior.m, posterior.low, 1 / np.sqrt(one * kept))
         total += (~np.isnan(x)) @ np.log(kept).T
@@ -369,13 +371,13 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density is per unit of x, so it is that of ln x divided by x. The predictive of ln x is a Student-t. Tables of
-    parameters show the median of x, exp(μ), and the standard deviation of ln x.
+    The density is per unit of x: the density of ln x divided by x. The predictive of ln x is a Student-t. Tables of
+    parameters show the median of x, which is exp(μ), and the standard deviation of ln x.
 
     Parameters
     ----------
     prior : NormalGamma
-        Of the mean and precision of ln x.
+        The prior of the mean and the precision of ln x.
 
     Examples
     --------
@@ -392,7 +394,7 @@ class LogNormal(OfUnknownVariance):
 
     def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)
-        # The logarithm of the Jacobian, with which a density of ln x becomes one of x.
+        # The log Jacobian, which turns the density of ln x into a density of x.
         within = -logarithm
         if np.isnan(within.sum()):
             within[np.isnan(within)] = 0.0

@@ -1,6 +1,6 @@
-"""Families whose classes shrink towards common parameters, by an amount that is learned.
+"""Families whose class parameters shrink towards common values, by an amount that is learned.
 
-Start with :class:`Hierarchical`, of which there is one with levels and one with real numbers.
+Start with :class:`Hierarchical`. It has one subclass for levels and one for real numbers.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False, init=False)
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
-    """The likelihood of a conjugate family, the prior of whose parameters is learned from all classes.
+    """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples only what the classes have in common (and what has no conjugate prior). The other parameters of each
-    class are integrated out of the likelihood, and then drawn exactly, given all else and the statistic.
+    NUTS samples the parameters that the classes share, and parameters without a conjugate prior. The other
+    parameters of each class are integrated out of the likelihood. They are then drawn exactly, given the sampled
+    parameters and the statistic.
 
-    Columns of a kind may share a hyperprior: with ``together``, one scale (and perhaps a location) is learned for all
-    columns of the feature. The columns are dependent through it, so they are one term of the model, as the columns of a
+    Columns of one kind may share a hyperprior: with ``together``, one scale (and perhaps a location) is learned for all
+    columns of the feature. This makes the columns dependent, so they are one term of the model, as the columns of a
     vector are.
     """
 
@@ -50,19 +51,19 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class that are integrated out while NUTS samples, given the others."""
+        """Add the variables of each class, given the common ones; ``update`` integrates them out of the likelihood."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
-        """log p(data | what NUTS samples) as a scalar tensor, up to a constant: the others are integrated out."""
+        """log p(data | the variables that NUTS samples) as a scalar tensor, up to a constant."""
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draws of the variables that were integrated out, given draws of the others and the statistic."""
+        """Draws of the variables that were integrated out, given the statistic and draws of the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """The PyMC variables of ``likelihood``, from those of this family."""
+        """The PyMC variables of ``likelihood``, from the variables of this family."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
@@ -97,19 +98,19 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedShares(Declared):
-    """The prior of what the classes of a column share: the pooled shares of its levels, and the strength.
+    """The prior of the parameters that the classes of a column share: pooled level probabilities, and the strength.
 
-    The pooled shares have a Dirichlet(alpha). Of the strength, strength / (strength + median) is uniform on (0, 1): a
-    class with as many rows as the median takes between none and all of its shares from the others, each amount equally
-    likely (the uniform shrinkage prior of Daniels 1999).
+    The pooled probabilities have a Dirichlet(alpha) prior. The prior of the strength makes strength / (strength +
+    median) uniform on (0, 1), which is the uniform shrinkage prior of Daniels (1999). So in a class whose number of
+    rows equals the median, the weight of the pooled probabilities is uniform between 0 and 1.
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
-        Positive. The concentration of each level in the shares that classes have in common.
+        Positive. The concentration of each level in the prior of the pooled probabilities.
     strength : float or array (column,), optional
-        The median of the strength, in rows, positive. ``None`` is the number of levels of the column: with equal
-        shares, Laplace's rule.
+        The prior median of the strength, in rows, positive. ``None`` is the number of levels of the column, which is
+        Laplace's rule if the pooled probabilities are equal.
     """
 
     alpha: Any = 1.0
@@ -132,25 +133,25 @@ class LearnedShares(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
-    """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) for each class, with pooled shares and strength learned.
+    """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
 
-    The levels of each class shrink towards shares that the classes have in common, the more the less the classes differ
-    (BDA3 5.3, with counts of K levels). Only the shares and the strength are sampled with NUTS; θ is integrated out, so
-    that the counts have a Dirichlet-multinomial likelihood, and no strength is hard to reach. θ is then drawn exactly,
-    given these two and the counts.
+    The level probabilities of each class shrink towards pooled probabilities. The less the classes differ, the stronger
+    is the shrinkage (BDA3 5.3, with counts of K levels). NUTS samples only the pooled probabilities and the strength.
+    θ is integrated out, so the counts have a Dirichlet-multinomial likelihood, and NUTS explores small and large
+    strengths equally well. θ is then drawn exactly, given the strength, the pooled probabilities and the counts.
 
-    Columns of a kind may share what is believed of their strengths: with ``together``, the logarithms of the strengths,
-    divided by their medians, have a logistic distribution with a location ~ Logistic(0, 1) and a scale ~ HalfNormal(1)
-    for all columns of the feature. Where the classes differ little in most columns, all are then drawn together more.
-    The columns are dependent through these two, so they are one term of the model, as the columns of a vector are.
+    Columns of one kind may share the distribution of their strengths. With ``together``, ln(strength / median) has a
+    logistic distribution in all columns of the feature, with one location ~ Logistic(0, 1) and one scale ~
+    HalfNormal(1). If the classes differ little in most columns, all columns then shrink more. This makes the columns
+    dependent, so they are one term of the model, as the columns of a vector are.
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
-        The concentration of the prior of the pooled shares.
+        The concentration of the prior of the pooled probabilities.
     strength : float or array (column,), optional
-        The prior median of the strength, in rows: so many imaginary rows with the pooled shares are seen in each class.
-        By default, the number of levels of the column.
+        The prior median of the strength. The strength is the number of imaginary rows per class that follow the pooled
+        probabilities. By default, the number of levels of the column.
     together : bool
         Whether the columns of the feature share the distribution of their strengths.
     **sampler
@@ -178,10 +179,10 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """The pooled shares (column, level), the strength (column,), and what the strengths share.
+        """The pooled probabilities (column, level), the strength (column,), and the shared location and scale.
 
-        Logarithms of strengths are written as location + scale × z, because the strengths of columns with few rows
-        would otherwise make a funnel with the scale that they share.
+        ln(strength / median) is parametrized as location + scale × z. Otherwise the strengths of columns with few rows
+        and their shared scale would form a funnel, which NUTS samples badly.
         """
         import pymc as pm
 
@@ -190,7 +191,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
             shared["location"] = pm.Logistic(name("location"), 0.0, 1.0)
             shared["scale"] = pm.HalfNormal(name("scale"), 1.0)
         pooled = _dirichlets("pooled", alpha, alpha > 0, name, dims)
-        # The odds of a uniform have a standard logistic logarithm.
+        # The log odds of a uniform variable have a standard logistic distribution.
         away = pm.Logistic(name("standard_strength"), 0.0, 1.0, shape=median.shape)
         log_strength = np.log(median) + shared.get("location", 0.0) + shared.get("scale", 1.0) * away
         strength = pm.Deterministic(name("strength"), pm.math.exp(log_strength), dims=dims.get("strength"))
@@ -203,7 +204,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return {"theta": _dirichlets("theta", alpha, prior.alpha > 0, name, dims)}
 
     def log_marginal(self, common: Mapping[str, Any], s: CategoryCounts) -> Any:
-        """The Dirichlet-multinomial density of the counts."""
+        """The Dirichlet-multinomial log density of the counts."""
         from pytensor import tensor as pt
 
         alpha = common["strength"][:, None] * common["pooled"]
@@ -224,7 +225,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return {"theta": theta["theta"]}
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
-        # The logarithm of a level that a column does not have is never needed, and is taken of 1.
+        # Levels that a column does not have get θ = 1, so that ln θ is finite. It is never used.
         absent = np.arange(s.counts.shape[-1]) >= np.array([len(names) for names in s.levels])[:, None]
         return super().pymc_statistic({"theta": theta["theta"] + absent}, s)
 
@@ -272,7 +273,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
     """Dirichlet variables (..., column, level) in the open model; 0 where a column has no such level.
 
-    Columns with as many levels share a variable. If all have as many, it is the only one.
+    Columns with equally many levels share a variable. If all columns have equally many, there is only one variable.
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -291,15 +292,15 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedCentre(Declared):
-    """centre ~ Normal(m, reach²), between ~ HalfNormal of its own scale, and 1/σ ~ HalfNormal(10/s).
+    """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
-    It is weak on the scale of the column: the means of classes rarely lie further apart than the rows of a column, and
-    with probability 0.9, σ lies between s/20 and 1.6 s, with a long tail above.
+    It is weak on the scale of the column. Class means rarely lie further apart than the rows of a column. With
+    probability 0.9, σ lies between s/20 and 1.6 s; the tail above is long.
 
     Parameters
     ----------
     m : float, array (column,) or None
-        In units of the column. ``None`` is the mean of the column, of all classes together.
+        In units of the column. ``None`` is the mean of the column over all classes.
     s : float, array (column,) or None
         In units of the column, positive. ``None`` is the pooled standard deviation; if that is 0 or unknown, the
         absolute value of m, or 1 if m is 0.
@@ -332,20 +333,20 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) for each class, and μ ~ Normal(centre, between²), both of which are learned.
 
-    The means of the classes shrink towards their centre, the more the fewer rows a class has and the less the classes
-    differ (BDA3 5.4). Only the centre, the spread between classes and the σ are sampled with NUTS. The μ are integrated
-    out, so a small spread between classes is not hard to reach; they are then drawn exactly, given all else. In the
-    whole model they are written as centre + between × z, z ~ Normal(0, 1) (the non-centred form).
+    The class means shrink towards a common centre. The shrinkage is stronger for classes with few rows, and if the
+    classes differ little (BDA3 5.4). NUTS samples only the centre, the spread between classes and σ. The μ are
+    integrated out, so NUTS also explores small spreads well. They are then drawn exactly, given the other parameters.
+    The PyMC model of the whole table uses μ = centre + between × z, z ~ Normal(0, 1) (the non-centred form).
 
-    Columns of a kind may share what is believed of their spreads: with ``together``, the prior of each spread between
-    classes is HalfNormal(scale × its own scale), with one scale ~ HalfNormal(1) for all columns of the feature. Where
-    most columns differ little between classes, all are then drawn together more. The columns are dependent through the
-    scale, so they are one term of the model, as the columns of a vector are.
+    Columns of one kind may share the scale of their spreads. With ``together``, the prior of the spread between classes
+    in a column is HalfNormal(scale × the ``between`` of the column), with one scale ~ HalfNormal(1) for all columns of
+    the feature. If the classes differ little in most columns, all columns then shrink more. This makes the columns
+    dependent, so they are one term of the model, as the columns of a vector are.
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
-        Numbers of the prior, in units of the column: see ``LearnedCentre``.
+        Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
         Whether the columns of the feature share the scale of their spreads.
     **sampler
@@ -380,9 +381,9 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
         """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
 
-        The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. A
-        spread is written as a multiple of its prior scale, because the spreads of columns with few rows would otherwise
-        make a funnel with the scale that they share.
+        The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads
+        are parametrized as multiples of their prior scale. Otherwise the spreads of columns with few rows and their
+        shared scale would form a funnel, which NUTS samples badly.
         """
         import pymc as pm
 
@@ -403,9 +404,10 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """A class mean of n rows has the variance between² + σ²/n around the centre (BDA3 5.11).
+        """The log density of the class means and of the scatter around them (BDA3 5.11).
 
-        The rows around it have the density σ^(1-n) exp(-scatter / 2σ²).
+        The mean of n rows of a class has the variance between² + σ²/n around the centre. The rows around this mean have
+        the density σ^(1-n) exp(-scatter / 2σ²).
         """
         from pytensor import tensor as pt
 
@@ -419,7 +421,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     def draw_of_classes(
         self, prior: LearnedCentre, common: Mapping[str, Array], s: Moments, rng: Generator
     ) -> dict[str, Array]:
-        # μ given the rest is Normal. Both formulas hold for between = 0 and for n = 0.
+        # μ given the other parameters is Normal. Both formulas hold for between = 0 and for n = 0.
         centre, between, sigma = common["centre"][:, None], common["between"][:, None], common["sigma"]
         variance = s.n * between**2 + sigma**2
         away = np.where(s.n > 0, (s.mean - centre) + s.low, 0.0)
@@ -436,7 +438,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         scale = variables.get("scale", np.ones(between.shape[:-1]))
         found = {
             "mu": stats.norm.logpdf(variables["mu"], centre[..., None, :], between[..., None, :]),
-            # The density of 1/σ, and the Jacobian 1/σ².
+            # The density of 1/σ times the Jacobian 1/σ².
             "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
             "centre": stats.norm.logpdf(centre, prior.m[0], prior.reach[0]),
             "between": stats.halfnorm.logpdf(between, scale=scale[..., None] * prior.between[0]),

@@ -1,9 +1,9 @@
 """Families without a closed form: PyMC samples the posterior of their parameters.
 
-Start with :class:`Sampled`, which meets only the smaller contract, :class:`bayesnb.families.family.Family`. Given the
-labels, the posterior factorizes over features, so only these features need NUTS. ``update`` runs it on the model of one
-feature, and the posterior is then a :class:`Draws`. An average over the parameters becomes an average over the draws
-(see :class:`Strata` for columns that share parameters). :class:`Pointwise` families have a density for each cell.
+Start with :class:`Sampled`, which implements only the smaller contract, :class:`bayesnb.families.family.Family`. Given
+the labels, the posterior factorizes over features, so only features of sampled families need NUTS. ``update`` runs NUTS
+on the model of one feature, and the posterior is a :class:`Draws`. Averages over the parameters become averages over
+draws (see :class:`Strata` for columns that share parameters). :class:`Pointwise` families have a density for each cell.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
 CHUNK = 2**20
-"""Numbers of a temporary array."""
+"""Largest size of a temporary array, in numbers."""
 
 CELL = ("class", "column")
 """The first axes of θ."""
@@ -38,9 +38,9 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """The prior of a sampled family: the numbers that its PyMC model needs.
+    """The hyperparameters of a sampled family.
 
-    At its full shape, the last of its fields is an array (class, column).
+    At full shape, the last field is an array (class, column).
     """
 
     def proper(self) -> Array:
@@ -49,13 +49,13 @@ class Declared(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws(Belief):
-    """A posterior as draws.
+    """A posterior that is represented by draws.
 
     Parameters
     ----------
     theta : {name: array (draw, class, column[, level])}
     convergence : Convergence
-        The diagnostics of their chains.
+        The convergence diagnostics of the chains.
     """
 
     theta: Mapping[str, Array]
@@ -78,23 +78,24 @@ class Draws(Belief):
 
 
 DRAWS = 250
-"""A stratum has at most so many draws, so its averages have their Monte Carlo error; the average of all has less."""
+"""Largest number of draws in a stratum, which sets the Monte Carlo error of averages within it. The average over strata
+has a smaller error."""
 
 FEWEST = 4
-"""There are at least so many strata, even if draws are few."""
+"""Least number of strata, even if there are few draws."""
 
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Draws of columns that share parameters, as sets in each of which the columns are independent.
+    """Draws of columns that share parameters, grouped so that the columns are nearly independent within each group.
 
     Let h be the parameters that all columns share, such as the scale of their spreads between classes. Given h, the
-    columns are independent, so the predictive of a row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The plain average over draws
-    of the product, E[Π_j p(x_j | θ_j)], is the same number, but its Monte Carlo error grows exponentially with the
-    columns: the logarithm of the product varies between draws as the sum of what all columns vary. So the draws are
-    sorted into strata of nearly equal h. Within a stratum each column is averaged by itself, and the products of these
-    averages are averaged over the strata. One stratum would take the columns for independent; more of them come closer
-    to E_h.
+    columns are independent, so the predictive of a row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The plain average of the
+    product over draws, E[Π_j p(x_j | θ_j)], has the same expectation. But its Monte Carlo error grows exponentially
+    with the number of columns, because the variance of the log product is the sum of the variances of all columns. So
+    the draws are sorted into strata of nearly equal h. Within a stratum, each column is averaged separately. The
+    products of these averages are then averaged over the strata. A single stratum would treat the columns as
+    independent; more strata approximate E_h better.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """The strata of ``n`` draws of shared numbers, (draw, number); one stratum if nothing is shared."""
+        """The strata of ``n`` draws of the shared parameters, (draw, number); one stratum if nothing is shared."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -118,17 +119,17 @@ class Strata:
 
     @property
     def log_share(self) -> Array:
-        """The logarithm of the share of the draws that each stratum has, (stratum,)."""
+        """The log of the fraction of draws in each stratum, (stratum,)."""
         sizes = np.array([len(own) for own in self.members])
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """The logarithm of the average of exp(value) over the draws of each stratum; draws lead, then strata do."""
+        """The log of the average of exp(value) per stratum; the first axis, draws, becomes an axis of strata."""
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
-        """The logarithm of the weighted average of exp(value) over the strata, which lead."""
+        """The log of the weighted average of exp(value) over the strata, which are the first axis."""
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
@@ -138,7 +139,7 @@ class Strata:
         Parameters
         ----------
         says : array (stratum, row, class)
-            Its log likelihood.
+            The log predictive within each stratum.
         chosen : int array (draw, row)
             The class of the row.
         u : array (draw,)
@@ -150,7 +151,7 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """A draw of each given stratum, picked with a probability proportional to its weight, (pick,).
+        """Pick a draw from each given stratum with probability proportional to its weight, (pick,).
 
         Parameters
         ----------
@@ -169,7 +170,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve a set of draws at the median of the number that varies most, until no part has more than ``most``."""
+    """Halve the draws at the median of the parameter with the largest spread, until no part exceeds ``most`` draws."""
     if len(members) <= most:
         yield members
         return
@@ -186,13 +187,13 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell: a term for each column, or one for all of them if they
-        share parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell. There is one term per column, or a single term if the
+        columns share parameters.
     k : array (row, column)
-        The shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 for a cell that was sampled
-        again without its row, NaN for a missing one.
+        The Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was
+        sampled again without the row, NaN for a missing cell.
     again : tuple of Convergence
-        The diagnostics of the chains that were sampled again.
+        The convergence diagnostics of posteriors that were sampled again.
     """
 
     log_predictive: Array
@@ -204,9 +205,10 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Columns must be independent given the class, a priori and therefore a posteriori; or given the class and the numbers
-    that the columns share. The predictive is then a product over columns of averages over draws, or an average of such
-    products (see :class:`Strata`), which varies less between runs than the average of the products of single draws.
+    Columns must be independent a priori given the class, or given the class and the parameters that columns share. They
+    are then independent a posteriori, too. The predictive is a product over columns of averages over draws, or an
+    average of such products (see :class:`Strata`). This has a smaller Monte Carlo error than averaging the products of
+    single draws.
 
     Parameters
     ----------
@@ -216,31 +218,31 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     sampler: Sampler
 
     def _set_fields(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
-        """Set the fields, which differ from the arguments of the constructor."""
+        """Set the fields, because they differ from the arguments of the constructor."""
         for name, value in {"prior": prior, "sampler": Sampler(**sampler), **fields}.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """The family with these fields, as ``dataclasses.replace`` would make it if they were its arguments."""
+        """The family with these fields. ``dataclasses.replace`` needs constructor arguments, so it cannot be used."""
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
 
     def strata(self, posterior: Draws) -> Strata:
-        """Sets of draws in each of which the columns are independent."""
+        """The draws in groups within which the columns are treated as independent."""
         return Strata.of(None, len(posterior))
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """The log prior density of each variable, given those that its prior depends on; a vector has one density."""
+        """The log prior density of each variable, given the variables in its prior; a vector has one density."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
 
     def update(self, prior: P, s: S) -> Draws:
-        """Bayes' rule by NUTS. The result says whether the chains converged (``convergence``)."""
+        """Sample the posterior with NUTS. Its ``convergence`` holds the diagnostics of the chains."""
         import pymc as pm
 
         with pm.Model() as model:
@@ -258,7 +260,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return posterior.draw(rng, size)
 
     def from_chains(self, posterior: Draws, shape: tuple[int, int]) -> Theta | None:
-        """Evenly spaced draws in the order of the chains, (chain, draw) in front; None if there are not so many."""
+        """Evenly spaced draws of each chain, with first axes (chain, draw); None if there are too few of either."""
         (chains, draws), own = shape, len(posterior) // self.sampler.chains
         if chains > self.sampler.chains or not 0 < draws <= own:
             return None
@@ -272,7 +274,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         with pm.Model():
             made = self.pymc_prior(prior, str, {})
         drawn = pm.draw(list(made.values()), n, random_seed=rng, mode="FAST_COMPILE")
-        # One draw comes without an axis for it.
+        # PyMC returns a single draw without an axis of draws.
         return {key: np.reshape(value, (n, *np.shape(value)[n > 1 :])) for key, value in zip(made, drawn, strict=True)}
 
     def log_predictive(self, posterior: Draws, x: Column) -> Array:
@@ -290,15 +292,15 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):
-            # The likelihood is averaged over draws, never a normalized probability.
+            # Average the likelihood over draws, not the normalized class probability.
             total[:, cut] += strata.averages(t[cut] * value)
         return total
 
     def log_likelihood_given_row(
         self, posterior: Draws, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        # Draws of the chain are drawn again, each with a probability proportional to what it says of the row's cell:
-        # first a stratum, by what it says of the whole row, and within it each column by itself, as in its predictive.
+        # Resample the draws in two steps, with probabilities proportional to a density. First draw a stratum, by its
+        # density of the whole row. Within the stratum, draw each column separately, by the density of the row's cell.
         n_classes, n_columns = posterior.proper().shape
         found, strata = np.zeros((*chosen.shape, n_classes)), self.strata(posterior)
         says = self.log_moments(posterior, x, np.ones((len(x), n_classes)))
@@ -313,13 +315,13 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """log p(x | θ) at every draw, (draw, row, class), a few rows at a time.
 
-        A draw is a θ of all classes. What they share, such as a learned concentration, makes the classes dependent.
+        Each draw is a θ of all classes. Shared parameters, such as a learned concentration, make the classes dependent.
         """
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
     def cells_by_column(self, posterior: Draws, x: Column) -> Iterator[tuple[int, slice, Array]]:
-        """The columns, and log p(x_j | θ) of each at every draw, (draw, row, class), a few rows at a time."""
+        """Yield (column, rows, log p(x_j | θ) at every draw as (draw, row, class)), in blocks of rows."""
         for column in range(posterior.proper().shape[1]):
             for cut, value in self.paired(posterior.columns([column]), columns_of(x, [column])):
                 yield column, cut, value
@@ -327,19 +329,19 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        The draws are weighted (see ``bayesnb.chains.weights_without``), column by column, since the posterior of a
-        column without a row depends on the row's cell in this column alone. If columns share parameters, this holds
-        within a stratum; and a stratum weighs as much as the weights of its draws, multiplied over the columns, say.
+        The draws are reweighted column by column (see ``bayesnb.chains.weights_without``), because leaving out a row
+        changes the posterior of a column only through the cell in this column. If columns share parameters, this holds
+        within a stratum. The weight of a stratum is then the product over columns of the average weight of its draws.
 
         Parameters
         ----------
         posterior : Draws
         x : Column
         labels : Labels
-            The classes of the rows, and how often they were learned.
+            The classes of the rows, and the weights with which they were learned.
         learned : (prior, statistic), optional
-            The prior at its full shape, and the statistic that led to the draws: sample again, without the cell (or the
-            row, if columns share parameters), where weights cannot be trusted.
+            The prior at its full shape, and the statistic that led to the draws. If given, sample again without the
+            cell (or the row, if columns share parameters) where the weights are unreliable.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -379,7 +381,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return LeftOut(total[..., None], k, tuple(again))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its variables: parameters that classes or columns share are repeated for each of them."""
+        """θ from its variables; parameters that classes or columns share are repeated for each class or column."""
         axes, sizes, found = self.variable_axes(), {}, dict(variables)
         for key, own in axes.items():
             sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
@@ -399,9 +401,9 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
 
 def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
-    """One row of each kind of rows, and which of them each row is like, (row,).
+    """One row from each group of identical rows, and the group of each row, (row,).
 
-    Rows of equal cells, of one class and of equal weights leave the same behind.
+    Rows with equal cells, classes and weights have equal leave-one-out densities.
     """
     each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
     _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
@@ -412,13 +414,14 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    No statistic smaller than the rows is sufficient. So the statistic counts how often each value occurs: it adds,
-    unlearns and discounts like any other, and the likelihood has one term for each distinct value.
+    No statistic smaller than the rows is sufficient. So the statistic holds the weight of each distinct value. Like any
+    other statistic, it supports adding, removing and down-weighting rows. The likelihood has one term per distinct
+    value.
     """
 
     @abstractmethod
     def given(self, theta: Mapping[str, Any]) -> Any:
-        """The PyMC distribution of cells, θ at each of them as tensors (cell, ...)."""
+        """The PyMC distribution of cells; ``theta`` holds the parameters of each cell as tensors (cell, ...)."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         codes, levels = np.full(np.shape(x), -1, np.intp), []
@@ -449,14 +452,14 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
         row, column = np.nonzero(~np.isnan(x))
         n_classes = next(theta[key].shape[0] for key, own in self.variable_axes().items() if "class" in own)
-        # Each cell under each class, (class, cell), is added to its row.
+        # The log density of each cell under each class, (class, cell), is added to the row of the cell.
         code = pt.repeat(pt.arange(n_classes), len(row))
         each = self._at(theta, code, pt.tile(column, n_classes))
         log_p = self.log_densities(each, pt.tile(x[row, column], n_classes)).reshape((n_classes, len(row)))
         return pt.inc_subtensor(pt.zeros((n_classes, len(x)))[:, row], log_p).T
 
     def log_densities(self, theta: Mapping[str, Any], value: Any) -> Any:
-        """log p of cells, a tensor (cell,), from θ at each of them."""
+        """log p of cells as a tensor (cell,); ``theta`` holds the parameters of each cell."""
         import pymc as pm
         from pytensor import tensor as pt
 
@@ -469,7 +472,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         return density
 
     def _at(self, theta: Mapping[str, Any], code: Any, column: Any) -> dict[str, Any]:
-        """θ at cells of these classes and columns, (cell, ...)."""
+        """The parameters of cells with these classes and columns, (cell, ...)."""
         at = {"class": code, "column": column}
         return {
             key: theta[key][tuple(at[axis] for axis in own if axis in at)] for key, own in self.variable_axes().items()
@@ -480,7 +483,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 class WeightedValues:
     """The distinct values of a statistic, each with its class, column and weight, all (value,).
 
-    They are sorted, so that rows lead to the same draws in whatever parts they were learned.
+    They are sorted, so that the draws do not depend on the order or the batches in which rows were learned.
     """
 
     value: Array
@@ -499,12 +502,12 @@ class WeightedValues:
         return cls(names[column, level], code, column, s.counts[code, column, level])
 
     def variance(self, n_columns: int) -> Array:
-        """The variance of each whole column (divisor: the weight), (column,); NaN where nothing was seen."""
+        """The variance of each column over all classes (divisor: the weight), (column,); NaN if there are no values."""
         cells = Moments.of(self.value[:, None], Labels(self.column, self.weight, n_columns))
         return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
-        """The values below which those shares of each column's weight lie, (share, column); NaN where unseen."""
+        """Weighted quantiles of each column at these probabilities, (share, column); NaN if there are no values."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             own = self.column == column
@@ -516,22 +519,23 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
-    It is weak on the scale of the column: with probability 0.9, σ lies between s/20 and 1.6 s, with a long tail above.
-    Outliers do not move m or s. The density of σ is 0 at σ = 0, so the posterior is proper even for a class of equal
-    values; with a flat prior it is not (Fernández and Steel 1999). The prior of ν is that of Juárez and Steel (2010).
+    It is weak on the scale of the column. With probability 0.9, σ lies between s/20 and 1.6 s; the tail above is long.
+    Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a
+    class are equal; with a flat prior it is improper (Fernández and Steel 1999). The prior of ν is from Juárez and
+    Steel (2010).
 
     Parameters
     ----------
     nu : float or None
-        Degrees of freedom; ``None`` learns them, one number a column that all classes share.
+        Degrees of freedom. ``None`` learns one number per column, which all classes share.
     m : float, array (column,) or None
-        In units of the column. ``None`` is the median of the column, of all classes together.
+        In units of the column. ``None`` is the median of the column over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the interquartile range / 1.349, which is the standard deviation
-        of a Normal; if it is 0, the pooled standard deviation; if that is 0 or unknown too, the absolute value of m, or
-        1 if m is 0.
+        In units of the column, positive. ``None`` is the interquartile range / 1.349, which for a Normal is its
+        standard deviation. If this is 0, it is the pooled standard deviation. If that is 0 or unknown too, it is the
+        absolute value of m, or 1 if m is 0.
     reach : float, array (column,) or None
-        In units of the column, positive. ``None`` is 10 pooled standard deviations, or 10 s if that is more.
+        In units of the column, positive. ``None`` is 10 pooled standard deviations or 10 s, whichever is larger.
     """
 
     nu: float | None = None
@@ -554,16 +558,16 @@ class LocationScale(Declared):
 
 @dataclass(frozen=True, eq=False, init=False)
 class StudentT(Pointwise[LocationScale]):
-    """x | μ, σ, ν ~ Student-t with ν degrees of freedom, location μ and scale σ: a Gaussian that expects outliers.
+    """x | μ, σ, ν ~ Student-t with ν degrees of freedom, location μ and scale σ: a robust Gaussian.
 
     It has no conjugate prior, so it is sampled with NUTS (Lange, Little and Taylor 1989; BDA3 17.2).
 
     Parameters
     ----------
     nu : float, optional
-        Degrees of freedom; learned where not given, one number a column that all classes share.
+        Degrees of freedom. By default, one number per column is learned, which all classes share.
     m, s, reach : float or array (column,), optional
-        Numbers of the prior, in units of the column: see :class:`LocationScale`.
+        Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 
@@ -588,7 +592,7 @@ class StudentT(Pointwise[LocationScale]):
         return prior.over(WeightedValues.of(s), *s.counts.shape[:2])
 
     def pymc_prior(self, prior: LocationScale, name: Name, dims: Dims) -> dict[str, Any]:
-        """The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
+        """Sample in units of (x - m) / s, so that NUTS does not depend on the units of the column."""
         import pymc as pm
 
         shape = prior.m.shape
@@ -616,7 +620,7 @@ class StudentT(Pointwise[LocationScale]):
         sigma = variables["sigma"]
         found = {
             "mu": stats.norm.logpdf(variables["mu"], prior.m, prior.reach),
-            # The density of 1/σ, and the Jacobian 1/σ².
+            # The density of 1/σ times the Jacobian 1/σ².
             "sigma": stats.halfnorm.logpdf(1 / sigma, scale=10 / prior.s) - 2 * np.log(sigma),
         }
         return found if prior.nu is not None else found | {"nu": stats.gamma.logpdf(variables["nu"], 2.0, scale=10.0)}

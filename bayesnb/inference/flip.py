@@ -1,16 +1,17 @@
-"""What would change an answer: the fewest learned rows without which it is another one, and how much doubt it bears.
+"""What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors.
 
-Without some of the learned rows, the log-odds of two classes depend on counts alone. With o_f learned cells of class c
-that agree with the row in column f, of T_f that are not missing (both with the prior's concentrations), and n rows of
-the class, the class says
+If some of the learned rows are removed, the log-odds of two classes depend on counts alone. Let class c have n learned
+rows, T_f cells in column f that are not missing, and o_f among them that agree with the predicted row. The prior's
+concentrations are included in o_f and T_f. After k rows of the class are removed, of them s_f that agree in column f
+and t_f that are not missing there, the log joint of the class is, up to a constant,
 
-    ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)]
+    ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-after k rows of it were removed, of which s_f agree in column f and t_f have a value there. Removed rows of one class
-change nothing for another (the normaliser of the class probabilities is common to all), so the fewest rows that turn
-class a into class b are k_a + k_b, the smallest sum for which the least that k_a removed rows of a can leave is below
-the most that k_b removed rows of b can reach. :func:`best_removal` finds both exactly. Rows with the same pattern of
-agreement are interchangeable, so it chooses among patterns, by branch and bound (Land and Doig 1960).
+Removing rows of one class does not change this score for another class, because the normaliser of the class
+probabilities is common to all classes. So the fewest rows that change the prediction from class a to class b are
+k_a + k_b. This is the smallest sum for which the minimum of a's score over removals of k_a rows is below the maximum of
+b's score over removals of k_b rows. :func:`best_removal` finds the minimum and the maximum exactly. Rows with the same
+pattern of agreement are interchangeable, so it chooses among patterns, by branch and bound (Land and Doig 1960).
 """
 
 from __future__ import annotations
@@ -35,29 +36,30 @@ from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
 
 NODES = 20_000
-"""Branches that are looked at for each class and number of rows; beyond them the answer is a bound."""
+"""Branches to examine per class and number of rows. If there are more branches, the result is a bound."""
 
 MARGIN = 1e-12
-"""Scores that differ by less are level, as far as rounding can tell; removed rows have to turn the answer."""
+"""Scores that differ by less than this are ties up to rounding, and a tie does not change the prediction."""
 
 POWERS = np.linspace(0, 10, 41)
-"""log2 of the powers of the priors, and of their inverses, among which the first that turns the answer is sought."""
+"""log2 of the powers of the priors to search for the first that changes the prediction; the inverses are searched too.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The learned rows of a class by which of their cells agree with the row that is asked about.
+    """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
     Parameters
     ----------
     agrees, present : arrays (pattern, column)
-        1 where the cell holds the same value, and where it holds any.
+        ``agrees`` is 1 where the cell equals that of the predicted row; ``present`` is 1 where the cell is not missing.
     members : list of int arrays
-        The positions of the rows that have the pattern.
+        Per pattern, the positions of the rows that have it.
     own, total : arrays (column,)
         o_f and T_f.
     log_class : function
-        What the class probability adds after k rows of the class were removed.
+        The term of the class probability in the score after k rows of the class are removed.
     """
 
     agrees: Array
@@ -68,14 +70,17 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """What the class says after k rows were removed, of which so many agreed and were seen in each column."""
+        """The score of the class after k rows are removed.
+
+        Among these rows, ``agreed`` cells per column agree with the predicted row, and ``seen`` are not missing.
+        """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
 
 
 @dataclass(frozen=True)
 class Removal:
-    """The score of a class without some of its rows, what no removal of as many can exceed, and the pattern of each."""
+    """A removal of k rows: the score of the class, a bound on it for any removal of k rows, and each row's pattern."""
 
     score: float
     bound: float
@@ -83,12 +88,13 @@ class Removal:
 
 
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
-    """The k rows of a class whose removal helps it most (``sign`` 1), or harms it most (-1).
+    """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    A branch is a choice of some rows, patterns in one order. Its bound lets each row that is still to be chosen count
-    by itself. Of the terms ± ln(o_f - s_f) and ∓ ln(T_f - t_f), the convex ones lie below their chord over the rows to
-    come, and the concave ones below their first step, so each pattern has a largest gain a row; the largest gains of
-    the rows that are left bound what they can do together.
+    A branch is a choice of some of the k rows, with the patterns in a fixed order. Its bound adds up separate gains of
+    the rows that are still to be chosen. The terms of the score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex term
+    lies below its chord over the remaining rows. A concave term lies below the line through its first step. This bounds
+    the gain per row of each pattern, and the sum of the largest of these gains bounds the joint gain of the remaining
+    rows.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     k : int
     sign : {1, -1}
     nodes : int
-        Branches that are looked at; what is cut off then is in the bound.
+        The most branches to examine. The bound covers the branches that are not examined.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
@@ -104,20 +110,20 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """By how much the logarithm of a level falls with one row, and on average with j rows."""
+        """The decrease in the logarithm of a count for one removed row, and the mean decrease per row for j rows."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
     def gains(s: Array, t: Array, j: int) -> Array:
-        """The most that a row of each pattern can add while j rows are removed after s and t."""
+        """The largest gain of a row of each pattern if j more rows are removed after the counts s and t."""
         first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
 
-    # Depth first, because the patterns are ordered by their gain of one row: the first branch is the greedy removal,
-    # and a good first removal cuts off most other branches. The gains of a node bound all branches below it, and the
-    # patterns before ``at`` are closed, so each multiset of rows is looked at once. Where the budget of nodes ends, the
-    # largest bound that was not looked into is kept, and the answer stays a bound.
+    # Search depth first, because the patterns are ordered by the gain of one row: the first branch is the greedy
+    # removal, and a good first removal cuts off most other branches. The gains at a node bound all branches below it.
+    # Patterns before ``at`` are not used again, so each multiset of rows is examined once. If the budget of nodes is
+    # used up, keep the largest bound of the branches that were not examined; the result is then a bound.
     def descend(at: int, taken: int, s: Array, t: Array, used: tuple[int, ...]) -> None:
         nonlocal best, chosen, bound_of_rest, left
         j, here = k - len(used), sign * patterns.score(k, s, t)
@@ -150,23 +156,23 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
 @dataclass(frozen=True)
 class Flip:
-    """What would turn one answer; ``print`` says it in a sentence.
+    """What would change one prediction; ``print`` writes it as a sentence.
 
     Parameters
     ----------
     label, other : class labels
-        The answer, and the answer without these rows (None if no removal was found).
+        The prediction, and the prediction without these rows (None if no removal was found).
     rows : tuple of int
-        Positions of the learned rows whose removal turns it.
+        Positions of the learned rows whose removal changes the prediction.
     at_least : int
-        No fewer rows turn it: ``len(rows)`` where that is proved.
+        A lower bound on the number of rows that must be removed; ``len(rows)`` if no smaller removal is possible.
     learned : int
-        How many rows were learned.
+        Number of learned rows.
     contamination : float
-        The smallest share ε of contamination of every table p(value | class) that turns it; NaN where no column has a
-        table.
+        The smallest share ε of contamination of every table p(value | class) that changes the prediction; NaN if no
+        column has a table.
     prior_power : float
-        The power of all priors nearest to 1 that turns it; NaN where none between 1/1024 and 1024 does.
+        The power of all priors nearest to 1 that changes the prediction; NaN if no power between 1/1024 and 1024 does.
     """
 
     label: Any
@@ -179,7 +185,7 @@ class Flip:
 
     @property
     def proved(self) -> bool:
-        """Whether no fewer rows turn the answer."""
+        """True if it is proved that removing fewer rows cannot change the prediction."""
         return self.other is not None and self.at_least == len(self.rows)
 
     def __str__(self) -> str:
@@ -200,39 +206,39 @@ class Flip:
 
 @question("to know what would change an answer", "why", "checks")
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
-    """The fewest learned rows without which the answer to a row is another, and how much doubt it bears beside.
+    """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    Where all columns have levels, or are 0 and 1, the number of rows is exact: found and proved by branch and bound on
-    counts. Where some are numbers or counts, rows are removed one by one, each time the one that helps most, so fewer
-    rows may do; one row is exact.
+    If all columns have levels, or are 0 and 1, the number of rows is exact: branch and bound on counts finds and proves
+    it. If some columns are numbers or counts, rows are removed one by one, each time the row whose removal lowers the
+    lead of the predicted class most. Then fewer rows may suffice, except that a result of one row is exact.
 
     Parameters
     ----------
     row : table of one row
-        The row to ask about.
+        The row to predict.
     X, y : table and labels
         Exactly the rows that were learned, each of weight 1.
     limit : int
-        The most rows that are removed.
+        The most rows to remove.
 
     Returns
     -------
     Flip
-        ``print`` says it in a sentence; ``rows``, their positions in X; ``at_least``, what is proved;
-        ``contamination``, the smallest ε with which tables (1 - ε) p + ε q, for some q, turn the answer (columns of
-        numbers, and the class probabilities, are held); ``prior_power``, the power of all priors nearest to 1 that
-        does, as :func:`sensitivity` raises them. It is an explanation, and no score of errors: a sure answer may rest
-        on few rows, and be right.
+        ``print`` writes it as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a
+        lower bound on their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q,
+        change the prediction (columns of numbers and the class probabilities stay fixed). ``prior_power`` is the power
+        of all priors nearest to 1 that changes the prediction, with priors raised as in :func:`sensitivity`. The result
+        explains a prediction and does not score errors: a confident prediction may rest on a few rows and be right.
 
     Raises
     ------
     ValueError
-        If there is not one row, the rows are not those that were learned, there is one class, columns depend on each
-        other, a feature is sampled, or the estimate is "map" or "mle".
+        If ``row`` has more or less than one row, ``X`` and ``y`` are not the learned rows, there is one class, columns
+        depend on each other, a feature is sampled, or the estimate is "map" or "mle".
 
     Notes
     -----
-    Priors keep the scale that they took from the learned rows. A class whose rows are all removed still exists.
+    Priors keep the scale that was estimated from the learned rows. A class whose rows are all removed still exists.
 
     References
     ----------
@@ -283,7 +289,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """o_f and T_f, (2, class, column), of the columns with a table in which the row has a value, by feature."""
+    """o_f and T_f by feature, (2, class, column), of the columns that have a table and are not missing in the row."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -296,7 +302,7 @@ def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
 def _patterns(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, own: Array, total: Array
 ) -> list[Patterns]:
-    """The learned rows of each class by their agreement with the row."""
+    """The learned rows of each class, grouped by their agreement with the predicted row."""
     value, cells = (np.concatenate([dense_cells(x[name]) for name in asked], axis=1) for x in (asked, data))
     known = ~np.isnan(value[0])
     both = np.concatenate([(cells == value)[:, known], ~np.isnan(cells)[:, known]], axis=1).astype(float)
@@ -311,7 +317,7 @@ def _patterns(
 
 
 def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
-    """What a class probability adds to the score after k rows of the class were removed, up to a constant."""
+    """The term of the class probability in the score, up to a constant, as a function of the removed rows k."""
     label = classifier.posterior.label
     if isinstance(label, Dirichlet):
         return lambda k: float(np.log(label.alpha[c] - k))
@@ -319,14 +325,14 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """The fewest rows whose removal turns the answer, how few at least do, and the answer then."""
+    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction."""
 
     @cache
     def removal(c: int, k: int) -> Removal:
         return best_removal(patterns[c], k, -1 if c == top else 1)
 
     at_least = 0
-    # Where rows of the answer alone are removed, the answer then is the class that was next to it.
+    # Try the runner-up first: it becomes the prediction if only rows of the predicted class are removed.
     others = sorted({*range(len(patterns))} - {top}, key=lambda c: -removal(c, 0).score)
     for n in range(1, limit + 1):
         for other in others:
@@ -340,7 +346,7 @@ def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], 
 
 
 def _picked(patterns: Patterns, removal: Removal) -> list[int]:
-    """Rows that have the patterns of a removal."""
+    """Positions of rows that have the patterns of a removal."""
     which, times = np.unique(removal.patterns, return_counts=True)
     return [row for p, n in zip(which, times, strict=True) for row in patterns.members[int(p)][:n].tolist()]
 
@@ -348,10 +354,10 @@ def _picked(patterns: Patterns, removal: Removal) -> list[int]:
 def _greedily(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
 ) -> tuple[list[int], int, int | None]:
-    """Rows that turn the answer, removed one by one: each time the one after which the answer is least sure.
+    """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead.
 
-    Each row of a class is one more class here: its statistic is taken from that of the class, so that all removals are
-    one call of each family.
+    All removals of one row are evaluated with one call per family: each row is treated as a further class, whose
+    statistic is that of its class without the row.
     """
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))
@@ -359,7 +365,7 @@ def _greedily(
     current = np.array([own(0) for own in log_class]) + posterior.log_predictive_features(asked, 1)[0]
     while len(removed) < limit and len(left):
         codes, gone = labels.codes[left], np.bincount(labels.codes[removed], minlength=len(classes))
-        # The score of its own class without each of these rows, and without those that were removed before.
+        # Per remaining row, the score of its class without this row and without the rows removed before.
         without = np.array([log_class[c](int(gone[c]) + 1) for c in codes])
         for name, family in posterior.model.features.items():
             one = family.statistic(data[name][left], Labels.of(np.arange(len(left)), len(left)))
@@ -379,8 +385,8 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε with which tables (1 - ε) p of the answer, and (1 - ε) p + ε of another class, are level."""
-    from scipy.optimize import brentq  # Its import would take a tenth of the time of a command.
+    """The smallest ε for which the predicted class, with tables (1 - ε) p, and another, with (1 - ε) p + ε, tie."""
+    from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
     if not p.size:
@@ -396,13 +402,13 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 with which another class is on top; NaN where there is none."""
+    """The power of all priors nearest to 1 for which another class is predicted; NaN if no power in the range does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
 
     def lead(log2: float) -> float:
-        """By how much the class is ahead of the next one; NaN where no density has this power of one of the priors."""
+        """The lead of the predicted class in the log joint; NaN if a prior to this power is not a density."""
         try:
             with np.errstate(all="ignore"):
                 (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)

@@ -1,12 +1,13 @@
-"""What further rows are worth: the loss that is expected after them, how sure that is, and what a plug-in costs then.
+"""Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
 
-The parameters θ are drawn from what is believed of them. Each draw is a world that may be the true one. In it, further
-rows are drawn, or rather their sufficient statistics, which are all that a posterior keeps of rows: counts are
-multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. They are
-added to the statistics of the learned rows, and the posterior that follows states probabilities of rows of that world.
-Where the learned rows are given, they are the world instead: further rows of naive Bayes are copies of them, each of a
-weight that is drawn (Rubin 1981), so that the loss after them does not rest on the model being right.
-(Raiffa and Schlaifer 1961, chapter 4, call the fall of the expected loss the expected value of sample information.)
+The parameters θ are drawn from the posterior, and each draw is treated as the true θ. Further rows are then drawn given
+θ, or rather their sufficient statistics, because a posterior depends on rows only through these: counts are
+multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. The drawn
+statistics are added to the statistics of the learned rows, and the resulting posterior predicts rows drawn at the same
+θ. If the learned rows are passed, they replace the draws of θ. Further rows of naive Bayes are then copies of learned
+rows, drawn with Bayesian bootstrap weights (Rubin 1981), so that the loss after them does not rely on the model being
+right. (Raiffa and Schlaifer 1961, chapter 4, call the decrease in expected loss the expected value of sample
+information.)
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
 BLOCK = 4096
-"""Rows of a family without a law of its statistic that are drawn at once."""
+"""Rows to draw at once for a family whose statistic cannot be drawn directly."""
 
 
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """The statistic of so many further rows of each class, drawn at a point θ.
+    """Draw the statistic of further rows at a point θ, for a given number of rows per class.
 
     Parameters
     ----------
@@ -56,10 +57,11 @@ def drawn_statistic(
     theta : Theta
         One point, (class, column, ...).
     s : Statistic
-        Of the learned rows; it says which levels there are.
+        The statistic of the learned rows, which defines the levels.
     rows : int array (class,)
+        Number of further rows per class.
     share : array (column,)
-        Which share of the cells is not missing. Rows that are drawn for want of a law have no missing cell.
+        Share of cells that are not missing. Rows have no missing cells if their statistic cannot be drawn directly.
     rng : Generator
     read : function
         Turns drawn cells, (row, column), into encoded columns.
@@ -93,7 +95,7 @@ def drawn_statistic(
 
 
 def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Statistics:
-    """The statistics of so many further rows at θ; as many of their cells are missing as of the learned ones."""
+    """Draw the statistics of further rows at θ; the share of missing cells is that of the learned rows."""
     p, learned, found = np.exp(theta.log_pi), classifier.statistics, {}
     of_class = rng.multinomial(rows, p / p.sum())
     for name, family in theta.model.features.items():
@@ -126,54 +128,55 @@ def worth_of_rows(
     rows: int = 100,
     prob: float | None = None,
 ) -> pd.DataFrame:
-    """The loss to expect after further rows have been learned, and what each plug-in costs beside full Bayes then.
+    """The expected loss after learning further rows, and the regret of each plug-in relative to full Bayes.
 
     Parameters
     ----------
     more : sequence of int, optional
-        Numbers of further rows; by default none, half as many as were learned, as many, and 2, 4 and 9 times as many.
+        Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each is asked about while it is left out, and its label says what is lost; further rows are
-        copies of learned ones, or with a ``dependence`` drawn from the model. By default all rows and classes are drawn
-        from the model.
+        The learned rows. Each is predicted while it is left out, and the loss is computed from its label; further rows
+        are copies of learned rows, or are drawn from the model if there is a ``dependence``. By default all rows and
+        classes are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        What is lost by acting on class probabilities, as :func:`plug_in_price` takes it.
+        The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
-        The largest price that does not matter, in the unit of ``costs``.
+        The largest negligible regret, in the unit of ``costs``.
     draws : int
-        How many values of the parameters are drawn from the posterior, each of which may be the true one.
+        Number of draws of the parameters from the posterior.
     rows : int
-        How many rows are asked about at each draw; the band is that of the mean loss of this number of rows.
+        Number of rows to predict at each draw; the band is that of the mean loss of this number of rows.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Returns
     -------
     DataFrame (more, ...)
-        ``loss``, the expected loss of a row by the predictive; ``lower`` and ``upper``, the band of the mean loss of
-        ``rows`` labelled rows, absent with a ``dependence``; ``saving``, by how much the loss falls (the expected value
-        of the sample); and the ``price`` of each plug-in. ``attrs["rows_needed"]`` says for each plug-in from how many
-        further rows on its price is below ``bound``: 0 if it is so now, and infinity if it is not so in this table.
-        ``attrs`` hold ``prob`` and ``bound``, too, and the number of ``learned`` rows.
+        ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
+        ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss (the expected value of
+        the sample), and ``price`` the regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the
+        number of further rows from which its regret is at most ``bound``: 0 if it is so without further rows, and
+        infinity if it is not so at the last size of the table. ``attrs`` also hold ``prob``, ``bound`` and the number
+        of ``learned`` rows.
 
     Raises
     ------
     ValueError
         If a feature is sampled, rows without a label were learned, each row has its own class prior, a number is
-        negative, or the learned rows are not given where columns depend on each other.
+        negative, or the learned rows are not passed although columns depend on each other.
 
     Notes
     -----
-    Without X and y, the model believes itself: where columns depend on each other given the class, it expects too
-    little loss. With a ``dependence``, the exponents are held as the learned rows left them, so the loss that is stated
-    for many further rows is too large, and there is no band: it held the loss that came in two cases of three only.
-    Priors keep the scale that they took from the learned rows.
+    Without X and y, the loss is expected under the model itself, and is too small if columns depend on each other given
+    the class. With a ``dependence``, the exponents stay as they were learned, so the loss after many further rows is
+    too large. There is no band with a ``dependence``, because it contained the later loss in two of three cases only.
+    Priors keep the scale that was estimated from the learned rows.
 
     References
     ----------
     Raiffa and Schlaifer (1961), Applied Statistical Decision Theory, chapters 4 and 5; Lindley (1997), The choice of
-    sample size; Rubin (1981), The Bayesian bootstrap, for the learned rows as the world; Akaike (1974), for what is
-    left of the optimism of exponents.
+    sample size; Rubin (1981), The Bayesian bootstrap, for copies of the learned rows; Akaike (1974), for the decrease
+    of the optimism of exponents.
 
     Examples
     --------
@@ -197,7 +200,7 @@ def worth_of_rows(
     rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
     full = classifier.with_estimate("predictive").believed
-    # Flat priors do not depend on the rows, so their shapes are found once.
+    # Flat priors do not depend on the rows, so compute their shapes once.
     flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
     plug_ins: list[Estimate] = [
         name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)
@@ -211,12 +214,12 @@ def worth_of_rows(
         theta = full.posterior.draw(rng, (1,)).at(0)
         further, labels, more_loss = partial(drawn_statistics, classifier, theta, rng=rng), None, 0.0
         if known is None:
-            # Rows that are made where θ is true.
+            # Draw the rows to predict at the true θ.
             world = replace(classifier, believed=replace(classifier.believed, estimate="mean", plug_in=theta))
             data, codes = drawn_rows(world, rows, rng)
             true = stated_by(world.believed, data, rows)
         else:
-            # Learned rows, whose labels are true, drawn by a law that may be that of all rows.
+            # Draw learned rows, with their labels, by Bayesian bootstrap probabilities.
             some = rng.choice(len(known[1]), rows, p=_law(known[1], rng))
             data, labels, more_loss = part_of(known[0], some), known[1][some], excess[some].mean() / 2
             codes, true = labels.codes, np.eye(labels.n)[labels.codes]
@@ -238,7 +241,7 @@ def worth_of_rows(
                     point = posterior.point(ESTIMATES[name].point)
                     plugged = replace(believed, estimate=name, plug_in=replace(point, model=full.posterior.model))
                     price[m, k, step] = prices(stated_by(plugged, data, rows), predictive, expected).mean()
-    # Of exchangeable values, the next lies below such a quantile of the others with just its probability.
+    # If values are exchangeable, the next value is below such a quantile of the others with exactly its probability.
     low, high = np.quantile(realised, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull")
     columns = {"loss": (mean := loss.mean(0)), "lower": low, "upper": high, "saving": mean[0] - mean}
     if not full.naive:
@@ -251,14 +254,14 @@ def worth_of_rows(
 
 
 def _law(labels: Labels, rng: Generator) -> Array:
-    """A law of rows, a probability for each learned row, drawn by the Bayesian bootstrap (Rubin 1981)."""
+    """Draw a probability for each learned row by the Bayesian bootstrap (Rubin 1981)."""
     return rng.dirichlet(np.ones(len(labels)))
 
 
 def _copied_statistics(
     posterior: Posterior, data: Data, labels: Labels, law: Array, rows: int, rng: Generator
 ) -> Statistics:
-    """The statistics of so many further rows, each a copy of a learned row that is drawn by a law."""
+    """The statistics of further rows, each a copy of a learned row that is drawn with the probabilities ``law``."""
     times = rng.multinomial(rows, law)
     some = np.flatnonzero(times)
     copies = Labels(labels.codes[some], times[some].astype(float), labels.n)
@@ -266,12 +269,13 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """By how much less each learned row is expected to cost because the exponents have seen its label, (row,).
+    """Decrease in the expected loss of each learned row because its label took part in learning the exponents, (row,).
 
-    With p exponents, n rows lose about p/2n less than by the best exponents where these were learned from them, and
-    others p/2n more: their difference is what this is on average. After m further rows, others lose p/2(n + m) more, so
-    of the difference δ, δ (1 + n/(n + m)) / 2 is left (the reasoning of Akaike 1974). It differs much from row to row,
-    so each row has its own: an average would take part of its spread from the band.
+    Compare with the best p exponents. On the n rows from which p exponents were learned, the loss per row is smaller by
+    about p/2n; on other rows it is larger by p/2n. The average of this function estimates δ, the sum of both. After m
+    further rows, the loss of other rows is larger by p/2(n + m) only, so δ (1 + n/(n + m)) / 2 remains of δ (the
+    reasoning of Akaike 1974). The decrease varies much between rows. It is computed per row, because an average would
+    make the band too narrow.
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
@@ -282,10 +286,11 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """From how many further rows on a price is at most ``bound``; infinity if it is higher at the last size.
+    """The number of further rows from which a regret is at most ``bound``; infinity if it is larger at the last size.
 
-    Between two sizes, the logarithm of the price is taken as linear in that of all rows: probabilities differ by
-    terms of the size 1/n, and a price is the square of the difference, so it falls as 1/n².
+    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows. The class
+    probabilities of a plug-in and of full Bayes differ by terms of order 1/n, and the regret is of the order of the
+    squared difference, so it falls as 1/n².
     """
     above = np.flatnonzero(~(price <= bound))
     if not len(above):
@@ -297,5 +302,5 @@ def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> flo
         return float(sizes[last + 1])
     n, p = np.log(learned + sizes[last : last + 2]), np.log(price[last : last + 2])
     rows = np.exp(n[0] + (np.log(bound) - p[0]) * (n[1] - n[0]) / (p[1] - p[0])) - learned
-    # Rounding makes no row more.
+    # Rounding errors must not add a row.
     return float(np.ceil(rows - 1e-9 * rows))

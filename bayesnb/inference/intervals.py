@@ -1,4 +1,4 @@
-"""The interval of each class probability, and the probability that the predicted class is the most probable one."""
+"""Posterior quantiles of each class probability p(c | x, θ): the saddlepoint approximation, or draws."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def intervals_of(
     shares: Sequence[float],
     offset: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors, NaN if not drawn."""
+    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors (NaN for the formula)."""
     if not by_formula:
         return answers.intervals(data, n_rows, shares, offset)
     found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
@@ -48,7 +48,7 @@ def _quantiles(law: Law, shares: Array) -> Array:
 
 def _ends(law: Law, shares: Array) -> Array:
     """Quantiles of both class probabilities, (row, class, quantile)."""
-    # The lower end of one class is the upper end of the other.
+    # With two classes, the lower end of the first class is one minus the upper end of the second.
     asked, place = np.unique(np.round([shares, 1 - shares], 12), return_inverse=True)
     first, second = np.moveaxis(law.quantile(asked)[:, place.reshape(2, -1)], 1, 0)
     return np.stack([expit(first), expit(-second)], axis=1)
@@ -70,55 +70,56 @@ def predict_interval(
     draws: int = 4000,
     given: Given | None = None,
 ) -> pd.DataFrame:
-    """Median and equal-tailed interval of p(c | x, θ), whose θ has the posterior given the data and the row.
+    """Median and equal-tailed interval of p(c | x, θ), where θ has the posterior given the data and the row.
 
-    It says how well the class probability is known, and narrows as rows are learned; ``predict_proba`` is
-    the mean of the distribution whose quantiles these are.
+    The interval measures how precisely the class probability is estimated, and narrows as rows are learned.
+    ``predict_proba`` is the mean of p(c | x, θ) under the same posterior.
 
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        "auto" takes the saddlepoint approximation of the distribution of the log-odds, without a draw, where there
-        are two classes, no feature is sampled, no term has an exponent, and the approximation is close: in the tables
-        that were tried, the probability on each side of an end was then off by up to 0.011. Else it takes exact draws:
-        with three classes or more, with a dependence (θ and the exponents are then both drawn), and where a class has a
-        row or two in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is below 1/2, where the
-        approximation was off by up to 0.05. With three classes or more and so many parameters that their draws fill
-        memory (2,100 columns times classes at 4,000 draws), it draws what each class says of the row by a similar
-        approximation, whose error was below that of 20,000 draws wherever it was tried. Rows so far out that the
-        standard deviation of their log-odds is above 1e10 (a hundred thousand standard deviations of a Gaussian) are
-        drawn by either. Draws have the estimator's seed (0 if it has none), and are the same for every row and every
-        call.
+        "auto" uses the saddlepoint approximation of the distribution of the log-odds, without draws, if there are two
+        classes, no feature is sampled, no term has an exponent, and the approximation is close: on the tables tested,
+        the tail probabilities of the interval's ends were then off by up to 0.011. Otherwise "auto" uses exact draws:
+        with three classes or more, and with a dependence (θ and the exponents are then both drawn). It also uses draws
+        if a class has one or two rows in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is
+        below 1/2, because the approximation was then off by up to 0.05. With three classes or more, draws of many
+        parameters do not fit into memory (at 4,000 draws, if columns times classes exceed 2,100). Then the log
+        likelihood of each class is drawn by a similar approximation, whose error was below that of 20,000 draws in all
+        tests. Outlying rows are drawn under any method: rows whose log-odds have a standard deviation above 1e10 (a
+        hundred thousand standard deviations of a Gaussian). Draws use the estimator's seed (0 if it has none), and are
+        the same for every row and every call.
     draws : int
-        How many draws of the parameters, where it takes draws.
+        Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ. "row", the default, is p(θ | D, x), because a row without a label says something about θ
-        too. Only under it are 89 % of rows from the model covered, and is ``predict_proba`` the mean of p(c | x, θ).
-        "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence it is "data", and "row" is
-        refused: a row without a label says nothing about the exponents, and p(c | x, θ, w) has no average over θ that
-        is ``predict_proba``.
+        The posterior of θ. "row", the default, is p(θ | D, x), because a row without a label is informative about θ
+        too. Only under "row" do the intervals cover 89 % of rows from the model, and only then is ``predict_proba`` the
+        mean of p(c | x, θ). "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence, the
+        default is "data" and "row" raises: a row without a label is not informative about the exponents, and
+        ``predict_proba`` is not an average of p(c | x, θ, w) over θ.
 
     Returns
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
-        ``attrs["given"]`` is "row" or "data". Of draws, ``attrs["mcse"]`` is the largest Monte Carlo standard error of
-        any of these numbers. Where rows without a label were learned, ``attrs["note"]`` says that they count as their
-        expected labels.
+        ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
+        error in the table. If rows without a label were learned, ``attrs["note"]`` states that they were counted by
+        their expected labels.
 
     Notes
     -----
-    After a fit with unlabelled rows the interval is too narrow: labels were taken as expected counts, as if they
-    had been counted. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws them too.
+    After a fit with unlabelled rows the interval is too narrow, because expected labels were counted like observed
+    labels. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels too.
 
-    Where columns depend on each other given the class, the intervals of naive Bayes held the true probability of 11 to
-    41 % of the rows of simulated tables of 100 and 400 rows. With ``dependence="weighted"`` or "pairwise" it was 84 to
-    87 %, where exponents can say the border between the classes; where classes have different correlations, 25 to 38 %
-    ("weighted") and 59 to 72 % ("pairwise"). With "auto" it was 83 to 98 % and 73 to 75 %, and 33 to 58 % where jumps
-    and an interaction decide (two tables each). An interval knows of no error that its model cannot have.
+    The coverage of the intervals was measured on simulated tables of 100 and 400 rows whose columns depend on each
+    other given the class. Naive Bayes: the true probability was in the interval for 11 to 41 % of the rows.
+    ``dependence="weighted"`` or "pairwise": 84 to 87 % if exponents can express the border between the classes. If
+    classes have different correlations: 25 to 38 % ("weighted") and 59 to 72 % ("pairwise"). "auto": 83 to 98 % and 73
+    to 75 % in these two settings, and 33 to 58 % if the border has jumps and an interaction (two tables each). An
+    interval does not include errors that its model cannot represent.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame with its ``attrs``: these notes, and one on expected labels where rows without a label were learned."""
+    """Add notes to the ``attrs`` of a frame, and a note on expected labels if rows without a label were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -151,7 +152,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """The draws under the posterior that ``given`` names, and whether the saddlepoint formula answers instead."""
+    """Draws under the posterior that ``given`` names, and whether to use the saddlepoint formula instead of them."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -1,7 +1,7 @@
 """The posterior distribution of the log-odds of two classes as one object, by formula or from draws.
 
-Start with :meth:`Law.of`. A law answers ``quantile``, ``cdf``, ``mean`` and ``variance`` of all its rows at once. It
-uses the saddlepoint formula wherever that has a value, and knows which rows were drawn instead.
+Start with :meth:`Law.of`. A :class:`Law` computes ``quantile``, ``cdf``, ``mean`` and ``variance`` for all its rows at
+once. It uses the saddlepoint formula for rows for which the formula has a value, and draws for the other rows.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.numerics import Array
 
 BLOCK = 2**12
-"""Rows that are answered at once: so few that the cells of all points of a search stay in the cache."""
+"""Rows to process at once: small enough that the cells of all points of a search fit into the cache."""
 
 MOST = 1e300
-"""The largest log-odds of a draw."""
+"""Log-odds of draws are cut at this absolute value."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogOdds:
-    """The distribution of log-odds as draws (draw, row), for models without a formula; one draw is a certain value."""
+    """The distribution of log-odds as draws (draw, row); a single draw means that the value is certain."""
 
     draws: Array
 
@@ -44,7 +44,7 @@ class DrawnLogOdds:
 
     def quantile(self, q: float | Array) -> Array:
         """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
-        # Between infinite draws nothing can be interpolated, and a certain value needs no second draw.
+        # Infinite values cannot be interpolated, so return a certain value as it is.
         if len(self.draws) == 1:
             return np.broadcast_to(self.draws[0][(..., *[None] * np.ndim(q))], (self.draws.shape[1], *np.shape(q)))
         return np.moveaxis(np.quantile(self.draws, q, axis=0), 0, -1) if np.ndim(q) else np.quantile(self.draws, q, 0)
@@ -61,12 +61,12 @@ class Law:
     Parameters
     ----------
     answers : PosteriorDraws
-        Exact draws, used for rows so far out that the formula overflows.
+        Exact draws, used for outlying rows at which the formula overflows.
     formula : LogOdds
     certain : array (row,)
         Plus or minus infinity if one class is impossible, otherwise NaN.
     data, offset
-        The rows, and what is added to their log p(class, row), (row, class).
+        The rows, and an offset of their log p(class, row), (row, class).
     """
 
     answers: PosteriorDraws
@@ -77,7 +77,7 @@ class Law:
 
     @classmethod
     def of(cls, answers: PosteriorDraws, data: Data, n_rows: int, offset: Array | float = 0.0) -> Law:
-        """The law of a model of two classes in closed form."""
+        """The distribution of the log-odds of rows under a model of two classes with exact families."""
         believed = answers.believed
         formula = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
         log_joint = believed.posterior.log_predictive(data, n_rows) + offset
@@ -91,13 +91,13 @@ class Law:
         return Law(self.answers, self.formula[rows], self.certain[rows], some, self.offset[rows])
 
     def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
-        """What ``ask`` makes of the laws of a few rows each, (row, ...): the one place where rows are divided."""
+        """Apply ``ask`` to blocks of rows and join the results, (row, ...). Rows are divided into blocks only here."""
         cuts = slices(len(self.certain), BLOCK)
         return np.concatenate(list(each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)))
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """The rows that are certain, those with a formula, and those that are drawn, some at a time."""
+        """Positions and distributions of the drawn rows (in blocks), the rows with a formula, and the certain rows."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []
@@ -111,18 +111,18 @@ class Law:
         return parts
 
     def _few(self, rows: Array) -> list[Array]:
-        """Rows in parts of which the draws fit into memory."""
+        """Divide rows into parts whose draws fit into memory."""
         return [rows[cut] for cut in slices(len(rows), max(1, CHUNK // (2 * self.answers.draws)))]
 
     def _drawn(self, rows: Array) -> DrawnLogOdds:
         with counted_in(rows):
             joint = self.answers.log_joint(part_of(self.data, rows), len(rows), self.offset[rows])
-        # A class may have the probability 0 as a float in some draws. No quantile lies between infinite log-odds, so
-        # they are cut where every probability is 0 or 1.
+        # A class probability may underflow to 0 in some draws. Infinite log-odds cannot be interpolated for quantiles,
+        # so cut them at ±MOST, where every class probability is 0 or 1 in double precision.
         return DrawnLogOdds(np.clip(joint[..., 0] - joint[..., 1], -MOST, MOST))
 
     def _joined(self, answers: list[Array]) -> Array:
-        """The answers of all parts in the order of the rows."""
+        """Join the results of all parts in the order of the rows."""
         return np.concatenate(answers)[np.argsort(np.concatenate([rows for rows, _ in self._parts]))]
 
     @property

@@ -1,4 +1,4 @@
-"""Exact leave-one-out: each learned row predicted by the posterior of all other rows."""
+"""Exact leave-one-out: predict each learned row by the posterior given all other rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEEN = (
     "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "
     "cv=5 learns the exponents of each fold anew"
 )
-"""What is to be said of rows that are left out where there is a dependence."""
+"""The note on leave-one-out probabilities of a model with a dependence."""
 
 
 @question(
@@ -36,46 +36,46 @@ def loo(
     by: Literal["row", "feature"] = "row",
     refit: bool = False,
 ) -> pd.DataFrame:
-    """Leave-one-out predictive of rows that were learned: exact, but for sampled features.
+    """Leave-one-out predictive of learned rows: exact, except for sampled features.
 
     Parameters
     ----------
     X, y, sample_weight
         The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
     by : {"row", "feature"}
-        One result for each row, or what each column adds to it.
+        One result per row, or the term of each column.
     refit : bool
-        Sample a feature again, without the row, where the weights of its draws cannot be trusted. Each such cell takes
-        as long as a fit of its column.
+        Sample a feature again without the row if the importance weights of its draws are unreliable. Each such cell
+        takes as long as a fit of its column.
 
     Returns
     -------
     DataFrame (row, ...)
-        By row: ``log_density``, log p(x_i, y_i | D without row i), and under ``probability`` one column a class,
-        p(c | x_i, D without row i), both by the chosen estimate; and under ``pareto_k`` one column for each column of a
-        sampled feature (see the notes). By feature, columns (class, term), in nats: under
-        "(prior)" log p(c | D without row i), and for each column j log p(x_ij | c, D without row i), all parameters
-        integrated out; a bag of words is one term. They sum to log p(x_i, c | D without row i). A prior that was scaled
-        to the data keeps that scale.
+        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class,
+        p(c | x_i, D without row i), both by the chosen estimate. ``pareto_k`` has one column for each column of a
+        sampled feature (see the notes). By feature: columns (class, term), in nats. "(prior)" is
+        log p(c | D without row i), and each column j has log p(x_ij | c, D without row i), with all parameters
+        integrated out; a bag of words is one term. The terms of a class sum to log p(x_i, c | D without row i). A prior
+        that was scaled to the data keeps its scale.
 
     Warns
     -----
     UserWarning
-        If the weights of some draws cannot be trusted (``pareto_k`` above 0.7), with the column and the rows; if chains
-        did not converge.
+        If the importance weights of some draws are unreliable (``pareto_k`` above 0.7), with the column and the rows;
+        if chains did not converge.
 
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape of their tail, 0 where the
-    feature was sampled again without the row, and NaN where the cell is missing.
+    are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape parameter of the tail of
+    these weights. It is 0 if the feature was sampled again without the row, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, those of shapes, pairs and joint columns
-    included. The exponents are held, and they have seen the label of the row. So the answers are too good, by much if
-    rows are few (thirty columns of breast cancer: a log loss of 0.03, where five folds give 0.09); ``attrs["note"]`` of
-    the frame says so. ``evaluate`` with ``cv=5`` learns the exponents of each fold anew. By feature, terms stand as
-    they are, not multiplied by their exponents; those beside the columns belong to no naive Bayes, and take no part in
-    the sum.
+    With a dependence, the row is left out of the class prior and of all terms, including those of shapes, pairs and
+    joint columns. The exponents stay fixed, and the label of the row took part in learning them. So the probabilities
+    are too good, by much if rows are few (thirty columns of breast cancer: a log loss of 0.03, against 0.09 with five
+    folds). ``attrs["note"]`` of the frame states this. ``evaluate`` with ``cv=5`` learns the exponents again in each
+    fold. By feature, terms are not multiplied by their exponents. Terms that are not columns are not part of naive
+    Bayes, and are left out of the sum.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def loo(
 
 
 def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, refit: bool) -> pd.DataFrame:
-    """Leave-one-out log density of each term of the learned rows, columns (class, term)."""
+    """Leave-one-out log density of each term, for each learned row: columns (class, term)."""
     data, labels = classifier.learned(X, y, sample_weight)
     prior = classifier.posterior.only(()).log_left_out({}, labels)
     names, found, sampled = classifier.believed.terms_left_out(data, labels, refit)

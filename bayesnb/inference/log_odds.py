@@ -1,4 +1,4 @@
-"""Mean and variance of the log-odds of all pairs of classes: exact, and without a draw."""
+"""Mean and variance of the log-odds of all pairs of classes: exact, without draws."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import Array
 
 type Moments = tuple[Array, Array, Array]
-"""Of ln p(c, x | θ): its mean and the variance that is its own, (row, class) each, and what the covariance of the
-classes adds to the variance of their differences, (row, class, class)."""
+"""Moments of ln p(c, x | θ): the means and variances, (row, class) each, and the contribution of covariances between
+classes to the variance of differences of two classes, (row, class, class)."""
 
 
 @question("mean and variance of log-odds", "how sure", "odds")
@@ -30,21 +30,21 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     given : {"row", "data"}, optional
         The posterior of θ, as in :meth:`predict_interval`.
 
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats, one pair for every two classes. Infinite where one of the two is ruled out, NaN where both are. With a
-        dependence, of the posterior of the parameters and the exponents, which are independent. ``attrs["given"]`` is
-        "row" or "data".
+        In nats, with one pair for every two classes. Infinite if one of the two classes is impossible, NaN if both are.
+        With a dependence, the moments are under the posterior of the parameters and the exponents, which are
+        independent. ``attrs["given"]`` is "row" or "data".
 
     Raises
     ------
     FarRowError
-        If a row is so far out that the moments are no floats.
+        If a row is such an outlier that its moments overflow double precision.
 
     Examples
     --------
@@ -79,16 +79,16 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
     """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
 
-    They are sums of the first two derivatives at 0 of the log moments of the factors; for sampled factors, of averages
-    over draws. The mean is infinite if one of the two classes is impossible, and NaN if both are. Given the row too,
-    the posterior is a mixture with one component for each class c that the row may have, in which the derivatives of
-    class c are those at 1; the means of the components vary, which adds to the variance.
+    They are sums over the factors of the model: of the first two derivatives at 0 of the log moments, and for sampled
+    factors of moments over draws. The mean is infinite if one of the two classes is impossible, and NaN if both are.
+    Given the row too, the posterior is a mixture with one component for each possible class c of the row, in which the
+    derivatives for class c are taken at 1 instead of 0. The spread of the components' means adds to the variance.
 
     Raises
     ------
     ValueError
-        For an average of models, where classes have exponents of their own, or where a feature is sampled and terms
-        have exponents.
+        For an average of models, if exponents differ between classes, or if a feature is sampled and terms have
+        exponents.
     """
     model = believed.posterior.model
     if not all(family.classes_apart for family in model.features.values()):
@@ -100,7 +100,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
     weights = np.exp(normalize(believed.log_predictive(data, n_rows)))
     classes = range(len(believed.posterior.labels))
     each = [_of_pairs(*_of_classes(believed, data, n_rows, c)) for c in classes]
-    # A class that the row cannot have is no component.
+    # An impossible class is not a component.
     weights = [np.where(weights[:, c] > 0, weights[:, c], np.nan)[:, None, None] for c in classes]
 
     def average(values: list[Array]) -> Array:
@@ -114,7 +114,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 
 def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
-    """Mean and variance of the differences of every two classes, (row, class, class), from their moments."""
+    """Mean and variance of the difference between every two classes, (row, class, class), from their moments."""
     with np.errstate(invalid="ignore"):
         difference, between = mean[:, :, None] - mean[:, None, :], own[:, :, None] + own[:, None, :] + together
     same = np.arange(mean.shape[1])
@@ -123,7 +123,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments of naive Bayes given the data (``c`` is None), or given them and the row as one of class ``c``."""
+    """The moments under naive Bayes given the data (``c`` is None), or given the data and the row labelled ``c``."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)
@@ -142,12 +142,12 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
 
 
 def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """The moments where terms have exponents, given the data.
+    """The moments of a model whose terms have exponents, given the data.
 
-    With Δ a difference between two classes, the log-odds are Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), in which π, the θ of the
-    columns and the exponents (w, b) are independent; b are the offsets of the class and of the row's cells. So the mean
-    takes the mean of each, and the variance is that of Δ ln π, plus that of Δ b + Σ_t w_t E[Δ s_t] under the posterior
-    of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
+    Write Δ for a difference between two classes. The log-odds are Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), where π, the θ of
+    the columns and the exponents (w, b) are independent, and b are the offsets of the class and of the row's cells. So
+    the mean is this expression at the mean of each factor. The variance is Var[Δ ln π], plus the variance of
+    Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
     """
     posterior, dependence = believed.posterior, believed.require_exponents()
     if dependence.spec.by == "class":
@@ -177,7 +177,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
         if dependence.spec.by == "model":
             level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
         level = np.concatenate([level, dependence.beside(posterior, part, n)], axis=-1)[..., :n_terms]
-        # A step of an exponent moves ln p(c, x) by its term, and one of an offset by 1, if the row has it.
+        # The derivative of ln p(c, x) in an exponent is its term; in an offset it is 1 if the row has it, otherwise 0.
         alike = dependence.alike(part, n)
         beside = [] if alike is None else [alike.matrix(layout.cells + layout.numbers)]
         held = np.column_stack([*beside, np.ones(n)])
@@ -191,9 +191,9 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 
 
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
-    """Mean (row, class) and covariance (row, class, class) of log p(x | θ) over draws, given the row as one of class c.
+    """Mean (row, class) and covariance (row, class, class) of log p(x | θ) over draws; the row is labelled c, if given.
 
-    The columns of a stratum are independent, so their moments add; the strata are a mixture.
+    Columns are independent within a stratum, so their moments add; the strata are components of a mixture.
     """
     n_classes, whole = believed.proper().shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)

@@ -1,8 +1,8 @@
-"""What a plug-in costs beside full Bayes: the posterior expected loss of acting on it, row by row.
+"""Regret of a plug-in: the increase in posterior expected loss per row when a plug-in replaces full Bayes.
 
-A plug-in states other class probabilities than the predictive p(c | x, D) does, and whoever acts on them acts worse, if
-model and prior are right: by the predictive, each loss is expected to be at least that of the best act. The difference
-is a sum over classes, so it is exact.
+The class probabilities of a plug-in differ from the posterior predictive p(c | x, D). If model and prior are right, the
+decision that is best under the predictive has the smallest expected loss, so decisions by a plug-in cannot have a
+smaller one. The increase is a sum over classes, so it is exact.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from bayesnb.priors import BoundaryError, ImproperError
 type Costs = Literal["log loss", "accuracy"] | pd.DataFrame
 
 ROWS = 1000
-"""Rows that are drawn from the model where none are given."""
+"""Rows to draw from the model if no rows are passed."""
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
-    """The loss that is expected of acting on stated probabilities, as a function (stated, true) of (row, class) each.
+    """The expected loss per row, (row,), as a function of predicted and true class probabilities, (row, class) each.
 
     Parameters
     ----------
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        The loss of stating probabilities, in nats; one for each wrong class; or that of the decision that the stated
-        probabilities make the cheapest.
+        The log loss of the predicted probabilities, in nats; a loss of 1 per wrong class; or the loss of the decision
+        whose expected cost under the predicted probabilities is smallest.
     classes : array (class,)
         Not needed for the log loss.
     """
     if isinstance(costs, str) and costs == "log loss":
-        # Σ_c p_c ln(1 / q_c); a class that cannot be has no share in it.
+        # Σ_c p_c ln(1 / q_c); a class of probability p_c = 0 adds 0, even if q_c is 0 too.
         return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)
     if isinstance(costs, str):
         if costs != "accuracy":
@@ -61,16 +61,16 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """By how much acting on stated probabilities is expected to cost more than acting on the predictive, (row,).
+    """Regret of acting on other probabilities than the predictive: the increase in expected loss, (row,).
 
-    Infinitely much where no class is stated.
+    Infinite where all these probabilities are 0.
     """
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
 
 
 def stated_by(believed: Believed, data: Data, rows: int) -> Array:
-    """The class probabilities that are stated of encoded rows, (row, class): all 0 of a row that no class can have."""
+    """Predicted class probabilities of encoded rows, (row, class); all 0 if a row is impossible in every class."""
     joint = believed.log_joint(data, rows)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
     return np.where(impossible, 0.0, probabilities(np.where(impossible, 0.0, joint)))
@@ -78,32 +78,33 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 
 @question("to know what MAP costs beside full Bayes", "what to do", "design")
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
-    """What each plug-in costs beside full Bayes: its expected loss for a row, less that of the predictive.
+    """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
 
-    It is 0 where both lead to the same act, and never negative: by the predictive, no act is better than the one that
-    the predictive takes. It says what the difference is worth *if the model is right*; what rows that were left out say
-    is :func:`bayesnb.compare`'s.
+    The regret is 0 if both lead to the same decision. It is never negative, because expectations are under the
+    predictive, for which the decision of full Bayes is best. It measures the difference *if the model is right*; to
+    compare log losses on held-out rows, use :func:`bayesnb.compare`.
 
     Parameters
     ----------
     X : table, optional
-        The rows to ask about; by default 1,000 rows that are drawn from the model.
+        The rows to predict; by default 1,000 rows that are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        "log loss": the price is the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the
-        predictive p, in nats. "accuracy": the probability that is lost by naming another class. Costs as
-        :meth:`bayesnb.BayesianNB.decide` takes them: how much more the plug-in's decision is expected to cost.
+        "log loss": the Kullback-Leibler divergence Σ_c p_c ln(p_c / q_c) of the plug-in's q from the predictive p, in
+        nats. "accuracy": the decrease in the probability of the predicted class. A DataFrame of costs as in
+        :meth:`bayesnb.BayesianNB.decide`: the increase in the expected cost of the decision.
 
     Returns
     -------
     DataFrame (row, plug-in)
-        One column for each of "mle", "map" and "mean" that exists for these data; infinite where a plug-in gives the
-        probability 0 to a class that may be. ``attrs["absent"]`` says why a plug-in is missing.
+        One column for each of "mle", "map" and "mean" that exists for these data. Infinite if a plug-in predicts
+        probability 0 for a class that is possible under the predictive. ``attrs["absent"]`` gives the reason why a
+        plug-in is missing.
 
     Raises
     ------
     TypeError, ValueError
-        If ``costs`` are not as described, or no rows are given where columns depend on each other or each row has a
-        class prior of its own.
+        If ``costs`` are not as described, or no rows are passed although columns depend on each other or each row has
+        its own class prior.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Files of text in other encodings, and streams, as files of UTF-8 that a reader can open."""
+"""Convert files of text in other encodings, and streams, to UTF-8 files that a reader can open."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from pathlib import Path
 from typing import Any
 
 GUESSES = ("cp1252", "latin-1")
-"""Encodings for files that are not UTF-8. The first refuses five bytes, the second none."""
+"""Encodings for files that are not UTF-8. cp1252 rejects five bytes; latin-1 accepts all bytes."""
 
 BLOCK = 2**22
-"""The number of letters that are decoded at a time."""
+"""The number of characters that are decoded at a time."""
 
 LINE = 2**23
-"""The most bytes of a line. A file with a longer one is refused, because it would fill the memory."""
+"""The largest number of bytes of a line. A longer line is an error, because it would fill the memory."""
 
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
-"""Byte order marks; the longer come first."""
+"""Byte order marks; longer marks come first."""
 
 
 class Workspace:
-    """A folder for copies, which is made when it is needed and deleted when nobody holds this object any more."""
+    """A folder for copies. It is made on first use, and deleted when this object is garbage collected."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._files = 0
 
     def path(self, suffix: str = ".csv") -> Path:
-        """A path for a new file."""
+        """Return the path of a new file."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="bayesnb-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -46,7 +46,7 @@ class Workspace:
         return self._folder / f"{self._files}{suffix}"
 
     def plain(self, file: Path) -> Path:
-        """The file, by a link where no pattern of DuckDB stands for its name: one with a backslash and ``*?[``."""
+        """Return the file, or a link if DuckDB cannot match its path: it contains a backslash and one of ``*?[``."""
         if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
             return file
         (link := self.path(file.suffix)).symlink_to(file.absolute())
@@ -54,13 +54,13 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """The encoding that the first bytes tell; ``None`` where they do not, which is most often UTF-8."""
+    """Return the encoding implied by the first bytes; ``None`` if they imply none, which usually means UTF-8."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():
         if head.startswith(mark):
             return encoding
-    # Without a mark, the zero bytes of ASCII letters tell the two forms of UTF-16.
+    # Without a byte order mark, the zero bytes of ASCII letters distinguish the two forms of UTF-16.
     if head[1::2].count(0) > len(head) // 4 and not head[::2].count(0):
         return "utf-16-le"
     if head[::2].count(0) > len(head) // 4 and not head[1::2].count(0):
@@ -69,7 +69,7 @@ def encoding_of(file: Path) -> str | None:
 
 
 def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
-    """The same text in UTF-8, in a copy where it is in another encoding.
+    """Return the file in UTF-8; make a copy if it is in another encoding.
 
     Raises
     ------
@@ -100,23 +100,23 @@ def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
 
 
 def opened(file: Path) -> Any:
-    """A file as bytes, decompressed if it is gzip."""
+    """Open a file as bytes, decompressed if it is gzip."""
     return gzip.open(file) if compression(file) == "gzip" else file.open("rb")
 
 
 def compression(file: Path) -> str:
-    """How a file is compressed, as DuckDB names it: "gzip" or "none"."""
+    """Return the compression of a file under DuckDB's name: "gzip" or "none"."""
     with file.open("rb") as data:
         return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
 
 
 def is_empty(file: Path) -> bool:
-    """Whether a file begins with nothing but blanks."""
+    """Return whether a file begins with nothing but blanks."""
     with opened(file) as data:
         return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """The lines of a file of which DuckDB has seen the first, so that it fits into memory."""
+    """Yield the lines of a file whose first line DuckDB has read, so that line fits into memory."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)

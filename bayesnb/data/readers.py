@@ -1,4 +1,4 @@
-"""Files and Arrow streams as tables of bounded size, or as one frame. Every command reads files by these functions."""
+"""Files and Arrow streams as tables of bounded size, or as one frame. All commands read files with these functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KINDS = {
 PACKED = {".zip": "unzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".7z": "7z x", ".rar": "unrar x"}
 
 type Schemas = Mapping[str, tuple[Path, Any]]
-"""For each file, by its absolute path: the path as the user wrote it, and its Arrow schema."""
+"""For each file, by absolute path: the path as the user wrote it, and its Arrow schema."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Sheet:
     titles : int
         The number of rows above the header that were left out.
     text : Path
-        Its cells as CSV, so that they are read by the rules of all others.
+        A file with its cells as CSV, which is read by the same rules as other CSV files.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Source(os.PathLike):
     ----------
     path : str or path
     format : Format
-        What the user says of CSV and Excel files. The rest is found out.
+        The user's settings for CSV and Excel files. Other settings are detected.
     """
 
     path: str | os.PathLike
@@ -86,7 +86,7 @@ class Source(os.PathLike):
 
     @cached_property
     def files(self) -> dict[Path, str]:
-        """Each file, and what it is called in messages; standard input is copied to a file."""
+        """Each file and its name in messages; standard input is copied to a file."""
         if str(self.path) == "-":
             return {_copy_of_stdin(self.space): "stdin"}
         files = _files(self.path)
@@ -104,13 +104,13 @@ class Source(os.PathLike):
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """The sheet of each Excel file that is read; nothing for other kinds of files."""
+        """The sheet that is read from each Excel file; empty for other kinds of files."""
         files = self.files.items() if self.kind == "excel" else ()
         return [_sheet(file, name, self.format.sheet, self.space) for file, name in files]
 
     @cached_property
     def layouts(self) -> list[Layout]:
-        """How each file of CSV or Excel is laid out and read; nothing for other kinds of files."""
+        """The layout of each CSV or Excel file; empty for other kinds of files."""
         if self.kind not in ("csv", "excel"):
             return []
         texts = [sheet.text for sheet in self.sheets] or self.files
@@ -131,7 +131,7 @@ class Source(os.PathLike):
         return _dataset(self.path, schemas, self.kind), schemas
 
     def batches(self) -> tuple[Iterator[Any], int | None]:
-        """The rows as Arrow batches, and their number."""
+        """Return the rows as Arrow batches, and the number of rows."""
         if self.layouts:
             return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
@@ -140,13 +140,13 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A dataset, a scanner, a reader, or whatever streams Arrow."""
+    """Read a dataset, scanner, reader, or anything that streams Arrow, as tables; also return the number of rows."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
 
     if isinstance(source, pa.dataset.Dataset):
-        # The dataset itself has to scan, because it may have a filter.
+        # Scan with the dataset itself, because it may have a filter.
         batches = source.to_batches(batch_size=batch_rows(len(source.schema)), batch_readahead=2, fragment_readahead=1)
         files = source.files[:1] if getattr(getattr(source, "format", None), "default_extname", "") == "parquet" else []
         first = [pa.parquet.read_metadata(file, filesystem=source.filesystem).metadata for file in files]
@@ -159,25 +159,25 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """A file, a folder or a glob of files of one kind, as tables, and its number of rows if known; "-" is stdin.
+    """Read a file, a folder or a glob of files of one kind as tables; "-" is stdin. Return the number of rows if known.
 
     Raises
     ------
     FileNotFoundError
     ValueError
-        For files of several kinds, or of none that can be read.
+        For files of several kinds, or of an unsupported kind.
     """
     batches, n_rows = _source(path).batches()
     return tables(batches, declares=False), n_rows
 
 
 def frame(path: str | os.PathLike) -> pd.DataFrame:
-    """The same table as :func:`of_path`, as one frame in memory; a column has one type in all parts.
+    """Read the table of :func:`of_path` as one frame in memory; a column has one type in all parts.
 
     Raises
     ------
     ValueError
-        As :func:`of_path`; and for a column that one file lacks, or that has types which do not fit together.
+        As for :func:`of_path`, and for a column that one file lacks or that has incompatible types.
     """
     import pyarrow as pa
 
@@ -193,7 +193,7 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     for name in read.select_dtypes("category").columns:
         column = read[name]
         text = pd.api.types.infer_dtype(column.cat.categories) == "string"
-        # Other levels are declared by no file either, so they have the order of levels that are found in parts.
+        # No file declares levels of other columns, so they are ordered as levels found in parts are.
         read[name] = (
             column.astype("str") if text else column.cat.reorder_categories(column.cat.categories.sort_values())
         )
@@ -236,14 +236,14 @@ def _kind(file: Path) -> str:
 
 
 def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet:
-    """The sheet of an Excel file that has a name or a position, else the first one.
+    """Return the sheet of an Excel file with a given name or position, by default the first sheet.
 
-    Rows above the header are titles where they are blank or fill at most half of the columns that most rows fill.
+    Rows above the header are titles if they are blank, or if they fill at most half of the columns that most rows fill.
 
     Raises
     ------
     ValueError
-        If there is no such sheet, or the package that reads Excel files is not there.
+        If there is no such sheet, or if the package that reads Excel files is not installed.
     """
     try:
         import python_calamine
@@ -261,7 +261,7 @@ def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet
     if title not in names:
         raise ValueError(f"{name}: there is no sheet {title!r}; its sheets are {names}: name one with --sheet")
     cells = book.get_sheet_by_name(title).to_python(skip_empty_area=True)
-    # Excel has no whole numbers.
+    # Excel does not distinguish whole numbers from floats.
     rows = [[int(c) if isinstance(c, float) and c.is_integer() else c for c in row] for row in cells]
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     titles = next((k for k, n in enumerate(filled) if 2 * n > median(filter(None, filled))), 0)
@@ -271,7 +271,7 @@ def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Files as one dataset; the type of a column holds the values of all files, and folders named k=v are columns."""
+    """Join files to one dataset. The type of a column fits all files, and folders named k=v become columns."""
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -287,7 +287,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
         twice = next(name for name in schema.names if schema.names.count(name) > 1)
         raise ValueError(f"column names must be unique; {twice!r} stands {schema.names.count(twice)} times")
     if kind == "parquet":
-        # Parquet stores text as codes and a dictionary. Read in that form, no string is made for each row.
+        # Parquet stores text as codes and a dictionary. Reading text in that form avoids a string object per row.
         text = {f.name for one in own for f in one if is_text(f.type)}
         kind = pa.dataset.ParquetFileFormat(
             dictionary_columns=text,
@@ -299,7 +299,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
 
 def _schema(file: Path, kind: str) -> Any:
-    """The Arrow schema of a file, with every type of text as plain text; for Parquet, with the metadata of the file."""
+    """Return the Arrow schema of a file, with all text types as plain text; Parquet files keep their metadata."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
@@ -313,7 +313,7 @@ def _schema(file: Path, kind: str) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema with every type of text, also dictionaries of text, as plain text."""
+    """Return a schema with all text types, including dictionaries of text, as plain text."""
     import pyarrow as pa
 
     return pa.schema(
@@ -327,10 +327,10 @@ def _plain(schema: Any) -> Any:
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
-    """Yield the rows of files, one file after the other.
+    """Yield the rows of files, one file after another.
 
-    Each batch has the columns of its own file. So the caller decides whether to refuse a file that lacks a column or
-    has a further one, as for every other table that is read in parts.
+    Each batch has the columns of its own file. The caller decides whether to refuse a file with a missing or an extra
+    column, as for other tables that are read in parts.
     """
     import pyarrow as pa
 
@@ -350,7 +350,7 @@ def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
 
 
 def _copy_of_stdin(space: Workspace) -> Path:
-    """Standard input as a file whose suffix says what its first bytes say: Parquet, Arrow or CSV."""
+    """Copy standard input to a file whose suffix follows from its first bytes: Parquet, Arrow or CSV."""
     source = sys.stdin.buffer
     head = source.peek(8)[:8]
     copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")

@@ -1,8 +1,7 @@
-"""Which family reads which column, and what its levels are called.
+"""Which family reads which column, and the names of its levels.
 
-:class:`Schema` is made from the first table (``infer``) and turns every later one into the encoded
-columns that families read (``read``). It is frozen: a table with new levels gives a new schema, so that
-a fit that fails has changed nothing.
+:meth:`Schema.infer` makes a schema from the first table. :meth:`Schema.read` encodes every later table for the
+families. A schema is frozen: a table with new levels gives a new schema, so a failed fit changes nothing.
 """
 
 from __future__ import annotations
@@ -44,21 +43,21 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 
 @dataclass(frozen=True, eq=False)
 class Schema:
-    """How a table is read.
+    """How to read a table.
 
     Parameters
     ----------
     names : tuple
         Column names of the first table, in its order.
     named : bool
-        Whether they are the table's own, so that later tables are read by name and not by position.
+        Whether the table has column names, so that later tables are read by name and not by position.
     features : {name: Feature}
     unseen : {"missing", "new", "error"}
-        How a level that no fit has seen is treated.
+        How to read a level that no fit has seen.
     columns : {"fixed", "grow"}
-        Whether further rows may have new columns, and lack others.
+        Whether further rows may have new columns and lack known ones.
     families : ByType
-        Of the columns that were not specified, by the kind of their values.
+        Families of the columns that were not specified, by the kind of their values.
     """
 
     names: Names
@@ -84,16 +83,16 @@ class Schema:
         weight: Array | None = None,
         columns: ColumnsPolicy = "fixed",
     ) -> Schema:
-        """Choose a family for each column: the one that was specified, else by its type.
+        """Choose the family of each column: the specified family, otherwise the family of its type.
 
         Parameters
         ----------
         table : Table
         features : Family, Binned, Missing, ByType, {column: family} or {name: (family, columns)}
-            A family, Binned or Missing in each place; it may be a short name.
+            A family, Binned or Missing may be replaced by a short name.
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
-            Weights of the rows, for bins by count.
+            Weights of the rows, needed for bins by count.
         columns : {"fixed", "grow"}
         """
         found = inferred(table, features, unseen, weight)
@@ -112,9 +111,9 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining))
 
     def of_part(self, table: Table) -> Schema:
-        """The schema of further rows, in which a column of numbers whose family was inferred is of its own kind there.
+        """Return the schema of further rows; unspecified columns of numbers have the kind of values in these rows.
 
-        What kind the values of all rows are is settled where they are added (see ``settling``).
+        The kind of the values in all rows is decided when parts are added (see ``settling``).
         """
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
@@ -133,7 +132,7 @@ class Schema:
         return replace(known, features={**known.features, **new})
 
     def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
-        """The schema where the columns of numbers whose family was inferred hold values of these kinds."""
+        """Return the schema in which unspecified columns of numbers hold values of these kinds."""
         loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
         was = {column: f for f in loose.values() for column in f.columns}
         wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
@@ -149,11 +148,11 @@ class Schema:
 
     @property
     def absent_when_learned(self) -> str:
-        """How a column that learned rows do not have is treated."""
+        """How to treat a column that learned rows do not have."""
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
-        """The generative model of these features, under a prior of the class probabilities."""
+        """Return the generative model of these features, under a prior of the class probabilities."""
         families = {name: feature.family for name, feature in self.features.items()}
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
@@ -164,14 +163,14 @@ class Schema:
         ----------
         table : Table
         learn : bool
-            Whether new levels are learned, in a new schema, or are unseen.
+            Whether to learn new levels in a new schema; otherwise new levels count as unseen.
         absent : {"error", "missing"}
-            How a column that the table does not have is treated.
+            How to treat a column that the table does not have.
 
         Returns
         -------
         schema : Schema
-            This one, or one with the new levels.
+            This schema, or a schema with the new levels.
         data : {name: encoded columns}
         """
         if learn and self.all_words and table.named:
@@ -188,17 +187,17 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether every column is a word of one bag: then a new column is a new word, and an absent one counts 0."""
+        """Whether all columns are words of one bag. Then a new column is a new word, and an absent column counts 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
-        """The only feature, a bag, with these words."""
+        """Return the only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        """The table with the names of this schema; an absent column is an error, and one too many a warning."""
+        """Return the table under the names of this schema; raise for absent columns, and warn of extra columns."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -222,9 +221,9 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Both schemas as one, with the levels and words of both; they must read the same columns in the same way.
+        """Merge two schemas, with the levels and words of both; they must read the same columns in the same way.
 
-        If columns may grow, it has the columns of both too.
+        If columns may grow, the result also has the columns of both.
         """
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
@@ -270,9 +269,10 @@ class Schema:
                 raise ValueError(f"column {feature.source[0]!r} holds no word in any row: leave it out")
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """The same without the levels and words that no learned row has any longer, and the statistics without them.
+        """Drop levels and words that no longer occur, from the schema and from the statistics.
 
-        A level stays that a type, an order or a prior names, or if its column had no other; if only ``words`` go, all.
+        A level stays if a type, an order or a prior names it, or if it is the only level of its column. If ``words`` is
+        true, only words are dropped and all levels stay.
         """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
@@ -291,11 +291,11 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """For each column whose missing cells are counted, by its name: the feature and the column that flag them."""
+        """For each column whose missing cells are flagged, by its name: the feature and the column of its flags."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
-        """Drawn features, (row, column) each, without the values of the cells that were drawn as missing."""
+        """Return drawn features, (row, column) each, without the values of cells that were drawn as missing."""
         found, flags = dict(encoded), self.flags
         for name, feature in self.features.items() if flags else ():
             kind, empty = (float, np.nan) if feature.levels is None else (np.intp, -1)
@@ -307,14 +307,14 @@ class Schema:
         return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
-        """Encoded features, (row, column) each, as a table with this schema's columns."""
+        """Convert encoded features, (row, column) each, to a table with this schema's columns."""
         columns = {}
         for name, feature in self.features.items():
             columns |= feature.decode(encoded[name])
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """A row for each feature: family, prior and what it learned, columns, levels, share missing, and reason."""
+        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
         rows = []
         for name, feature in self.features.items():
             missing, learned = np.nan, ""

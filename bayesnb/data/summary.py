@@ -1,9 +1,9 @@
-"""Summaries of parts of a table: schema, statistics and classes, which add.
+"""Summaries of parts of a table: schema, statistics and classes, which can be added.
 
-Start with :class:`PartSummarizer`, the one function that summarises a frame, wherever that frame is; an engine only has
-to bring frames to it and to add the results. A :class:`Summary` does not depend on how a table is cut into parts, nor
-on their order: levels and classes are united by label, priors are completed after the last part, and a column whose
-type cannot be seen in one part gets the family that the other parts give it.
+Start with :class:`PartSummarizer`, the one function that summarises frames. An engine only passes frames to it and adds
+the results. The sum does not depend on how a table is cut into parts, nor on their order. Levels and classes are united
+by label, and priors are completed after the last part. If one part does not show the type of a column, the column gets
+the family from the other parts.
 """
 
 from __future__ import annotations
@@ -48,12 +48,11 @@ class Summary:
     statistics : Statistics
     classes : array (class,)
     rows, blank : int
-        The number of rows that were read, and the number of those that have no class and were left out.
+        The number of rows that were read, and the number of rows left out because they have no class.
     declared : {column: tuple or None}
-        The levels that the categorical type of a column declares; ``None`` if it declares none, or not the same ones in
-        every part.
+        The levels that the categorical type of a column declares; ``None`` if it declares none, or if parts differ.
     named : tuple
-        The classes that the types of the labels name, of all parts together.
+        The classes named by the types of the labels, over all parts.
     """
 
     schema: Schema
@@ -86,10 +85,10 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """The same summary with its levels in the order that one pass over the whole table would give.
+        """Return the summary with its levels in the order that one pass over the whole table would give.
 
         Without this, their order would depend on the order of the parts, and so on the engine. ``before`` is the schema
-        that was known already; its levels keep their places.
+        known before these rows; its levels keep their places.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -118,10 +117,10 @@ class Summary:
         return self._with(features, statistics)
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """The same summary, with its columns of sentences as bags of words, except those that are known already.
+        """Return the summary with its columns of sentences as bags of words, except the columns that are already known.
 
-        The levels of such a column are the texts that were read. Whether it holds sentences takes all rows, so no part
-        of a table decides it.
+        The levels of such a column are the texts that were read. Whether a column holds sentences depends on all rows,
+        so no single part decides it.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -154,13 +153,13 @@ class EmptySummary:
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    """The levels of a column: first those known or declared, then those seen, sorted, then those that a prior names."""
+    """Return the levels of a column: known or declared levels, then sorted observed levels, then a prior's levels."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
-    """The family of a feature, in a Missing if another feature says which of its cells are missing."""
+    """Return the family of a feature; wrap it in a Missing if another feature flags its missing cells."""
     for other in schema.features.values():
         if other.indicates == feature.named:
             return Missing(feature.text or feature.family, other.family.prior)
@@ -169,23 +168,23 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """How a part is summarised: the settings of the estimator, and which columns hold classes and weights.
+    """Summarise parts of a table, given the settings of the estimator and the columns of classes and weights.
 
-    It is called with a frame, possibly on another machine. It can be sent there, because it holds no data.
+    It is called with a frame, possibly on another machine. It can be sent there because it holds no data.
 
     Parameters
     ----------
     settings : Parameters
-        Those of the estimator.
+        Parameters of the estimator.
     target : column name or None
-        Column of the class; ``None`` puts all rows into one.
+        Column of the class; ``None`` puts all rows into one class.
     weight : column name, optional
     schema : Schema, optional
-        The known schema, for further rows of the same table.
+        The known schema, if further rows of the same table are read.
     drop : bool
-        Leave rows without a class out; else they are refused.
+        Whether to leave out rows without a class; otherwise they raise an error.
     reasons : {column: (why, what was tried)}
-        For the families that the first part has chosen.
+        For each family chosen from the first part: why it was chosen, and the candidates.
     """
 
     settings: Parameters
@@ -199,14 +198,14 @@ class PartSummarizer:
     def of(
         cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
     ) -> PartSummarizer:
-        """With the settings of a :class:`bayesnb.BayesianNB`."""
+        """Build a summarizer with the settings of a :class:`bayesnb.BayesianNB`."""
         unlabelled = Unlabelled.of(model.unlabelled)
         drop = unlabelled.weight == 0 if drop is None else drop
         return cls(Parameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop)
 
     @cached_property
     def specs(self) -> list[Any]:
-        """The specifications of features that decide how rows are read; none where their schema is known."""
+        """The specifications of features that decide how rows are read; empty if the schema is known."""
         found = [entry.spec for entry in entries(self.settings.features)] if self.schema is None else []
         return found + [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
 
@@ -225,7 +224,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """The same, with what the first part decides: best families, and the cells of trees and the like."""
+        """Return a summarizer with what the first part decides: best families, and cells of trees and the like."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -240,7 +239,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """The same, or ``ValueError`` if families take something from the first rows: other machines read them."""
+        """Return self; raise ``ValueError`` if a family depends on the first rows, because other machines read them."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",
@@ -257,7 +256,7 @@ class PartSummarizer:
         return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
-        """The summary of one part."""
+        """Return the summary of one part."""
         read, blank, rows = self.rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
@@ -275,12 +274,12 @@ class PartSummarizer:
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
     def _specified(self, table: Table) -> Parameters:
-        """The settings with the features that a part can have: all, unless columns may join in a later part."""
+        """Return the settings with the features that a part can have: all, unless columns may join in a later part."""
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """The summary of all parts; raise ``ValueError`` if a specified column was in none of them."""
+        """Return the summary of all parts; raise ``ValueError`` if a specified column was in no part."""
         said = entries(self.settings.features)
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
@@ -293,7 +292,7 @@ class PartSummarizer:
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
-        """How many rows a part has, how many of them have no class, and those that are learned from, if any are."""
+        """Return the number of rows of a part, the number without a class, and the rows to learn from or None."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -322,7 +321,7 @@ class PartSummarizer:
         return weight
 
     def _target(self, table: Table) -> Target:
-        """The labels of these rows; all rows are in one class if no column holds the class."""
+        """Return the labels of these rows; all rows are in one class if no column holds the class."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
@@ -331,7 +330,7 @@ class PartSummarizer:
 
 
 def _takes_from_rows(spec: Any) -> bool:
-    """Whether the first rows say something of how a column is read: its family, its levels or its cells."""
+    """Return whether the first rows decide how a column is read: its family, its levels or its cells."""
     return isinstance(spec, BestFamily) or getattr(spec, "needs_rows", False)
 
 
@@ -342,10 +341,10 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """The sum of summaries, in order of arrival.
+    """Return the sum of summaries, in order of arrival.
 
-    Summaries of like size are added first: a sum from left to right would unite the levels of all rows so far
-    with those of every part.
+    Summaries of similar size are added first. A sum from left to right would unite the levels of all earlier rows with
+    those of every part.
     """
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)

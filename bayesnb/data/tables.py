@@ -1,7 +1,6 @@
 """Any table as named columns: pandas, polars, pyarrow, dicts of columns, rows as dicts, numpy arrays, scipy.sparse.
 
-The rest of the package sees a user's data as a :class:`Table`; one of its columns is a
-:class:`bayesnb.data.columns.Column`.
+The package represents a user's data as a :class:`Table`; each of its columns is a :class:`bayesnb.data.columns.Column`.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ class Table:
     Parameters
     ----------
     names : tuple
-        Column names; "x0", "x1", … where the source has none.
+        Column names; "x0", "x1", … if the source has no names.
     source : pandas DataFrame, array (row, column) or CSR matrix
     n_rows : int
     declares : set of column names, optional
-        The columns whose categorical types say which levels there are; all of them by default.
+        The columns whose categorical types declare their levels; all columns by default.
     part : bool
-        Whether further rows follow, so that nothing is decided that takes all rows.
+        Whether further rows follow; then decisions that need all rows are postponed.
     """
 
     names: Names
@@ -47,17 +46,17 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Any table as a ``Table``.
+        """Convert any table to a ``Table``.
 
         Raises
         ------
         ValueError
-            For duplicate column names, columns of different lengths, anything that has not two dimensions.
+            For duplicate column names, columns of different lengths, or data that are not two-dimensional.
         """
         if isinstance(X, Table):
             return X
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] and len(X) >= min_rows:
-            # An array of numbers needs no further checks here.
+            # An array of numbers needs no further checks.
             return cls(_positions(X.shape[1]), X, len(X))
         if sparse.issparse(X):
             from sklearn.utils import check_array
@@ -65,12 +64,12 @@ class Table:
             X = check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=min_rows)
             X = X if isinstance(X, sparse.csr_array) else sparse.csr_array(X)
             if not X.has_canonical_format:
-                # A cell may be stored as several entries, which add up. The caller's matrix is not changed.
+                # A cell may be stored as several entries, which are summed in a copy, not in the caller's matrix.
                 X = X.copy()
                 X.sum_duplicates()
             return cls(_positions(X.shape[1]), X, X.shape[0])
         if isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
-            # Rows as dicts, as JSON and csv.DictReader give them; a key that a row does not have is missing there.
+            # Rows as dicts, as from JSON and csv.DictReader. A key that a row lacks is missing in this row.
             X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
@@ -85,7 +84,7 @@ class Table:
                 c for c, dtype in zip(X.columns, X.dtypes, strict=True) if isinstance(dtype, pd.CategoricalDtype)
             ]
             return cls(tuple(X.columns), _without_arrow(X), len(X), frozenset(declared))
-        # A table of pandas does not need narwhals, whose import is a tenth of the time of a command.
+        # A pandas table does not need narwhals, whose import is a tenth of the time of a command.
         import narwhals.stable.v2 as nw
 
         try:
@@ -102,16 +101,16 @@ class Table:
         from sklearn.utils import check_array
 
         if isinstance(X, list | tuple) and _has_text(X):
-            X = np.array(X, object)  # As an array of text, the numbers beside it would be text too.
+            X = np.array(X, object)  # An array of text would also turn the numbers into text.
         dtype = None if getattr(X, "dtype", None) is not None else "numeric"
         X = check_array(X, dtype=dtype, ensure_all_finite=False, ensure_min_samples=min_rows)
         return cls(_positions(X.shape[1]), X, len(X))
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """A batch or a table of Arrow.
+        """Convert an Arrow batch or table.
 
-        ``declares`` is True if its dictionaries declare the levels of a column, and False if they only encode its text.
+        ``declares`` is True if its dictionaries declare the levels of a column, and False if they only encode text.
         """
         from pyarrow import types
 
@@ -121,21 +120,21 @@ class Table:
 
     @property
     def named(self) -> bool:
-        """Whether its columns have names of their own."""
+        """Whether the source has column names."""
         return isinstance(self.source, pd.DataFrame)
 
     @property
     def sparse(self) -> bool:
-        """Whether it is a sparse matrix."""
+        """Whether the source is a sparse matrix."""
         return sparse.issparse(self.source)
 
     @property
     def numeric(self) -> bool:
-        """Whether it is a dense array of numbers, which need not be looked at column by column."""
+        """Whether the source is a dense array of numbers, so that its columns need not be inspected one by one."""
         return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
 
     def require_dense(self, family: Any) -> None:
-        """Raise ``ValueError`` for a sparse matrix: not every family can skip its zeros."""
+        """Raise ``ValueError`` for a sparse matrix, because not every family can skip its zeros."""
         if self.sparse:
             raise ValueError(
                 f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
@@ -144,11 +143,11 @@ class Table:
 
     @cached_property
     def place(self) -> dict[Any, int]:
-        """Position of each column."""
+        """The position of each column."""
         return {name: k for k, name in enumerate(self.names)}
 
     def column(self, name: Any) -> Column:
-        """The column of that name."""
+        """Return the column with this name."""
         if name not in self._columns:
             if self.named:
                 self._columns[name] = Column(name, self.source[name], self.declares is None or name in self.declares)
@@ -159,12 +158,12 @@ class Table:
 
     @cached_property
     def _columns(self) -> dict[Any, Column]:
-        """The columns taken out so far, so that each is encoded only once."""
+        """Cache of extracted columns, so that each column is encoded only once."""
         return {}
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The integers in each column of a large integer array, unless some column spans too many; else ``None``."""
+        """The integers in each column of a large integer array; ``None`` otherwise, or if a column's range is large."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if not large_enough(self.source.size):
@@ -172,7 +171,7 @@ class Table:
         return reading.whole(self.source)
 
     def distinct(self, name: Any) -> list[Any]:
-        """The distinct values of a column, without missing ones, in any order; whole numbers are integers."""
+        """Return the distinct values of a column, without missing values, in any order; whole numbers are integers."""
         if self.whole is None:
             column = self.column(name)
             values = column.coded[1]
@@ -181,13 +180,13 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
-        """These columns of a dense or sparse array, in this order; not copied if they are all of its columns."""
+        """Return these columns of a dense or sparse array, in this order; not copied if they are all of its columns."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
-        """The rows where a mask is true, or those at these positions, in which one may stand several times."""
+        """Return the rows for which a mask is true, or the rows at these positions, which may repeat."""
         if keep.dtype != bool:
             source = self.source.iloc[keep] if self.named else self.source[keep]
             return replace(self, source=source, n_rows=len(keep))
@@ -196,18 +195,18 @@ class Table:
         return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
 
     def only(self, names: Iterable[Any]) -> Table:
-        """The table with these columns of a frame alone."""
+        """Return the table with only these columns of a frame."""
         names = list(names)
         return replace(self, names=tuple(names), source=self.source[names])
 
     def without(self, names: Sequence[Any]) -> Table:
-        """The table without these columns."""
+        """Return the table without these columns."""
         source = self.source.drop(columns=[name for name in names if name in self.place])
         return replace(self, names=tuple(source.columns), source=source)
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Arrow batches (or tables) as tables of bounded size; see :meth:`Table.of_arrow`."""
+    """Yield Arrow batches (or tables) as tables of bounded size; see :meth:`Table.of_arrow`."""
     for batch in batches:
         step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
@@ -215,7 +214,7 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 
 
 def _require_columns(X: Any) -> None:
-    """Raise ``ValueError`` for one column in the place of a table; scikit-learn's words for numbers name no column."""
+    """Raise ``ValueError`` if a single column is given as a table; scikit-learn's message would not name the column."""
     if isinstance(X, pd.Series) or type(X).__name__ == "Series":
         name = "x" if X.name in (None, "") else X.name
         raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
@@ -235,7 +234,7 @@ def _positions(n: int) -> tuple[str, ...]:
 
 
 def _has_text(X: Any) -> bool:
-    """Whether a nested list holds text."""
+    """Return whether a nested list holds text."""
     try:
         return np.asarray(X).dtype.kind in "US"
     except ValueError:
@@ -257,20 +256,20 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
 
 
 def _cells(values: Any) -> Any:
-    """A column of a dict in the form that pandas gets."""
+    """Return a column of a dict in the form that pandas needs."""
     if isinstance(values, pd.Series):
-        # Without its index, by which pandas would reorder the rows.
+        # Without its index, which pandas would use to reorder the rows.
         return values.array
     values = as_objects(values)
     if isinstance(values, list | tuple) and pd.api.types.infer_dtype(values) == "integer":
-        # With a missing value among them, pandas would convert integers to floats.
+        # If a value is missing, pandas would convert integers to floats.
         cells = np.array(values, object)
         return cells if pd.isna(cells).any() else values
     return values
 
 
 def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """A pandas frame, its columns of Arrow's types as those of an Arrow table."""
+    """Return a pandas frame whose columns of Arrow types are converted as those of an Arrow table."""
     places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
     frame = frame.copy(deep=False) if places else frame
     for k in places:
@@ -279,7 +278,7 @@ def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _require_names(names: Iterable[Any]) -> None:
-    """Raise ``ValueError`` for a column name that occurs twice, is missing, or is not valid Unicode."""
+    """Raise ``ValueError`` for a column name that is a duplicate, is missing, or is not valid Unicode."""
     names = list(names)
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
@@ -297,7 +296,7 @@ def _require_names(names: Iterable[Any]) -> None:
 
 
 def _text_of(name: Any) -> str:
-    """All text of a column's name, which may be a tuple."""
+    """Return all text in a column name, which may be a tuple."""
     return "".join(map(_text_of, name)) if isinstance(name, tuple) else name if isinstance(name, str) else ""
 
 

@@ -1,7 +1,7 @@
-"""Class labels as codes: each row has the position of its class among the sorted classes.
+"""Class labels as codes: the code of a row is the position of its class among the sorted classes.
 
-``y`` may be any sequence that scikit-learn takes. A missing label is None, NaN or pd.NA, or a value that the user
-names. Only the distinct labels are read one by one.
+``y`` may be any sequence that scikit-learn accepts. A missing label is None, NaN, pd.NA, or a value given by the user.
+Only distinct labels are converted one by one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Target:
     Parameters
     ----------
     codes : int array (row,)
-        The place of the row's label among ``classes``; -1 where it has none.
+        The position of each label among ``classes``; -1 if a row has no label.
     classes : array (class,)
         The distinct labels, sorted.
     declared : tuple
-        The classes that the type of the labels declares, whether a row has them or not.
+        Classes that the type of the labels declares, even if no row has them.
     """
 
     codes: Array
@@ -46,12 +46,12 @@ class Target:
     def of(
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
     ) -> Target:
-        """Labels as codes of distinct values in any order; ``unlabelled`` is a value that stands for no label.
+        """Build labels from codes of distinct values in any order; ``unlabelled`` is the value that means "no label".
 
         Raises
         ------
         ValueError
-            For values that are no class labels, or not of one kind.
+            For values that are not class labels, or that mix kinds.
         """
         if distinct.dtype.kind in "SO":
             _require_no_bytes(distinct)
@@ -72,7 +72,7 @@ class Target:
             from sklearn.utils import assert_all_finite
 
             assert_all_finite(distinct, input_name="y")
-        # Text and whole numbers are classes; scikit-learn's slow check would only warn if nearly all of many differ.
+        # Text and whole numbers are classes; scikit-learn's slow check would only warn if most of many labels differ.
         nearly_all = len(codes) > 20 and len(distinct) > len(codes) // 2
         if nearly_all or not (distinct.dtype.kind in "biuU" or isinstance(distinct[0], str)):
             from sklearn.utils.multiclass import check_classification_targets
@@ -86,7 +86,7 @@ class Target:
 
     @cached_property
     def labelled(self) -> Array:
-        """Which rows have a label, as booleans."""
+        """A mask of the rows that have a label, as booleans."""
         return self.codes >= 0
 
     @cached_property
@@ -103,16 +103,16 @@ class Target:
             )
 
     def rows(self, keep: Array) -> Target:
-        """The rows where a mask is true, and the classes of these rows."""
+        """Return the rows for which a mask is true, with the classes of these rows."""
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """The position of each row's label among other classes, (row,); -1 if it has no label.
+        """Return the position of each row's label among other classes, (row,); -1 if a row has no label.
 
         Raises
         ------
         ValueError
-            For a label that is not one of them.
+            If a label is not one of these classes.
         """
         return _placed(self.codes, _places(classes, self.classes))
 
@@ -127,16 +127,18 @@ def _require_no_bytes(labels: Array) -> None:
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """The classes and the weight of each row in each of them, (row, class), if ``y`` holds weights; else ``None``.
+    """Read soft labels: return the classes and the weights, (row, class); ``None`` if ``y`` does not hold weights.
 
-    Weights are a frame, whose columns are named after the classes, or an array of numbers, whose columns are the
-    classes 0, 1, … Several targets of one row look alike. Weights are shares, of which a row has at most 1, or counts,
-    which are whole numbers; any other numbers are refused, and so are flags of which a row has none or several.
+    Weights are a frame whose columns are named after the classes, or an array of numbers whose columns are the classes
+    0, 1, … They are either shares, which add up to at most 1 per row, or counts, which are whole numbers. Other numbers
+    raise an error. Several targets per row look like weights, so 0/1 flags with no or several ones in a row raise an
+    error too.
 
     Raises
     ------
     ValueError
-        If a weight is missing, infinite, negative or a date, two classes have one name, or these are several targets.
+        If a weight is missing, infinite, negative or a date, if two classes share a name, or if there are several
+        targets.
 
     Warns
     -----
@@ -186,7 +188,7 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
 
 
 def _require_weights_of_classes(classes: Array, weights: Array) -> None:
-    """Refuse several targets, and warn of counts; see :func:`soft_labels`."""
+    """Raise an error for several targets, and warn of counts; see :func:`soft_labels`."""
     sums = weights.sum(axis=1)
     most, total = sums.max(initial=0), sums.sum()
     flags = bool(((weights == 0) | (weights == 1)).all())
@@ -224,29 +226,29 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,) of any type; a missing value or ``unlabelled`` means that the row has no label."""
+    """Read labels (row,) of any type; a missing value or ``unlabelled`` means "no label"."""
     y = as_objects(y)
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
     if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
-        # As an array of strings, a NaN would be a class called "nan".
+        # In an array of strings, NaN would become a class called "nan".
         y = np.array(y, object)
     if isinstance(y, pd.api.extensions.ExtensionArray | pd.Index):
         y = pd.Series(y)
     declares = True
     if not isinstance(y, pd.Series | np.ndarray | list | tuple):
-        # Its import takes long, and what is known here does not need it.
+        # Importing narwhals takes long, and the types handled above do not need it.
         import narwhals.stable.v2 as nw
 
         series = nw.from_native(y, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
-            # Only an Enum declares classes: Arrow's dictionaries and polars' Categorical encode the values.
+            # Only an Enum declares classes. Arrow's dictionaries and polars' Categorical merely encode the values.
             y, declares = pd.Series(array_of_arrow(series.to_arrow())), isinstance(series.dtype, nw.Enum)
     if isinstance(y, pd.Series):
         y = pd.Series(array_of_arrow(y.array.__arrow_array__())) if isinstance(y.dtype, pd.ArrowDtype) else y
         column = Column("y", y, declares)
         text = column.textual and all(isinstance(c, str) for c in column.declared or ())
-        # Whole numbers and booleans of a type that has missing values would become floats in numpy.
+        # Nullable integers and booleans would become floats in numpy.
         if text or (not isinstance(y.dtype, np.dtype) and y.dtype.kind in "biu"):
             codes, distinct = column.coded
             return Target.of(*without_unused(codes, array_of(distinct)), unlabelled, column.declared)
@@ -259,22 +261,22 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array; of objects if one is text, because numpy may cut strings to one length."""
+    """Return distinct labels as an array, of objects if one is text, because numpy may cut strings to one length."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:
-    """The classes as Python values."""
+    """Return the classes as Python values."""
     return tuple(classes.tolist())
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted, in a dtype that holds them all.
+    """Return all classes of several arrays, sorted, in a dtype that holds them all.
 
     Raises
     ------
     ValueError
-        If some are text and others are not: "1" and 1 would be two classes.
+        If some are text and others are not, because "1" and 1 would be two classes.
     """
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
@@ -292,13 +294,13 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The classes, and those that are only named, sorted.
+    """Return the classes together with classes that are only named, sorted.
 
-    This is the one rule for which classes there are: a class exists while rows of it are learned, or because it is
+    This function defines which classes exist. A class exists while the model contains rows of it, or because it is
     named. It may be named by a class prior {class: probability}, by the prior of a feature {class: prior}, by
-    ``classes=``, or by the categorical type of labels. Then it exists with the mass that its prior gives it, whether
-    all, some or none of the rows have a label, in memory, in parts and in model files. To forget its last rows leaves
-    it only if it is named. To discount rows, even by 0, leaves the rows and so their classes.
+    ``classes=``, or by the categorical type of labels. A named class has the mass that its prior gives it, whether all,
+    some or none of the rows have a label. This holds in memory, in parts and in model files. Forgetting the last rows
+    of a class removes it, unless it is named. Discounting rows, even by 0, keeps the rows and so their classes.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
@@ -307,13 +309,13 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
 
 
 def codes_of(classes: Array, y: Array) -> Array:
-    """Positions of labels among the classes."""
+    """Return the positions of labels among the classes."""
     codes, distinct = coded_array(y)
     return _placed(codes, _places(classes, distinct))
 
 
 def _places(classes: Array, distinct: Array) -> Array:
-    """The position of each distinct label among the classes."""
+    """Return the position of each distinct label among the classes."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     for label in labels_of(distinct):
         if label not in place:
@@ -322,14 +324,14 @@ def _places(classes: Array, distinct: Array) -> Array:
 
 
 def _placed(codes: Array, place: Array) -> Array:
-    """Codes with each code replaced by its entry in ``place``; -1 stays -1."""
+    """Replace each code by its entry in ``place``; -1 stays -1."""
     if (place == np.arange(len(place))).all():
         return codes
     return np.append(place, -1).astype(np.intp)[codes]
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Raise ``ValueError`` for labels that are not all text: numbers and truth values stand in arrays of their own."""
+    """Raise ``ValueError`` unless all labels of an object array are text; numbers and booleans have other dtypes."""
     first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
     for kind, k in first.items():
         if issubclass(kind, str):
@@ -348,8 +350,8 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
-    """Labels in the dtype that they would have if no other label were missing."""
+    """Return labels in the dtype that they would have if no other label were missing."""
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
-        # They are floats only because others are missing.
+        # They are floats only because other labels are missing.
         distinct = distinct.astype(np.int64)
     return distinct

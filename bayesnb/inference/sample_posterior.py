@@ -42,71 +42,72 @@ def sample_posterior(
     sample_weight: Any = None,
     **arguments: Any,
 ) -> DataTree:
-    """Posterior draws of all parameters as an ArviZ ``DataTree``; or, with a dependence, of its exponents.
+    """Posterior draws as an ArviZ ``DataTree``: of all parameters or, with a dependence, of its exponents.
 
     Parameters
     ----------
     draws, chains : int, optional
-        By default 1000 draws of 4 chains, or, if a feature was sampled with fewer, as many as it has. If you ask for
-        more, its draws are picked at random, and ArviZ cannot tell that some of them are the same.
+        Number of draws per chain and of chains. By default 1000 draws and 4 chains, or the numbers of a sampled feature
+        if these are smaller. If you ask for more, draws of that feature are picked at random, some of them twice, and
+        ArviZ cannot tell that they are repeats.
     sampler : {"exact", "nuts", "gibbs"}
-        Independent draws of the conjugate posterior; NUTS on the PyMC model of the conjugate features; or, where rows
-        without a label were learned, a Gibbs sampler, which draws these labels and the parameters in turn. All give the
-        same groups, variables, dimensions and coordinates. Whichever it is, sampled features have the draws of their
-        own chains: given the labels, features are independent.
+        "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
+        features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
+        give the same groups, variables, dimensions and coordinates. For sampled features, all three return the draws of
+        the chains that were run in the fit; this is valid because features are independent given the labels.
     random_seed : int, optional
-        The estimator's ``random_state`` by default.
+        Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. For "nuts", the learned rows if some of them have no label; these labels are
-        summed out. For "gibbs", the learned rows. The tree describes those of them that have a label.
+        Rows that the tree describes. For "gibbs", pass the learned rows. For "nuts", pass them if some have no label;
+        the missing labels are then summed out. In both cases the tree describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
-        "columns", whose arrays are large, (chain, draw, row, column). Each of the groups that describe rows takes 8
-        bytes × draws × rows.
+        "columns", whose arrays are large, (chain, draw, row, column). Each group that describes rows takes 8 bytes ×
+        draws × rows.
     stage : {"parameters", "exponents"}
-        Draws of the parameters, in which exponents take no part; or of the exponents, given the terms of the learned
-        rows, each left out of its own: pass these rows as X, y and ``sample_weight``. "exact" then draws from Laplace's
-        approximation, corrected where it is far off, and "nuts" from the model of :meth:`to_pymc`. The log likelihood
-        is that of the label given the terms, times the weight of the row.
+        Which unknowns to draw. "parameters" draws the parameters of the columns and classes, without the exponents.
+        "exponents" draws the exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and
+        ``sample_weight``. "exact" then draws from Laplace's approximation, corrected if it is far off, and "nuts" from
+        the model of :meth:`to_pymc`. The log likelihood of a row is then log p(label | terms), times its weight.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
-        Of ``pymc.sample``, for "nuts". Where all rows have a label, PyMC's own sampler only has to tune its step size,
-        and by default takes 200 ``tune`` steps. For "gibbs", ``tune``, the steps of each chain before its first draw
-        (200), and ``thin``: a draw is every so many steps (1). Steps are cheap, and many chains hardly take longer than
-        few.
+        For "nuts", arguments of ``pymc.sample``. If all rows have a label, only the step size must be tuned, so
+        ``tune`` is 200 by default. For "gibbs", ``tune``, the number of steps of each chain before its first draw (200
+        by default), and ``thin``, the number of steps per draw (1 by default). Steps are cheap, and many chains take
+        little longer than a few.
 
     Returns
     -------
     DataTree
-        Whichever the sampler, the same groups, variables and coordinates:
+        The groups, variables and coordinates do not depend on the sampler:
 
-        * ``posterior`` and, where it is proper, ``prior``;
-        * ``log_prior``, where priors are proper: the log prior density of each variable at its posterior draws, given
+        * ``posterior``; and ``prior`` if all priors are proper;
+        * ``log_prior``, if all priors are proper: the log prior density of each variable at its posterior draws, given
           the variables that its prior depends on;
-        * ``sample_stats``: ``diverging``, and what the sampler says besides;
-        * ``constant_data``: the weight of the rows of each class (``rows``), of the values seen in each column
+        * ``sample_stats``: ``diverging``, and the other statistics of the sampler;
+        * ``constant_data``: the total weight of the rows of each class (``rows``) and of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
-        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes, whose names are
-          the coordinate ``class_label``;
-        * ``log_likelihood``: log p(y_i | x_i, θ), by which ``arviz.loo`` and ``arviz.compare`` rank classifiers by how
+        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes. The names of the
+          classes are the coordinate ``class_label``;
+        * ``log_likelihood``: log p(y_i | x_i, θ), so that ``arviz.loo`` and ``arviz.compare`` rank classifiers by how
           well they predict the class. It is called ``y`` too, because ArviZ pairs arrays by name;
-        * ``joint``, a tree of its own: the draws again, with log p(x_i, y_i | θ) as ``log_likelihood``, by which
+        * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``. With it,
           ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
-        * ``posterior_predictive``, ``prior_predictive``: the class ``y`` of each row drawn again given the row's
+        * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row given the row's
           columns, from p(y | x_i, θ);
-        * ``columns``, a tree of its own: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
-          ``log_likelihood`` (0 where missing), and the predictive groups with cells drawn again given the row's class;
-        * ``unlabelled``, for "gibbs": by chain, the draws ``y`` of the labels, as class codes, and the probabilities
-          ``p`` of the classes, for each row without a label (the coordinate ``row`` is its place in X).
+        * ``columns``, a separate tree: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
+          ``log_likelihood`` (0 if missing), and predictive groups with replicates of the cells given the row's class;
+        * ``unlabelled``, for "gibbs": for each chain and each row without a label, draws of the label (``y``, class
+          codes) and probabilities of the classes (``p``). The coordinate ``row`` is the position of the row in X.
 
-        Its attributes, and those of ``posterior``, say which library and version drew, and ``sampler``, ``seed`` and
-        ``sampling_time`` in seconds.
+        The attributes of the tree and of ``posterior`` hold the library that drew, its version, ``sampler``, ``seed``
+        and ``sampling_time`` in seconds.
 
     Raises
     ------
     ValueError
-        For "gibbs", without the learned rows, or if unlabelled rows count by another weight than 1.
+        For "gibbs", if the learned rows are not given, or if the weight of unlabelled rows is not 1.
 
     Warns
     -----
@@ -193,7 +194,7 @@ def sampled_parameters(
         conjugate = classifier.posterior.conjugate_part()
         model = summed_out(classifier, X, y, apart=False)
         drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
-        # The others are of sampled features, which have the draws of their own chains.
+        # The variables of sampled features keep the draws of the chains that were run in the fit.
         groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset
     elif sampler == "gibbs":
@@ -215,7 +216,7 @@ def sampled_parameters(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """The numbers of draws and chains: those of the sampled features, unless the caller sets them."""
+    """Number of draws per chain and of chains; by default 1000 and 4, or fewer if a sampled feature has fewer."""
     samplers = [classifier.posterior.model.features[name].sampler for name in classifier.posterior.model.sampled]
     most_draws, most_chains = (
         min([n, *own]) for n, own in ((1000, [s.draws for s in samplers]), (4, [s.chains for s in samplers]))
@@ -246,7 +247,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The rows that a tree describes. Of learned rows, these are the ones with a label; None if all have none."""
+    """The rows that a tree describes. Learned rows without a label are dropped; None if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)
@@ -263,7 +264,7 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
 def _wanted(
     classifier: Classifier, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The optional groups of the tree to make."""
+    """The names of the optional groups to put into the tree."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}
@@ -295,8 +296,8 @@ def sampled_exponents(
 ) -> DataTree:
     """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
 
-    Its variables are those of the model in PyMC: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) where cells
-    have offsets, and ``d`` (class, deviation) where exponents differ by class.
+    Its variables have the names of the PyMC model: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells
+    have offsets; and ``d`` (class, deviation) if exponents differ by class.
     """
     from xarray import DataTree
 
@@ -310,7 +311,7 @@ def sampled_exponents(
     if "columns" in wanted:
         raise ValueError("the second stage describes labels given terms, so its tree has no columns")
     dependence = classifier.believed.require_exponents()
-    # Of an average, the member that learns all terms has a model in PyMC.
+    # If models are averaged, only the member with all terms has a PyMC model.
     learned, rng = dependence.exponents.largest, np.random.default_rng(seed)
     rows = rows.first(learned.layout.terms)
     start, sampled, stats = time.perf_counter(), None, drawing.no_divergences(chains, draws)
@@ -357,7 +358,7 @@ def sampled_exponents(
 
 
 def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
-    """The variables of the model from the parameters in their order, (chain, draw) in front."""
+    """Split the parameter vector (chain, draw, parameter) into the named variables of the model."""
     layout = learned.layout
     own = points[..., layout.terms :].reshape(*points.shape[:-1], layout.classes, len(layout.own))
     n = int((layout.own < layout.terms).sum())

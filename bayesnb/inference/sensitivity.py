@@ -1,9 +1,9 @@
 """How much the priors and the likelihood matter: the change of predictions when one of them is raised to a power.
 
-A power s of a prior makes it stronger (s > 1) or weaker (s < 1) without another guess of its shape (Kallioinen,
-Paananen, Bürkner and Vehtari 2024). A power of a conjugate prior is a conjugate prior, and a power of the likelihood
-counts every row s times. So the posterior under each power is a formula, where others reweight draws. Start with
-:func:`sensitivity`.
+Raising a prior to the power s makes it stronger (s > 1) or weaker (s < 1) without a new choice of its shape
+(Kallioinen, Paananen, Bürkner and Vehtari 2024). A power of a conjugate prior is a conjugate prior, and a power of the
+likelihood counts every row s times. So the posterior under each power has a closed form, and no draws have to be
+reweighted. Start with :func:`sensitivity`.
 """
 
 from __future__ import annotations
@@ -58,18 +58,20 @@ FLAT: Mapping[type, Mapping[str, float]] = {
     Normal: {"v": np.inf},
     FixedProbabilities: {},
 }
-"""The parameters of each prior at which its density is constant. The density is log-linear in those that are finite."""
+"""The parameters that make the density of each prior constant. The log density is linear in the finite parameters."""
 
 
 def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
-    """A prior to the power s, normalized: a prior of the same class.
+    """A prior raised to the power s and normalized, which is a prior of the same class.
 
-    The logarithm of a density is linear in its parameters, and 0 at those of the flat prior. So the power s moves the
-    parameters s times as far from the flat ones: Dirichlet α to 1 + s (α - 1), Gamma (α, β) to (1 + s (α - 1), s β),
-    Normal-Gamma (κ, a, b) to (s κ, 1/2 + s (a - 1/2), s b), Normal-Wishart likewise, and the variance of a Normal to
-    v / s. With ``scaling="rows"`` the imaginary rows that the prior counts as are counted s times: α to s α, and so on.
-    This is the power of the density of log-odds, of log rates, and of (μ, √τ), in which no Dirichlet is flat. (Of a
-    Normal-Wishart it is that of the density times (det Λ)^(1/2).)
+    The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
+    power s multiplies the distance from the flat parameters by s. A Dirichlet's α becomes 1 + s (α - 1), a Gamma's
+    (α, β) becomes (1 + s (α - 1), s β), a Normal-Gamma's (κ, a, b) becomes (s κ, 1/2 + s (a - 1/2), s b), a
+    Normal-Wishart changes likewise, and the variance v of a Normal becomes v / s.
+
+    With ``scaling="rows"``, the imaginary rows of the prior are counted s times: α becomes s α, and so on. This is the
+    power of the density of the log-odds, of the log rate, or of (μ, √τ); in log-odds no Dirichlet is flat. For a
+    Normal-Wishart, it is the power of the density times (det Λ)^(1/2).
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If a parameter that was positive would not be so any more: no density has this power.
+        If a positive parameter would become 0 or negative: this power of the density is not integrable.
     """
     if isinstance(prior, Normal | FixedProbabilities):
         return prior._with(v=prior.v / s) if isinstance(prior, Normal) else prior
@@ -91,7 +93,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
         start = flat if scaling == "density" else 0.0
         value = start + s * (own - start)
         if isinstance(prior, Dirichlet | Beta):
-            # A level that cannot occur takes no part in the density.
+            # A level that cannot occur does not enter the density.
             value = np.where(own == 0, 0.0, value)
         if (lost := (own > 0) & (value <= 0)).any():
             where = tuple(int(i) for i in np.argwhere(lost)[0])
@@ -113,7 +115,7 @@ def _flat(prior: Prior | FixedProbabilities) -> Mapping[str, float]:
 
 
 def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density") -> float:
-    """The power from which on a prior is improper; infinite for most."""
+    """The smallest power at which the prior becomes improper; infinite for most priors."""
     ends = [np.inf]
     for name, flat in _flat(prior).items() if scaling == "density" else ():
         own = np.asarray(getattr(prior, name), float)
@@ -130,11 +132,11 @@ class Factor:
     ----------
     prior : Prior or FixedProbabilities
     s : Statistic or array (class,)
-        What was learned: of the class probabilities, the rows of each class.
+        The statistics of the learned rows; for the class probabilities, the weight of the rows of each class.
     family : Conjugate or None
-        The likelihood of a feature.
+        The likelihood of a feature; None for the class probabilities.
     x : encoded column
-        The cells of the rows that are asked about.
+        The cells of the rows to predict.
     rule : EstimateRule
     scaling : {"density", "rows"}
     """
@@ -147,7 +149,7 @@ class Factor:
     scaling: Scaling
 
     def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        """What the factor adds to log p(c, x), (row, class) or (class,), at powers of prior and likelihood."""
+        """Contribution of the factor to log p(c, x), (row, class) or (class,), at powers of prior and likelihood."""
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
             return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
@@ -157,7 +159,7 @@ class Factor:
         return self.family.log_predictive(believed, self.x)
 
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
-        """The log evidence at the same powers, or NaN where there is none."""
+        """The log evidence at powers of prior and likelihood; NaN if the prior is improper."""
         before = powered(self.prior, of_prior, self.scaling)
         if isinstance(before, FixedProbabilities):
             return of_likelihood * before.log_evidence(self.s)
@@ -174,10 +176,10 @@ class Factor:
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of f(s) by log2 s at s = 1: the change with each doubling of the power.
+    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power.
 
-    The central difference of five points in ln s has an error of step⁴ / 30 times the fifth derivative, about 1e-9
-    of the value for smooth functions of a scale of 1.
+    The five-point central difference in ln s has an error of step⁴ / 30 times the fifth derivative. That is about 1e-9
+    of the value for smooth functions with a scale of 1.
     """
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -187,10 +189,10 @@ def slope(f: Callable[[float], Any], step: float) -> Any:
 def changes(
     posterior: Posterior, data: Data, n_rows: int, rule: EstimateRule, scaling: Scaling = "density"
 ) -> tuple[Array, pd.DataFrame]:
-    """The change of every class probability, and of the log evidence, with each doubling of a power.
+    """The change of every class probability, and of the log evidence, per doubling of a power.
 
-    A power changes one term of log p(c, x). With the changes d_c of that term, the probability of a class changes by
-    p_c (d_c - Σ_k p_k d_k). To first order, several powers at once change it by the sum of their changes.
+    A power changes one term of log p(c, x). If that term changes by d_c, the probability of class c changes by
+    p_c (d_c - Σ_k p_k d_k). To first order, the changes by several powers add.
 
     Parameters
     ----------
@@ -203,9 +205,10 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Of p(c | x), by the power of the prior and of the likelihood of each factor; the last factor is all together.
+        Change of p(c | x). The parts are the power of the prior and of the likelihood; the last factor stands for all
+        factors together.
     evidence : DataFrame (factor, part)
-        The change of the log evidence in nats, with a column ``flat``: whether no power changes the prior.
+        Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
     parts = factors(posterior, data, rule, scaling)
     shape = n_rows, len(posterior.labels)
@@ -213,14 +216,14 @@ def changes(
     p = np.exp(normalize(log_joint))
     change, evidence = np.zeros((2, len(parts) + 1, *p.shape)), np.zeros((len(parts) + 1, 2))
     for k, factor in enumerate(parts.values()):
-        # Near the largest power the evidence curves, so the step is small beside the distance.
+        # The evidence is strongly curved near the largest power, so the step is small compared with the distance to it.
         steps = min(STEP, 0.02 * np.log(largest_power(factor.prior, scaling))), STEP
         for part, step in enumerate(steps):
 
             def at[T](s: float, ask: Callable[[float, float], T], part: int = part) -> T:
                 return ask(1.0, s) if part else ask(s, 1.0)
 
-            # The mode may give a class the probability 0 under every power: ln 0 has no slope.
+            # The mode may give a class probability 0 under every power, and ln 0 has no slope.
             term = np.where(p > 0, slope(partial(at, ask=factor.log_term), step), 0.0)
             change[part, k] = p * (term - (p * term).sum(axis=1, keepdims=True))
             evidence[k, part] = slope(partial(at, ask=factor.log_evidence), step)
@@ -240,11 +243,11 @@ def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scali
 
 
 ROWS = 200
-"""Rows that are drawn from the model where none are given."""
+"""Number of rows that are drawn from the model if no rows are given."""
 
 
 def _largest(found: pd.DataFrame) -> str:
-    """Which prior matters most, as a sentence."""
+    """A sentence about the prior that matters most."""
     worst = found["prior", "largest"].iloc[:-1]
     return (
         "To count the imaginary rows of a prior twice changes a class probability by at most about "
@@ -267,28 +270,30 @@ def _largest(found: pd.DataFrame) -> str:
 def sensitivity(
     classifier: Classifier, X: Any = None, scaling: Scaling = "density", by: Literal["factor", "row"] = "factor"
 ) -> pd.DataFrame:
-    """How much each prior matters: the change of class probabilities with each doubling of the prior's power.
+    """How much each prior matters: the change of class probabilities per doubling of the prior's power.
 
     Parameters
     ----------
     X : table, optional
-        Rows whose class probabilities are asked about; by default, 200 rows that are drawn from the model.
+        Rows whose class probabilities are examined; by default, 200 rows that are drawn from the model.
     scaling : {"density", "rows"}
-        What the power s does. "density" raises the density of the parameters to the power s, as ArviZ' ``psense`` and
-        priorsense do: a Dirichlet(α) becomes Dirichlet(1 + s (α - 1)), so that a flat prior stays as it is. "rows"
-        counts the imaginary rows of the prior s times: Dirichlet(α) becomes Dirichlet(s α), and none is flat.
+        What a power s of the prior means. "density" raises the density of the parameters to the power s, as ArviZ'
+        ``psense`` and priorsense do: Dirichlet(α) becomes Dirichlet(1 + s (α - 1)), and a flat prior does not change.
+        "rows" counts the imaginary rows of the prior s times: Dirichlet(α) becomes Dirichlet(s α), and every Dirichlet
+        changes.
     by : {"factor", "row"}
-        One line for each factor of the model, or one for each row.
+        Whether the answer has a line for each factor of the model or for each row.
 
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)": all of them together. Under ``prior`` and ``likelihood``, of
-        which the power changes: ``mean`` and ``largest``, over the rows, of the largest change of a class
-        probability; and ``log_evidence``, the change of the log evidence in nats (NaN under an improper prior). Under
-        ``prior`` also ``flat``: whether no power changes this prior. By row, columns (part, factor): the change of the
-        probability of the predicted class, with its sign. All changes are slopes at the power 1, by log2 of the
-        power: what a doubling would change if the slope stayed.
+        A factor is "(class)", a feature, or "(all)", which stands for all factors together. The first level of the
+        columns, ``prior`` or ``likelihood``, names what is raised to a power. Below it, ``mean`` and ``largest`` are
+        taken over the rows, from the largest change of a class probability in each row; ``log_evidence`` is the change
+        of the log evidence in nats (NaN under an improper prior). ``prior`` also has ``flat``: True if no power changes
+        this prior. With ``by="row"``, the columns are (part, factor), and the values are signed changes of the
+        probability of the predicted class. All changes are slopes with respect to log2 of the power, at the power 1:
+        the change by a doubling if the slope stayed constant.
 
     Raises
     ------
@@ -298,8 +303,8 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale. The power of the likelihood counts each learned row s times;
-    the asked row counts once. To first order, the changes of several factors add.
+    A prior that was scaled to the data keeps its scale. The power of the likelihood counts each learned row s times; a
+    predicted row counts once. To first order, the changes by several factors add.
 
     Examples
     --------

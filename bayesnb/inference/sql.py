@@ -1,11 +1,11 @@
-"""A fitted classifier as one SELECT, which gives the class probabilities inside a database.
+"""A fitted classifier as one SELECT, which computes the class probabilities inside a database.
 
 Start with :func:`to_sql`. A term is the log density of one column in each class, as SQL in the dialect of DuckDB;
 sqlglot translates the query. A missing cell is NULL or NaN. Some databases order NaN above all numbers, others do not
-order it; ``known`` is true of numbers and of neither NaN nor NULL in both.
+order it. In both, ``known`` is true for numbers, and not true for NaN and NULL.
 
-:class:`Dialect` holds what sqlglot does not translate: how a database reads cells and compares names. A cell that
-Python would refuse makes the probabilities of its row NULL, or the database raises an error.
+:class:`Dialect` holds what sqlglot does not translate: how a database reads cells and compares names. If a cell holds a
+value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an error.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ class Dialect:
     Parameters
     ----------
     number, text : str
-        The value of a cell {c} of a column of numbers or of text; NULL if it holds no number or no text.
+        The value of a cell {c} of a column of numbers or of text; NULL if the cell holds something else.
     holds_number, holds_text : str
-        Whether the cell {c} is not a gap, so that a value of NULL is refused; empty if the database raises an error.
+        Whether the cell {c} is not missing; then a value of NULL means that the cell is invalid. Empty if the database
+        raises an error for such cells.
     folded : function of a name
-        Two names with the same result are one column of a table.
+        Two names with the same result are the same column of a table.
     pseudo : tuple of str
-        Names that the database answers even if the table has no such column.
+        Names that the database accepts as columns even if the table does not have them.
     """
 
     number: str
@@ -56,11 +57,11 @@ class Dialect:
 
 
 # Cells are read strictly, because conversions differ between databases: SQLite reads the text "12 kg" as 12 and any
-# other text as 0, and DuckDB reads "1_000" as 1000 and a BIT as the float with these bits. Text that is written as a
-# number is that number, and blank text is a gap, as in a CSV file. Text is compared by its bytes, even if the column
-# has a collation that ignores case. SQLite compares a text with a number as numbers only if the whole text is a number
-# (https://sqlite.org/datatype3.html, 4.2). PostgreSQL itself raises an error for `text + 0` and `integer COLLATE "C"`,
-# reads at most 63 bytes of a name, and raises an error if EXP underflows (see Query.text).
+# other text as 0, and DuckDB reads "1_000" as 1000 and a BIT as the float with these bits. As in a CSV file, text that
+# spells a number is read as this number, and blank text is a missing value. Text is compared by its bytes, even if the
+# column has a collation that ignores case. SQLite compares a text with a number as numbers only if the whole text is a
+# number (https://sqlite.org/datatype3.html, 4.2). PostgreSQL itself raises an error for `text + 0` and
+# `integer COLLATE "C"`, reads at most 63 bytes of a name, and raises an error if EXP underflows (see Query.text).
 BLANK_IS_A_GAP = "TRIM(CAST({c} AS VARCHAR)) <> ''"
 OF_NUMBERS = (
     "(STARTS_WITH(TYPEOF({c}), 'DECIMAL') OR TYPEOF({c}) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', "
@@ -93,32 +94,32 @@ DIALECTS: dict[str, Dialect] = {
         ("rowid", "oid", "_rowid_"),
     ),
 }
-"""The databases in which tests query models. Others convert cells and compare text in their own ways."""
+"""The databases in which the tests run the queries. Other databases convert cells and compare text differently."""
 
 ROWS = "rows_to_predict"
-"""The name under which the query reads the table: a bare "age" would be a text in SQLite if there is no such column."""
+"""Alias of the table in the query: without it, SQLite reads "age" as a text if there is no such column."""
 
 MOST_EXACT = 2.0**53
-"""From this whole number on, several whole numbers are one float."""
+"""From this whole number on, several whole numbers are rounded to the same float."""
 
 LEAST_POWER = -700
-"""Below it, the exponential is taken as 0: PostgreSQL raises an error if EXP underflows."""
+"""Exponents below this give 0, because PostgreSQL raises an error if EXP underflows."""
 
 FEW = 16
-"""Up to this many values of a column are compared one by one; more are joined as a table that is written inline."""
+"""Largest number of values of a column that are compared one by one; more values are joined as an inline table."""
 
 IMPOSSIBLE = -1e300
-"""Stands for the logarithm of 0, for which many databases have no literal."""
+"""Replaces the logarithm of 0, for which many databases have no literal."""
 
 LARGE = 1e5
-"""From this power on, the rounding of 1 + z² would be seen in the probabilities."""
+"""If the factor ``a`` of :func:`curve` is at least this, the rounding error of 1 + z² affects the probabilities."""
 
 MOST = "1e150"
 """The largest number that a column may hold."""
 
 
 def number(value: float) -> str:
-    """A float as a literal with all its digits; with an exponent, because others are decimals in some databases."""
+    """A float as a literal with all its digits; without an exponent, some databases would read a decimal."""
     return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
 
 
@@ -133,15 +134,16 @@ def known(cell: str) -> str:
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """A formula of a cell whose value is allowed; 0 of a missing cell, NULL of a value that the model refuses."""
+    """A formula if the value of the cell is allowed; 0 if the cell is missing, ``refused`` if the value is invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
     """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
 
-    The logarithm of 1 + z² errs by the rounding of 1 + z², times a, which is half the rows of a class. Where that is
-    large, u = 1 + z² is rounded, and z² ln(u) / (u - 1) is exact (Kahan; Goldberg 1991, theorem 4).
+    Rounding of 1 + z² changes its logarithm, and the error is multiplied by a, which is half the rows of a class. If a
+    is large, z² ln(u) / (u - 1) is used instead, with u the rounded 1 + z²; it is accurate (Kahan; Goldberg 1991,
+    theorem 4).
     """
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
     square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"
@@ -154,14 +156,14 @@ def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b
 
 
 def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
-    """The density of the interval between two edges that holds the cell."""
+    """The density of the interval between two edges that contains the cell."""
     below = zip(edges, densities[:-1], strict=True)
     whens = " ".join(f"WHEN {cell} < {number(edge)} THEN {number(value)}" for edge, value in below)
     return f"CASE {whens} ELSE {number(densities[-1])} END" if whens else number(densities[-1])
 
 
 class Query:
-    """The parts of the SELECT: the columns that it reads, the tables of values that it joins, and a sum a class."""
+    """The parts of the SELECT: the columns that it reads, the tables that it joins, and a sum of terms per class."""
 
     def __init__(self, classifier: Classifier, dialect: Database) -> None:
         self.classifier, self.dialect = classifier, DIALECTS[dialect]
@@ -183,17 +185,17 @@ class Query:
         }
 
     def power(self) -> Array:
-        """The exponents of the next term, one a class."""
+        """The exponents of the next term, (class,)."""
         self.terms += 1
         return np.ones(len(self.sums)) if self.powers is None else self.powers[:, self.terms - 1]
 
     def add(self, terms: Iterable[str]) -> None:
-        """Add a term, which is text for each class."""
+        """Add a term, given as one SQL expression per class."""
         for whole, term in zip(self.sums, terms, strict=True):
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """A column of the table under a name of its own, and the condition that its cell is not missing."""
+        """Read a column under a new name; return the name and the condition that a cell is not missing."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -210,7 +212,7 @@ class Query:
         Raises
         ------
         ValueError
-            If its density cannot be written; the error names the column.
+            If its density cannot be written as SQL; the error names the column.
         """
         family = feature.family
         if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
@@ -246,7 +248,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add what each value of a column says; ``beyond`` is what others say, for each class."""
+        """Add a term with a log density per value; ``beyond`` gives that of all other values, per class."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -274,10 +276,11 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """What a value says that the table does not have, for each class: text in which {x} stands for the cell.
+        """The log density of a value that is not in the table, per class, as SQL with {x} in place of the cell.
 
-        Of a larger Poisson count it is r ln Γ(α + x) - x ln(β + 1), or x ln λ where a rate is plugged in, and ends at
-        the last line of the table; ln Γ by Stirling's series, which is exact there.
+        For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
+        with the exponent r, plus a constant that continues the last line of the table. ln Γ is computed by Stirling's
+        series, which is accurate to all digits for such counts.
         """
         classifier, n = self.classifier, len(self.sums)
         if not isinstance(feature.family, Poisson):
@@ -306,7 +309,7 @@ class Query:
     def text(self, table: str, keep: Sequence[str]) -> str:
         """The whole SELECT.
 
-        The inner tables have names that begin with ``ROWS``, so that none hides the table of the user.
+        The names of the inner tables begin with ``ROWS``, so that they do not hide the table of the user.
         """
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
@@ -333,7 +336,7 @@ class Query:
         return f"WITH {', '.join(steps)} SELECT {', '.join(named)} FROM {ROWS}_powers"
 
     def _require_names(self, keep: Sequence[str], shown: Sequence[str]) -> None:
-        """Raise ``ValueError`` for names that are one name in the database, or that it answers without a column."""
+        """Raise ``ValueError`` for names that the database cannot tell apart, or accepts without such a column."""
         for names, what in ((dict.fromkeys(self.columns), "columns of the model"), (shown, "columns of the answer")):
             seen: dict[Any, Any] = {}
             for column in names:
@@ -352,7 +355,7 @@ class Query:
 
 
 def _is_exact(level: Any) -> bool:
-    """Whether a level is a number that a float holds, and that no other whole number is rounded to."""
+    """Whether a level is a number that a float represents exactly, and to which no other whole number is rounded."""
     return isinstance(level, Real) and abs(level) < MOST_EXACT and float(level) == level
 
 
@@ -360,37 +363,41 @@ def _is_exact(level: Any) -> bool:
 def to_sql(
     classifier: Classifier, dialect: Database = "duckdb", table: str = "new_rows", keep: Sequence[str] | str = ()
 ) -> str:
-    """The model as one SELECT, which gives the class probabilities of the rows of a table inside a database.
+    """The model as one SELECT, which computes the class probabilities of the rows of a table inside a database.
 
     Parameters
     ----------
     dialect : {"duckdb", "postgres", "sqlite"}
         The database.
     table : str
-        Name of the table of rows, as SQL writes it.
+        Name of the table of rows, quoted as SQL requires.
     keep : str or sequence of str
-        Columns of the table to carry over, such as a key: the rows of an answer have no order.
+        Columns of the table to copy to the result, such as a key. The rows of a result have no order, so a key is
+        needed to match them.
 
     Returns
     -------
     str
-        Its columns are those of ``keep``, and "p_LABEL" for each class. They are NULL in a row that
-        :meth:`predict_proba` would refuse, such as one with an infinite number or a level that ``unseen="error"`` does
-        not know, and where a count is 256 or more and its family is not Poisson.
+        The query. Its result has the columns of ``keep`` and a column "p_LABEL" for each class. The probabilities of a
+        row are NULL if :meth:`predict_proba` would raise an error for it, for example because of an infinite number or,
+        with ``unseen="error"``, an unknown level. They are also NULL for a count of 256 or more whose family is not
+        Poisson.
 
     Raises
     ------
     ImportError
         If sqlglot is not installed.
     ValueError
-        If a column has a family whose density is not written as SQL (the error names the column), if two columns have
-        one name in the database, or if terms have exponents that :func:`bayesnb.odds.linear_form` refuses too.
+        If the density of a column's family cannot be written as SQL (the error names the column), if two columns have
+        the same name in the database, or if the model has exponents for which :func:`bayesnb.odds.linear_form` raises
+        an error too.
 
     Notes
     -----
-    Missing is NULL or NaN. Levels and counts are looked up in tables that are written into the query; a number has the
-    formula of Student's t, or of a Normal where parameters are plugged in. Databases compute in floats, so the
-    probabilities are those of :meth:`predict_proba` to about 1e-12; of counts above 100,000, to about 1e-8.
+    Missing values are NULL or NaN. Levels and counts are looked up in tables within the query. For a number, the query
+    has the formula of Student's t density, or of a Normal density if parameters are plugged in. Databases compute in
+    floats, so the probabilities agree with :meth:`predict_proba` to about 1e-12, or to about 1e-8 for counts above
+    100,000.
 
     Examples
     --------

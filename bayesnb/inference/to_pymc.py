@@ -33,28 +33,28 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The rows to observe, which must be those that were learned. If some of them have no label, their labels are
-        summed out in a Potential called ``unlabelled``, and the others are observed by their statistics. (Without the
-        rows, the expected counts of EM are observed as if they had been counted.)
+        The rows to observe, which must be the learned rows. If some have no label, their labels are summed out in a
+        Potential called ``unlabelled``, and the labelled rows are observed by their sufficient statistics. If such rows
+        are not passed, the expected counts of EM are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three have the same log density, and so the same posterior.
 
-        * "joint", the default where rows are given: one variable ``y``, each of whose values is the class of a row and
-          has the log density log p(x_i, y_i | θ). ``pymc.compute_log_likelihood`` computes it, and ``arviz.loo`` then
-          judges the model of all columns; the trees of :meth:`sample_posterior` judge the class given the columns.
-          ``pymc.sample_posterior_predictive`` draws each class again given the row's columns, with the names of
+        * "joint", the default if rows are given: one variable ``y``, the class of each row, with the log density
+          log p(x_i, y_i | θ). After ``pymc.compute_log_likelihood``, ``arviz.loo`` evaluates the model of all columns;
+          with the trees of :meth:`sample_posterior` it evaluates the class given the columns.
+          ``pymc.sample_posterior_predictive`` draws each class given the row's columns, with the names of
           :meth:`sample_posterior`.
-        * "rows": the class ``y`` and, one variable for each feature, the cells ``x_…`` that are not missing, as the
-          textbook writes the model. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y``
-          from π alone. The log likelihood comes in parts, of which ``arviz.loo`` takes one at a time.
-        * "sufficient", the default without rows: the sufficient statistics, whose cost does not grow with the number of
-          rows. There are no rows in this model, so it cannot draw them again, has no log likelihood of each, and no
-          ``arviz.loo``.
+        * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
+          textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone. Each
+          variable has a separate log likelihood, and ``arviz.loo`` uses one of them at a time.
+        * "sufficient", the default without rows: the sufficient statistics, so the cost does not grow with the number
+          of rows. This model has no rows, so it cannot draw replicates of rows, and it has no log likelihood per row
+          for ``arviz.loo``.
     stage : {"parameters", "exponents"}
-        The model of the rows given the parameters; or, with a dependence, the second stage: the labels given the terms
-        of each row, which is left out of them, and the exponents. It needs the rows that these were learned from, as X,
-        y and ``sample_weight``. The terms are data there: the uncertainty about the parameters stays in the first stage
-        (a cut posterior, Plummer 2015).
+        "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the second stage:
+        the model of the labels given the exponents and the leave-one-out terms of each row. It needs the rows that the
+        exponents were learned from, as X, y and ``sample_weight``. The terms are treated as data, so uncertainty about
+        the parameters is not propagated to the exponents (a cut posterior, Plummer 2015).
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
 
@@ -100,7 +100,7 @@ def to_pymc(
 
 
 def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_weight: Any = None) -> TermRows:
-    """The rows that the exponents were learned from, each left out of its terms."""
+    """Leave-one-out terms and labels of the rows that the exponents were learned from."""
     dependence = classifier.believed.require_exponents()
     if X is None or y is None:
         raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
@@ -110,9 +110,9 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
 
 
 def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:
-    """The PyMC model of the learned rows if some have no label; ``None`` if all have one.
+    """The PyMC model of the learned rows if some have no label; ``None`` if all rows have a label.
 
-    ``apart`` says whether the columns of a small table have variables of their own.
+    With ``apart``, each column of a small table has a separate variable.
     """
     from bayesnb.sampling import pymc_model
 
@@ -124,7 +124,7 @@ def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows:
-    """The rows that were learned: the statistics of those with a label, the columns and weights of the others."""
+    """The learned rows: statistics of the labelled rows; columns, weights and positions of the unlabelled rows."""
 
     labelled: Statistics
     data: Data
@@ -133,7 +133,7 @@ class LearnedRows:
 
 
 def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
-    """The learned rows, split into labelled and unlabelled ones; refuse rows that are not the learned ones."""
+    """The learned rows, split into labelled and unlabelled; ``ValueError`` if their total weight is another."""
     rows = classifier.rows(X, y).weighing_unlabelled(Unlabelled.of(classifier.unlabelled).weight)
     if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What is uncertain about each row, and why."""
+"""How uncertain the class of each row is, and why."""
 
 from __future__ import annotations
 
@@ -52,38 +52,46 @@ def uncertainty(
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     learned : (X, y) or (X, y, sample_weight), optional
-        The rows that were learned, for ``novelty_rank``; the estimator keeps none.
+        The learned rows, needed for ``novelty_rank`` because the estimator does not store them.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
-        How many draws of the parameters, where it takes draws.
+        Number of draws of the parameters, if there is no closed form.
     given : {"row", "data"}, optional
-        The posterior of θ, as in :meth:`predict_interval`.
+        The posterior of θ to use, as in :meth:`predict_interval`.
 
     Returns
     -------
     DataFrame (row, ...)
-        ``prediction``; ``probability``, that of the predicted class by the chosen estimate; ``lower``, ``median`` and
-        ``upper``, the interval of its p(c | x, θ) and its median, as :meth:`predict_interval` gives them; ``top``, the
-        probability that it is the most probable class under θ;
-        ``total``, the entropy of the mean of p(c | x, θ), in nats, which given the row is the predictive probability,
-        so that the total is exact; ``aleatoric``, the expected entropy of p(c | x, θ), which may rise or fall as rows
-        are learned (Wimmer et al. 2023); ``epistemic``, their difference, the mutual information of the row's class
-        and the parameters; ``novelty``, -ln p(x | D), high for rows like none that was learned; ``novelty_rank``,
-        the share of the learned rows that were less novel when each was left out. ``attrs["given"]`` is "row"
-        or "data". ``attrs["mcse"]`` holds the largest Monte Carlo standard error of each column that is taken from
-        draws, ``attrs["note"]`` says where labels were taken as expected counts.
+        The columns are:
+
+        * ``prediction``: the predicted class;
+        * ``probability``: the probability of the predicted class by the chosen estimate;
+        * ``lower``, ``median``, ``upper``: interval and posterior median of p(c | x, θ) of the predicted class c, as in
+          :meth:`predict_interval`;
+        * ``top``: the posterior probability that the predicted class is the most probable one under θ;
+        * ``total``: the entropy of the mean of p(c | x, θ), in nats. With ``given="row"`` this mean is the predictive
+          probability, so the total is exact;
+        * ``aleatoric``: the expected entropy of p(c | x, θ), in nats. It may rise or fall as rows are learned (Wimmer
+          et al. 2023);
+        * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
+        * ``novelty``: -ln p(x | D), high for rows that resemble no learned row;
+        * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
+
+        ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
+        standard error of each column. If labels were learned as expected counts, ``attrs["note"]`` states it.
 
     Notes
     -----
-    After a fit with unlabelled rows all of it is too sure: labels were taken as expected counts. Given the data alone
-    the entropies split the mean over draws, an average of ratios, which is not the predictive probability.
-    Novelties of rows with different missing values are densities of different things.
+    After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
+    counts. With ``given="data"``, the total is the entropy of the mean of p(c | x, θ) over draws. This mean is an
+    average of ratios and differs from the predictive probability. Novelties of rows with different missing values
+    cannot be compared, because they are densities of different sets of columns.
 
-    ``probability`` is a mean, and the interval is one of quantiles. The mean of a skewed distribution, as that of a
-    probability near 1 is, may lie outside of its interval; the median never does.
+    ``probability`` is a mean, and the interval consists of quantiles. The mean of a skewed distribution may lie outside
+    the interval, for example if the probability is near 1; the median never does.
 
     Examples
     --------
@@ -133,7 +141,7 @@ def uncertainty(
 
 
 def _novelty_rank(classifier: Classifier, novelty: Array, X: Any, y: Any, sample_weight: Any = None) -> Array:
-    """The share of the learned rows that were less novel when each was left out."""
+    """Share of the learned rows (by weight) whose leave-one-out novelty is lower."""
     left_out = -logsumexp(classifier.with_estimate("predictive").log_left_out(X, y, sample_weight)[0], axis=1)
     weight = np.ones(len(left_out)) if sample_weight is None else np.asarray(sample_weight, float)
     order = np.argsort(left_out)

@@ -1,4 +1,4 @@
-"""Check the closed form against draws by a sampler. PyMC is imported only here."""
+"""Check the closed form against draws of a sampler. PyMC is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -35,38 +35,37 @@ def verify(
     stage: Literal["parameters", "exponents"] = "parameters",
     **arguments: Any,
 ) -> Agreement | Verdict:
-    """Hold the closed form against sampled draws.
+    """Check the closed-form posterior against sampled draws.
 
-    It judges the class probabilities and the conjugate features. A sampled feature has no closed form, and given the
-    labels, the others do not depend on it.
+    The check covers the class probabilities and the conjugate features. Sampled features have no closed form; given the
+    labels, the other features do not depend on them.
 
     Parameters
     ----------
     X : table, optional
-        Rows whose factors and class predictive are compared; 20 rows drawn from the model if not given.
+        Rows whose factors and predictive class probabilities are compared; by default, 20 rows drawn from the model.
     sampler : {"nuts", "gibbs", "exact"}
-        The independent judge; a Gibbs sampler, where rows without a label were learned; or exact draws (which judge the
-        predictives but not the posterior).
+        NUTS; a Gibbs sampler, for fits with unlabelled rows; or exact draws, which check the predictive probabilities
+        but not the posterior.
     draws, chains, random_seed, **arguments
         As in :meth:`sample_posterior`.
     tree : DataTree, optional
-        Draws to judge by instead, of this model written down or fitted elsewhere; variables and coordinates as
-        those of :meth:`sample_posterior`.
+        Existing draws to compare with, from the same model written or fitted elsewhere. Variables and coordinates must
+        be named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, needed where some have no label: NUTS then samples the model with their labels summed out,
-        and the Gibbs sampler draws these labels.
-        The closed form of such a fit takes labels as expected counts, and the two disagree. For the exponents, the
-        rows that these were learned from, (X, y) or (X, y, sample_weight).
+        The learned rows, needed if some have no label: NUTS then samples the model with their labels summed out, and
+        the Gibbs sampler draws these labels. Expect disagreement: the closed form of such a fit replaces labels by
+        expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
-        What is judged: the parameters of the columns; or, with a dependence, the exponents, whose posterior is
-        Laplace's approximation, corrected where it is far off.
+        What to check: the parameters of the columns; or, with a dependence, the exponents. The posterior of the
+        exponents is Laplace's approximation, corrected if it is far off.
 
     Returns
     -------
     Agreement
         ``.agrees``, ``.to_frame()``, ``.plug_ins``, ``.plot()``.
     Verdict
-        For the exponents: ``.agrees``, ``.parameters`` (a table), ``.probability``, and all of it in words as ``str``.
+        For the exponents: ``.agrees``, ``.parameters`` (a table) and ``.probability``; ``str`` summarizes them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The progress of a job on stderr, shown after two seconds."""
+"""A progress bar on stderr that appears after two seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """A progress bar with rows a second and the time left, on a terminal only.
+    """A progress bar with rows per second and the remaining time; shown only on a terminal.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class Progress:
             self.bar.stop()
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """Set how much there is to do, if it is known."""
+        """Set the total number of units, or ``None`` if it is unknown."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Add to what is done."""
+        """Add finished units and redraw the bar."""
         self.done += done
         seconds = time.monotonic() - self.begin
         if seconds < PATIENCE:

@@ -1,9 +1,9 @@
-"""Sentences for people, made at the edge from values: warnings, errors, and what answers say.
+"""Helpers for the text of warnings, errors and findings: messages with values, suggested options, did-you-mean hints.
 
-Code never reads a sentence. An error or a verdict holds a :class:`Message`, a sentence with places for values, and the
-values: names of columns, numbers, and :class:`Cure`, what to write instead. :func:`written` makes the text of it for
-Python or for the command line, where the same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``.
-Names and values of the user are only filled in, so that they stay as they are.
+Code never reads a sentence. An error or a finding holds a :class:`Message`, which is a template with named values, such
+as column names, numbers and a suggested option (:class:`Cure`). :func:`written` formats the message for Python or for
+the command line: the same cure is spelled ``dependence="pairwise"`` in Python and ``--dependence pairwise`` on the
+command line. Names and values of the user are inserted unchanged and are never parsed as a template.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Literal
 OURS = (str(Path(__file__).parent) + os.sep,)
 
 type Form = Literal["python", "command"]
-"""Where a sentence is read: in Python, or on the command line."""
+"""Whether a message is shown in Python or on the command line."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +34,25 @@ class Spelled:
     command: str
 
     def written(self, form: Form = "python") -> str:
-        """The word."""
+        """The spelling for Python or for the command line."""
         return self.python if form == "python" else self.command
 
 
 @dataclass(frozen=True)
 class Cure:
-    """What to write instead: an option of the model, and its value.
+    """A suggested remedy: an option of the model and its value.
 
     Parameters
     ----------
     option : str
-        A parameter of the estimator; "family", for the family of the column that the sentence is about; or "drop", to
+        A parameter of the estimator; "family", for the family of the column that the message is about; or "drop", to
         leave this column out.
     value : str, None, or a tuple
-        Of "features" and "family" the name of the class; ("Hurdle", "LogNormal") for a family of another one;
-        ("Binned", (1, 3)) with edges, or ("Ordinal", ("low", "high")) with an order; and ``None`` for any.
+        For "features" and "family", the name of the family's class. A tuple nests families, as in ("Hurdle",
+        "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)) and ("Ordinal", ("low", "high")). ``None``
+        stands for any family.
     column : name of a column, optional
-        The column whose family it is, or that is left out.
+        The column whose family is set, or which is left out.
 
     Examples
     --------
@@ -66,7 +67,7 @@ class Cure:
     column: Any = None
 
     def written(self, form: Form = "python") -> str:
-        """The option and its value, as they are written in Python or on the command line."""
+        """The option and its value, spelled for Python or for the command line."""
         if self.option == "drop":
             named = form == "command" and self.column is not None
             return "leave it out" + (f" with --drop {shlex.quote(str(self.column))}" if named else "")
@@ -90,12 +91,12 @@ class Cure:
         return family if self.option == "family" else f"features={{{self.column!r}: {family or '...'}}}"
 
     def within(self, kind: str) -> Cure:
-        """The family as the part of another one, such as of Missing."""
+        """Nest the family in another family, such as Missing."""
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
 
     @property
     def word(self) -> str:
-        """The family as it is written on the command line: "hurdle:log-normal", "binned:1,3"."""
+        """The family as spelled on the command line: "hurdle:log-normal", "binned:1,3"."""
         if self.value is None:
             return "FAMILY"
         parts = (self.value,) if isinstance(self.value, str) else self.value
@@ -104,15 +105,15 @@ class Cure:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Message:
-    """A sentence with places for values, such as "column {column!r} holds {value:g}", and the values by name.
+    """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
-    As text it is the sentence in Python. A value may itself be a sentence, a cure, several cures, or an error that
-    holds a sentence.
+    ``str`` gives the message as spelled for Python. A value may itself be a message, a cure, a tuple of cures, or an
+    error that holds a message.
 
     Parameters
     ----------
     text : str
-        With places as for :meth:`str.format`. It is never made of names or values of the user.
+        Template with placeholders as for :meth:`str.format`. It never contains names or values of the user.
     **data : values by name
 
     Examples
@@ -131,7 +132,7 @@ class Message:
         object.__setattr__(self, "data", data)
 
     def written(self, form: Form = "python") -> str:
-        """The sentence, as it reads in Python or on the command line."""
+        """The text of the message, spelled for Python or for the command line."""
         return _Filled(form).vformat(self.text, (), self.data)
 
     def __str__(self) -> str:
@@ -149,7 +150,7 @@ def _message(text: str, data: Mapping[str, Any]) -> Message:
 
 
 class _Filled(Formatter):
-    """Fills the places of a sentence, where values are spelled in one form."""
+    """Fills the placeholders of a message and spells its values for Python or for the command line."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
@@ -159,7 +160,7 @@ class _Filled(Formatter):
 
 
 def written(what: Any, form: Form = "python") -> str:
-    """The text of a sentence, a cure, several cures, an error or a warning; of anything else, what ``str`` gives."""
+    """The text of a message, a cure, several cures, an error or a warning; ``str`` of any other value."""
     match what:
         case Message() | Cure() | Spelled():
             return what.written(form)
@@ -171,28 +172,28 @@ def written(what: Any, form: Form = "python") -> str:
 
 
 def sentences(parts: Iterable[Any]) -> Message | str:
-    """Several sentences in a row; "" if there are none."""
+    """Join several sentences with spaces; "" if there are no sentences."""
     kept = {f"part{k}": part for k, part in enumerate(parts)}
     return Message(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
 
 
 class RefusedError(ValueError):
-    """A value, a table or a model was refused. The error holds what it says as values.
+    """A value, a table or a model was refused. The error holds its place, its value and its cure as attributes.
 
     Parameters
     ----------
     text : str or Message
-        The sentence; with ``data``, its places are filled with these.
-    **data : values by name
+        The message, or its template if ``data`` are given.
+    **data : values of the placeholders, by name
 
     Attributes
     ----------
     column, row, value : object
-        The place that the error is about, and what it holds; ``None`` where it is about something else.
+        The place that the error is about, and the value there; ``None`` if the error is not about a place.
     expected : object
-        What was expected there.
+        The expected value.
     cure : Cure, or tuple of Cure
-        What to write instead.
+        The suggested remedy.
 
     Examples
     --------
@@ -224,23 +225,23 @@ class RefusedError(ValueError):
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point at the line of the user's code that called the package."""
+    """Warn, with the line of the user's code that called the package as the location."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
 def dashed(name: str) -> str:
-    """The name of a class as it is written on the command line: "log-normal" for "LogNormal"."""
+    """The name of a class as spelled on the command line: "log-normal" for "LogNormal"."""
     return re.sub("(?<=.)(?=[A-Z])", "-", name).lower()
 
 
 def family_word(family: Any) -> Spelled:
-    """The name of a family's class in a sentence: "LogNormal" or "log-normal"."""
+    """The name of a family's class for a message: "LogNormal" in Python, "log-normal" on the command line."""
     name = type(family).__name__
     return Spelled(name, dashed(name))
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise ``ValueError`` for a value that is none of these words; ``None`` among them says that it is optional."""
+    """Raise ``ValueError`` if the value is not one of the choices; ``None`` is allowed if it is a choice."""
     known = [*choices]
     if (value is None or isinstance(value, str)) and value in known:
         return
@@ -250,26 +251,26 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def require_whole(least: int, **values: Any) -> None:
-    """Raise ``ValueError`` for a value, by its name, that is no whole number, or below the least."""
+    """Raise ``ValueError``, with the name of the value, if a value is not a whole number or is less than ``least``."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
 
 
 def nearest(name: Any, names: Iterable[Any]) -> str | None:
-    """The one of some names that a name is most like, regardless of capitals and blanks; ``None`` if none is."""
+    """The closest match among names, ignoring case and surrounding spaces; ``None`` if no name is close."""
     folded = {str(known).strip().lower(): str(known) for known in names}
     close = get_close_matches(str(name).strip().lower(), folded, 1)
     return folded[close[0]] if close else None
 
 
 def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
-    """The end of an error about a choice that does not exist: the one that may be meant, or another text."""
+    """The end of an error about an unknown choice: a did-you-mean hint, or ``otherwise`` if no choice is close."""
     close = nearest(asked, choices)
     return otherwise if close is None else f"; did you mean {close!r}?"
 
 
 def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
-    """The end of such an error that also says which choices there are, as in "families are gaussian, poisson"."""
+    """A did-you-mean hint followed by the list of choices, such as "families are gaussian, poisson"."""
     hint = meant(asked, choices)
     return f"{hint} The {said}" if hint else f"; the {said}"

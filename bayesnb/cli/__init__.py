@@ -1,7 +1,7 @@
-"""The command line: parses, calls, prints.
+"""The command line: parses arguments, calls the package, prints results.
 
-Results go to stdout, everything else to stderr. What a command needs is imported when it runs, so that
-``bayesnb --help`` answers at once.
+Results go to stdout, everything else to stderr. Each command imports its modules when it runs, so that
+``bayesnb --help`` starts quickly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayesnb.cli import asking, inspecting, judging, learning, terminal
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which a user needs them, not by the alphabet."""
+    """A group that lists its commands in the order in which a user needs them, not alphabetically."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
@@ -48,23 +48,23 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
-        # The remarks on the table already name such columns, and a class that is a number.
+        # Remarks about the table already mention identifiers and numeric classes.
         remarks = "column .* looks like an identifier|The number of unique classes|y has .* classes in"
         warnings.filterwarnings("ignore", remarks)
         sys.exit(_code(arguments, arrived))
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code. An error is written as one line.
+    """Run the command and return its exit code. An error is printed as one line.
 
-    An error after a signal has ``arrived`` is an interruption.
+    An error counts as an interruption if a signal has ``arrived`` before.
     """
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
         code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
         if sys.stdout is not None:
-            # An error of writing at the very end of the process could not be reported any more.
+            # Flush here: a write error while the process exits could not be reported.
             sys.stdout.flush()
         return code
     except click.ClickException as error:
@@ -75,7 +75,7 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _interrupted()
     except (BrokenPipeError, SystemExit) as ended:
-        # The reader of stdout has read enough. click exits with 1 then, and leaves this wrapper behind.
+        # The reader closed the pipe early. click then exits with code 1 and leaves this wrapper in place.
         if isinstance(ended, SystemExit) and not isinstance(sys.stdout, click.utils.PacifyFlushWrapper):
             raise
         terminal.discard_stdout()
@@ -90,6 +90,6 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
 
 
 def _interrupted() -> int:
-    """Say that the command was interrupted, and return its exit code."""
+    """Print "interrupted" and return the exit code for it."""
     click.echo("interrupted", err=True)
     return 130

@@ -1,4 +1,4 @@
-"""``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``: a model asked about rows."""
+"""``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``: commands that evaluate a model on rows."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def explain(
 
 
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
-    """How much each missing value of a row would tell about the class, in words."""
+    """A sentence with the expected information about the class, in nats, of each missing value of a row."""
     if questions.empty:
         return []
     told = [f"{column} {value:.3f}" for column, value in questions["information"].head(8).items()]
@@ -96,7 +96,7 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
 def _row_for_model(
     clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
 ) -> pd.DataFrame:
-    """The row to explain by a model: that of another table at a position, or one whose values are named."""
+    """The row to explain by a model: a position in another table, or a row given by its values."""
     if values or (row is not None and not row.isdecimal()):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
@@ -110,7 +110,7 @@ def _row_for_model(
 
 
 def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
-    """The row to explain of the learned table of this name, by its position, or one whose values are named."""
+    """The row to explain: a position in the learned table, or a row given by its values."""
     if row is not None and row.isdecimal():
         return row_at([X], int(row), name)
     return frame_of(asked_rows([] if row is None else [row], name, X, values), X)
@@ -136,7 +136,7 @@ def predict(
         table.require(column, "--keep")
     counts = Unseen(clf.schema)
     with warnings.catch_warnings():
-        # They are counted over all parts, and said once.
+        # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         frames = deploy.predict_table(clf, counts.counted(table.tables()), interval, prob, keep)
         if output == "-":
@@ -188,18 +188,18 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     return 0
 
 
-# Questions to a model, each a command that is made of its signature and its docstring
+# Questions to a model: each command is generated from the signature and the docstring of a question
 
 
 ELSEWHERE = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
     "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
 )  # fmt: skip
-"""Questions that a command of another name asks, or whose answer is no table."""
+"""Questions that another command already covers, or whose answer is not a table."""
 
 
 class Questions(click.Group):
-    """The questions about the rows of a table. Their modules are imported when a command looks for one of them."""
+    """The questions about the rows of a table. Their modules are imported when a question is looked up."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the questions."""
@@ -212,8 +212,8 @@ class Questions(click.Group):
 
 
 def _questions() -> Mapping[str, Question]:
-    """The questions that take a table and nothing else that has no default, by name."""
-    import bayesnb.inference  # noqa: F401  The questions are registered where they are imported.
+    """The questions that require only a table, or a table and labels, by name."""
+    import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
 
     found = {}
@@ -225,7 +225,7 @@ def _questions() -> Mapping[str, Question]:
 
 
 def _command(question: Question) -> click.Command:
-    """A question as a command, which answers as a section of the report, as CSV or as JSON."""
+    """Make a question a command that prints a section of the report, CSV or JSON."""
 
     def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
         from bayesnb.report.questions import section_of, table_of

@@ -1,6 +1,6 @@
-"""Remarks about the columns of a table: what a careful person would notice before fitting a model.
+"""Findings about the columns of a table that deserve attention before a model is fitted.
 
-Each rule looks at one column in a sample of the rows, and says what it found and what to do.
+Each rule examines one column in a sample of the rows and returns its finding with a remedy.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Layout
 
 LOOKED_AT = 50_000
-"""The most rows that the rules look at; of a larger table, they are drawn at random."""
+"""The number of rows that the rules examine; a larger table is sampled at random."""
 
 DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
-"""Names of columns of weights. An amount of money has as many different values, and is no remark."""
+"""Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
 MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
@@ -50,28 +50,28 @@ SCALES = [
         "sehr niedrig|niedrig|gering|mittel|hoch|sehr hoch",
     )
 ]
-"""Answers from the lowest to the highest, with other words for one answer beside it."""
+"""Ordered answers from the lowest to the highest; alternatives for the same answer are listed together."""
 
 TELLS_ALL = "tells the class exactly: leave it out if it is not known when a class is to be predicted"
 
 
 @dataclass(frozen=True)
 class Remark:
-    """What is remarkable about a column.
+    """A finding about a column.
 
     Parameters
     ----------
     column : column name
     said : str or Message
-        What was seen, and what may be done.
+        The observation and the suggested remedy.
     serious : bool
-        Whether predictions are likely to be wrong if nothing is done; ``fit``, ``compare`` and ``report`` warn then.
+        Whether predictions are likely to be wrong without a remedy; ``fit``, ``compare`` and ``report`` then warn.
     drop : bool
         Whether the column is best left out.
     option : tuple of str
-        What to add to the command instead.
+        Option to add to the command, if no family or dropped column is the remedy.
     cures : tuple of Cure
-        The families that are advised for it. The first is the one that the command takes.
+        The advised families. The suggested command uses the first.
     """
 
     column: Any
@@ -83,17 +83,17 @@ class Remark:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The families that are advised, as they are written on the command line."""
+        """The advised families as spelled on the command line."""
         return tuple(cure.word for cure in self.cures)
 
     @property
     def sentence(self) -> Message:
-        """The remark with the name of its column, and the option that is its cure."""
+        """The remark with the name of its column and the option to add."""
         return self._in("column {column!r}: {said}{cure}")
 
     @property
     def on_page(self) -> Message:
-        """The remark as a sentence of a page."""
+        """The remark as a sentence for the report."""
         return self._in("Column {column!r}: {said}{cure}.")
 
     def _in(self, text: str) -> Message:
@@ -101,7 +101,7 @@ class Remark:
         return Message(text, column=self.column, said=self.said, cure=cure)
 
     def within(self, kind: str) -> Remark:
-        """The remark where each family that is advised is the part of another one, such as of Missing."""
+        """The remark with each advised family nested in another family, such as Missing."""
         if not isinstance(self.said, Message):
             return self
         inner = {cure: cure.within(kind) for cure in self.cures}
@@ -112,17 +112,17 @@ class Remark:
 def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
     """The remarks about each column, in the order of the columns.
 
-    Where a mark such as -999 is to mean missing, the columns are looked at again without it.
+    If a marker such as -999 should mean missing, the columns are examined again with these cells missing.
 
     Parameters
     ----------
     frame : DataFrame
-        All rows or some of them.
+        All rows, or a sample of them.
     target : column name or None
     rows : int
         The number of rows of the whole table.
     layouts : sequence of Layout
-        How the cells of each file of text were read.
+        How the cells of each text file were parsed.
     """
     found = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
     found += _of_reading(layouts, rows)
@@ -130,29 +130,29 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
         gaps = list(_gaps_by_class(frame, target))
-        # A column that is constant where it has a value may still say something by where it has one.
+        # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)
                  for remark in found] + gaps  # fmt: skip
     place = {name: k for k, name in enumerate(frame.columns)}
-    # One serious cure is enough: what is left out needs no other.
+    # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
     rest = without(frame, marks_of(found))
     if rest.isna().sum().sum() > frame.isna().sum().sum():
-        # A mark hides what is remarkable about the other cells, and is a gap from now on.
+        # Treat the marker as missing and examine the remaining cells again.
         marked = [remark for remark in found if remark.option]
         found = marked + [remark for remark in examine(rest, target, rows, layouts) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
-    """The marks that the remarks advise to read as missing."""
+    """The markers that the remarks advise to read as missing."""
     return list(dict.fromkeys(remark.option[1] for remark in remarks if remark.option and not remark.drop))
 
 
 def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
-    """The same table with marks read as missing, as by ``--na``: the other cells of a text column may be numbers."""
+    """Read markers as missing, as ``--na`` does; a text column becomes numeric if its other cells are numbers."""
     import pandas as pd
     from pandas.api import types
 
@@ -218,7 +218,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
     number = texts.str.fullmatch(NUMBER)
-    # Codes such as 000123 stay text although each of them is a number.
+    # Codes such as 000123 stay text, although each of them parses as a number.
     if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
@@ -236,7 +236,7 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
-    """Three levels or more from the lowest to the highest, if all of them are answers of one scale."""
+    """The levels in order, if there are at least three and all are answers of one known scale."""
     held = {str(level).strip().lower(): str(level) for level in levels}
     scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
@@ -268,7 +268,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         if value in (low, high) and abs(value) > 3 * others.abs().max():
             yield Remark(name, said + advice, True, option=cure)
             return
-        # Ages reach 99 as well, but fewer and fewer people do.
+        # An age column may also reach 99, but the counts decrease gradually towards it.
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         if k > 20 and levels[value] > 3 * near.max():
             yield Remark(name, f"{said}, far more than any value near it{advice}", option=cure)
@@ -276,7 +276,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"
         said = Message(text, low=low, high=high, counts=counts, codes=codes)
-        # With enough rows, shares of each value are right for counts and for codes.
+        # With enough rows, a categorical family fits counts and codes alike.
         yield Remark(name, said, cures=(codes, counts) if k <= 12 and n >= 10 * k else (counts, codes))
     elif whole and 2 < k <= 12 and n >= 10 * k:
         said = Message("{k} different whole numbers. If they are codes: {codes}", k=k, codes=codes)
@@ -294,7 +294,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 
 
 def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
-    """Remarks about cells that were read as something else than the file shows."""
+    """Remarks about cells whose parsed value differs from the text in the file."""
     gaps: dict[str, Counter[str]] = {}
     for name, texts in (each for layout in layouts for each in layout.gaps.items()):
         gaps.setdefault(name, Counter()).update(texts)
@@ -307,7 +307,7 @@ def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
-    """Remarks about columns that divide the rows into the same groups as an earlier column, or as the class."""
+    """Remarks about columns that partition the rows exactly as an earlier column or the class does."""
     import pandas as pd
 
     first: dict[bytes, Any] = {}
@@ -325,8 +325,8 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     """Remarks about columns whose cells are missing more often in one class than in another.
 
-    The evidence is that of a share of missing cells for each class, beside one share for all, each with a uniform
-    prior. 5 nats are 150 to 1.
+    The evidence is the log Bayes factor of one missingness probability per class against one common probability,
+    each with a uniform prior. 5 nats are odds of 150 to 1.
     """
     from scipy.special import betaln
 
@@ -373,7 +373,7 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
 
 
 def _plain(number: float) -> float:
-    """A whole number as an integer, which is written without a point."""
+    """A whole number as an integer, so that it is printed without a decimal point."""
     return int(number) if number.is_integer() else number
 
 

@@ -1,8 +1,8 @@
-"""The base class of all families: the methods that a kind of feature must define.
+"""The base class of all families: the methods that a family must define.
 
-Start with :class:`Family`. Nearly all families are pairs of a likelihood and its conjugate prior, for which
-:class:`bayesnb.families.conjugate.Conjugate` derives most of this contract; families without a closed form meet it by
-themselves (see ``sampled``).
+Start with :class:`Family`. Nearly all families are pairs of a likelihood and its conjugate prior.
+:class:`bayesnb.families.conjugate.Conjugate` implements most of the methods for such pairs. Families without a closed
+form implement them separately (see ``sampled``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READABLE = {
     "mu": ("mean", np.asarray),
     "tau": ("sd", lambda tau: 1 / np.sqrt(tau)),
 }
-"""What parameters are in the terms of the data, and how it follows from them."""
+"""For some parameters: the corresponding quantity in units of the data, and the function that computes it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +43,16 @@ class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
     ``prior`` is one prior for all classes, or {class: prior}. Axes come in one order: draws, row, class,
-    column, level. A missing value adds nothing anywhere, since its factor integrates to one.
+    column, level. Missing values contribute nothing, because their factor integrates to one.
     """
 
     prior: P | Mapping[Any, P]
 
     conjugate: ClassVar[type[Belief]]
-    """The class of its prior."""
+    """The class of the prior."""
 
     statistic_class: ClassVar[type[Statistic]]
-    """The class of its statistic, taken from the base class: ``Family[Gamma, Events]`` sums ``Events``."""
+    """The class of the statistic, read from the base class: for ``Family[Gamma, Events]`` it is ``Events``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -62,51 +62,51 @@ class Family[P: Belief, S: Statistic](ABC):
                 cls.statistic_class = kind
 
     exact: ClassVar[bool] = False
-    """True if its posterior is a formula, as that of every :class:`Conjugate` is."""
+    """True if the posterior has a closed form, as for every :class:`Conjugate`."""
 
     classes_apart: ClassVar[bool] = True
-    """True if the parameters of different classes are independent, as all are that no classes share."""
+    """True if the parameters of different classes are independent; False if classes share parameters."""
 
     reads_sparse: ClassVar[bool] = False
-    """True if it reads a sparse matrix of real numbers without making it dense."""
+    """True if sparse matrices of real numbers are read without making them dense."""
 
     whole_rows: ClassVar[bool] = False
-    """True if all columns of a row share one θ, as the words of a bag and the columns of a vector do."""
+    """True if all columns of a row share one θ, as for bags of words and for vectors."""
 
     together: ClassVar[bool] = False
-    """True if its columns are one feature and depend on each other given the class, as those of a vector do."""
+    """True if the columns form one feature and are dependent given the class, as the columns of a vector are."""
 
     from_rows: ClassVar[tuple[str, ...]] = ()
-    """A field that may be given for all columns, and one that holds what each column of the first table has given.
+    """Names of two fields: the setting shared by all columns, and the per-column settings learned from the first table.
 
-    Such a family has a method ``taken(column, weight)`` that takes it from a column, (row,), and ``of_column(k)``,
-    which is it for a column.
+    Such a family has a method ``taken(column, weight)``, which learns the setting from a column, (row,), and a method
+    ``of_column(k)``, which returns the setting of column k.
     """
 
     by_column: ClassVar[tuple[str, ...]] = ()
-    """Fields that hold one number for all of its columns or one for each, such as a known variance."""
+    """Fields that hold one number for all columns or one number per column, such as a known variance."""
 
     shares_number: ClassVar[bool] = False
-    """True if its columns share a number that is taken from all of them, so that they are read as one feature."""
+    """True if the columns share a hyperparameter estimated from all of them (they then form one feature)."""
 
     node_names: ClassVar[tuple[str, ...]] = ()
-    """The names along the last axis of its variables, if it has one that is no level."""
+    """The names along the last axis of the variables, if this axis is not an axis of levels."""
 
     parts: ClassVar[tuple[Family, ...]] = ()
-    """The families that it is made of, whose statistics its own holds."""
+    """The families that a compound family consists of. Its statistic contains their statistics."""
 
     named_parts: ClassVar[tuple[Family, ...]] = ()
-    """Those of its parts by which it is called."""
+    """The parts that appear in the name of the family."""
 
     atoms: ClassVar[tuple[float, ...]] = ()
-    """The real numbers that have a probability and not only a density."""
+    """Real numbers with positive probability; all other numbers have a density only."""
 
     order: ClassVar[Any] = None
     orders: ClassVar[Any] = None
-    """All levels in their order, of each column or of every one, if no other level can join them."""
+    """All levels in order, if no other level can be added: ``order`` for all columns, ``orders`` per column."""
 
     support: ClassVar[Support] = REALS
-    """Which values it can read; others are refused by name (see ``support``)."""
+    """The values that the family can read; other values raise an error (see :class:`Support`)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))
@@ -121,11 +121,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def statistic(self, x: Column, members: Labels) -> S:
-        """Sufficient statistic of the rows, by class."""
+        """Sufficient statistic of the rows, per class."""
 
     @abstractmethod
     def resolve_prior(self, prior: P, s: S) -> P:
-        """A prior at its full shape, with what it leaves to the data filled in from them."""
+        """A prior at its full shape, with unset hyperparameters filled in from the data."""
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
@@ -137,15 +137,15 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def draw(self, posterior: Belief, rng: Generator, size: Size = ()) -> Theta:
-        """Independent draws of the parameters."""
+        """Independent draws of the parameters from the posterior."""
 
     @abstractmethod
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) as (..., row, class); draws of θ lead."""
+        """log p(x | θ) as (..., row, class); the first axes are the draws of θ."""
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
-        """log E[p(x | θ)] as (row, class), the parameters integrated out."""
+        """log E[p(x | θ)] as (row, class), with the parameters integrated out."""
 
     @abstractmethod
     def log_likelihood_given_row(
@@ -158,88 +158,88 @@ class Family[P: Belief, S: Statistic](ABC):
         posterior : Belief
             The posterior given the data alone.
         theta : Theta
-            Draws given the data alone, (draw, class, ...). Parameters that the row says nothing about are taken of it.
+            Draws given the data alone, (draw, class, ...). They are used for parameters that do not depend on the row.
         x : Column
         chosen : int array (draw, row)
-            The class that the row is taken to be of, in each draw.
+            The class that is assumed for the row in each draw.
         common : CommonDraws
-            As many draws.
+            Random numbers for the same number of draws.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
-        """Whether ``drawn_by_cells`` takes the place of draws of θ in answers about single rows."""
+        """Whether results about single rows use ``drawn_by_cells`` instead of draws of θ."""
         return False
 
-    # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with its floor and its
-    # ``cumulants``, and ``log_left_out``: ``Conjugate`` derives them; compound families ask their parts.
+    # An exact family also has ``flat``, ``log_evidence``, ``log_base``, ``log_moment`` with ``moment_floor`` and
+    # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """:func:`left_out_of_all` where the prior of all classes holds the row too, else None."""
+        """The result of :func:`left_out_of_all` if the prior of all classes also depends on the row; otherwise None."""
         return None
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """One x for each θ; the leading axis of θ is the row, and there is no class axis.
+        """Draw one x for each θ; the first axis of θ is the row, and there is no class axis.
 
-        ``s`` holds what the model takes as given, such as the length of a row of counts.
+        ``s`` holds quantities that have no distribution in the model, such as the length of a row of counts.
         """
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ as the values of its PyMC variables, by name, (..., class[, column][, level])."""
+        """The values of the PyMC variables for θ, by name, (..., class[, column][, level])."""
 
     @abstractmethod
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its PyMC variables: the inverse of ``variables``."""
+        """θ from the values of its PyMC variables: the inverse of ``variables``."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        ``ValueError`` if the log-likelihood is not linear with one g for all classes.
+        Raises ``ValueError`` if the log-likelihood does not have this form with the same g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
 
-        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant of all classes. ``None``
-        if it is no quadratic form.
+        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that is the same for all
+        classes. ``None`` if it is not a quadratic form.
         """
         return None
 
     def readable(self, theta: Theta) -> dict[str, Array]:
-        """θ in the terms of the data by name, (class, column[, level]): probabilities, rates, means."""
-        # What is beyond the first float of a location is not shown.
+        """θ in units of the data, by name, (class, column[, level]): probabilities, rates, means."""
+        # ``low``, the part of a location beyond double precision, is not shown.
         named = {key: READABLE.get(key, (key, np.asarray)) for key in theta if key != "low"}
         return {name: of(theta[key]) for key, (name, of) in named.items()}
 
     @property
     def learns_prior(self) -> bool:
-        """True if the strength of its prior is learned from its columns."""
+        """True if the strength of the prior is learned from the columns."""
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
-        """The strength that its prior has learned from the data, as text; "" if it learns nothing."""
+        """The learned hyperparameters as text, such as the strength of the prior; "" if nothing is learned."""
         return ""
 
     @property
     def one_term(self) -> bool:
-        """True if its columns are dependent given the class, so that they are one term of the model."""
+        """True if the columns are dependent given the class, so that they are one term of the model."""
         return self.whole_rows or self.together
 
     @property
     def needs_rows(self) -> bool:
-        """True if it still takes something from the first rows, such as the edges of cells."""
+        """True if settings still have to be learned from the first rows, such as the edges of cells."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 
     @property
     def reads_together(self) -> bool:
-        """True if its columns are one feature: a vector, or columns that share a number taken from them."""
+        """True if the columns form one feature: a vector, or columns that share an estimated hyperparameter."""
         return self.learns_prior or self.together or self.shares_number
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
-        """The family with the settings that it takes from its columns in the first table, (row,) each."""
+        """The family with the settings learned from its columns in the first table, (row,) each."""
         if not self.needs_rows:
             return self
         if not self.parts:
@@ -250,7 +250,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """The likelihood of picked columns, each given as (its family, its position)."""
+        """The family of picked columns; each column is given as (its family, its position)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
@@ -262,35 +262,35 @@ class Family[P: Belief, S: Statistic](ABC):
         return replace(self, **picked) if picked else self
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of one of its columns in their order, if no other level can join them."""
+        """All levels of one of the columns in order, if no other level can be added; otherwise None."""
         return self.order if self.orders is None else self.orders[column]
 
     def named_classes(self) -> list[Any]:
-        """The classes that its prior names, or those of its parts."""
+        """The classes that the prior names, or that the priors of the parts name."""
         own = list(self.prior) if isinstance(self.prior, Mapping) else []
         return own + [label for part in self.parts for label in part.named_classes()]
 
     @property
     def title(self) -> str:
-        """Its name, for people."""
+        """The name for display."""
         own = type(self).__name__
         return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
 
-    # The same family in PyMC, as a part of the whole model.
+    # This family in PyMC, as a part of the whole model.
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, without those of draws.
+        """The axes of each PyMC variable, without axes of draws.
 
-        They are "class", "column", "level", or a name of its own for an axis of a vector parameter. A variable without
-        an axis of classes or of columns is one that these share.
+        They are "class", "column", "level", or another name for an axis of a vector parameter. A variable without an
+        axis of classes is shared by all classes, and a variable without an axis of columns by all columns.
         """
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ to the open model; ``name`` turns a variable's name into its full one.
+        """Add the variables of θ to the open model.
 
-        ``dims`` are the dimensions of each variable.
+        ``name`` turns the name of a variable into its full name. ``dims`` are the dimensions of each variable.
         """
 
     @abstractmethod
@@ -299,7 +299,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def pymc_rows(self, name: str, theta: Mapping[str, Any], x: Column, y: Any) -> None:
-        """Add x ~ p(x | θ[y]) to the open model, every row an observation; missing cells have no term."""
+        """Add x ~ p(x | θ[y]) to the open model, one observation per row; missing cells have no term."""
 
     @abstractmethod
     def pymc_log_likelihood(self, theta: Mapping[str, Any], x: Column) -> Any:
@@ -307,11 +307,11 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The ending of the names of its variables: "StudentT" makes mu_student_t."""
+        """The suffix of the names of the variables: "StudentT" makes mu_student_t."""
         return type(self).__name__ + "".join(part.kind for part in self.named_parts)
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
-        """The prior of every cell: the given one, at its full shape."""
+        """The prior per class and column, at its full shape."""
         if not isinstance(self.prior, Mapping):
             full = self.resolve_prior(self.prior, s)
             if self.learns_prior:
@@ -325,13 +325,13 @@ class Family[P: Belief, S: Statistic](ABC):
 
 
 def titles(families: Sequence[Family]) -> list[str]:
-    """The names of families, for people; those of one name are numbered."""
+    """The names of families for display; families with equal names are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]
 
 
 def prior_text(family: Family) -> str:
-    """The prior of a family, for people."""
+    """The prior of a family as text for display."""
     if not family.parts:
         return repr(family.prior)
     each = zip(family.part_names(), family.parts, strict=True)
@@ -339,7 +339,7 @@ def prior_text(family: Family) -> str:
 
 
 def left_out_of_all(family: Family, posterior: Belief, s: Statistic, x: Column, labels: Labels) -> Array:
-    """log p(x_i | c, all rows but i) of every class c, as (row, class), for rows that ``posterior`` has seen."""
+    """log p(x_i | c, all rows but i) of every class c, (row, class), for rows that ``posterior`` was fitted to."""
     found = family.shared_left_out(posterior, s, x, labels)
     if found is None:
         found = family.log_predictive(posterior, x)

@@ -1,4 +1,4 @@
-"""Any univariate distribution of PyMC, with priors of its parameters that the user gives; it is sampled."""
+"""A sampled family with any univariate PyMC distribution and user-defined priors of its parameters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bayesnb.families.sampled import CELL, Declared, Pointwise
 from bayesnb.priors import Array, Theta
 
 NO_PARAMETERS = ("initval", "transform", "default_transform")
-"""Arguments of a PyMC variable that are none of its distribution."""
+"""Arguments of a PyMC variable that are not parameters of its distribution."""
 
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior by its PyMC class and arguments; called with a name and a shape, it makes the variable.
+    """A prior given by a PyMC class and arguments. Calling it with a name and a shape creates the variable.
 
-    The arguments are those of one class and one column. If they make a vector, so is the parameter.
+    The arguments are for one class and one column. If they define a vector, the parameter is a vector.
     """
 
     dist: Any
@@ -52,7 +52,7 @@ class Given(Declared):
     ----------
     of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
-        True everywhere; its shape is that of the data, once they are known.
+        True everywhere. Its shape gives the numbers of classes and columns; None before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Given(Declared):
 
     @classmethod
     def read(cls, priors: Mapping[str, Any]) -> Given:
-        """From what a user writes."""
+        """Read the priors in the form in which users write them."""
         if not isinstance(priors, Mapping):
             raise TypeError(f"Expected priors as {{parameter: (pm.HalfNormal, {{'sigma': 2}})}}; got {priors!r}")
         of = {name: _specified(name, value) for name, value in priors.items()}
@@ -72,12 +72,12 @@ class Given(Declared):
         return cls(of)
 
     def _picked(self, cell: Any) -> Given:
-        # What a user gives of a parameter is the same for all classes and columns.
+        # A user-defined prior is the same for all classes and columns.
         return replace(self, cells=self.cells[cell])
 
     @property
     def known(self) -> dict[str, Any]:
-        """The parameters that are numbers."""
+        """The parameters that are fixed at numbers."""
         return {name: value for name, value in self.of.items() if not callable(value)}
 
     @property
@@ -106,7 +106,7 @@ def _specified(name: str, value: Any) -> Any:
 
 
 def _require_known(dist: Any, names: Iterable[str]) -> None:
-    """Refuse names that are no parameters of a distribution, because PyMC silently ignores some of them."""
+    """Raise an error for names that are not parameters of a distribution; PyMC silently ignores some of them."""
     made = getattr(dist, "dist", None)
     if not callable(made):
         return
@@ -122,7 +122,7 @@ SUPPORTS = {support.name: support for support in (REALS, POSITIVE, COUNTS)}
 
 @dataclass(frozen=True, eq=False, init=False)
 class FromPyMC(Pointwise[Given]):
-    """x | θ ~ any univariate PyMC distribution, each of its parameters with a prior.
+    """x | θ ~ any univariate PyMC distribution, with a prior for each of its parameters.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ class FromPyMC(Pointwise[Given]):
         A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; or a function
         called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
         number or a list of numbers, at which the parameter is fixed. Each class and column has its own parameters. No
-        prior is scaled to the data, so give priors in the units of the column. The arguments are those of one class and
-        column: if they make a vector, such as ``(pm.Dirichlet, {"a": [1, 1]})`` or ``(pm.Normal, {"mu": [0, 5]})``,
-        the parameter is one, as mixtures need it.
+        prior is scaled to the data, so give priors in the units of the column. The arguments are for one class and
+        column. If they define a vector, such as ``(pm.Dirichlet, {"a": [1, 1]})`` or ``(pm.Normal, {"mu": [0, 5]})``,
+        the parameter is a vector, as mixtures require.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold; other values are refused.
     **sampler
@@ -142,7 +142,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    It can be pickled, cloned and saved if the priors can; tuples and numbers can, lambdas cannot.
+    The family can be pickled, cloned and saved if its priors can. This holds for tuples and numbers, not for lambdas.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class FromPyMC(Pointwise[Given]):
     >>> FromPyMC(pm.Exponential, {"lam": (pm.Gamma, {"alpha": 2, "beta": 1})}).prior
     Given(of={'lam': Gamma(alpha=2, beta=1)}, cells=None)
 
-    A mixture of two Normals. The order of their means tells the components apart:
+    A mixture of two Normals. The ordered means make the components identifiable:
 
     >>> from pymc.distributions.transforms import ordered
     >>> mixture = FromPyMC(
@@ -221,9 +221,9 @@ class FromPyMC(Pointwise[Given]):
             made = self.pymc_prior(prior, str, {})
         values = {key: variable.type(name=key) for key, variable in made.items()}
         densities = [pm.logp(variable, values[key]) for key, variable in made.items()]
-        # A prior may depend on another parameter.
+        # The prior of a parameter may depend on other parameters.
         densities = graph_replace(densities, {made[key]: value for key, value in values.items()}, strict=False)
-        # The variables of a model have no axes for draws.
+        # Add an axis of draws, which the variables of a model do not have.
         drawn = {v: pt.tensor(key, dtype=v.dtype, shape=(None, *v.type.shape)) for key, v in values.items()}
         compiled = pytensor.function(list(drawn.values()), vectorize_graph(densities, drawn), mode="FAST_COMPILE")
         lead = next(variables[key].shape[: variables[key].ndim - v.ndim] for key, v in values.items())
@@ -257,7 +257,7 @@ class FromPyMC(Pointwise[Given]):
 
 @lru_cache(64)
 def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
-    """The axes of each parameter, and whether the priors draw nothing but these parameters."""
+    """The axes of each parameter, and whether the priors have no further random variables."""
     import pymc as pm
 
     with pm.Model(model=None) as model:
@@ -276,19 +276,19 @@ def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
 
 @lru_cache(64)
 def _compiled(family: FromPyMC) -> Callable[..., Array]:
-    """log p of cells (cell,) as a function of them and of the parameters of each, (cell, ...)."""
+    """A compiled function of cells, (cell,), and their parameters, (cell, ...), that returns the log p of each cell."""
     import pytensor
     from pytensor import tensor as pt
 
     axes = family.variable_axes()
     theta = {key: pt.tensor(key, dtype="float64", shape=(None,) * (len(own) - 1)) for key, own in axes.items()}
     value = pt.vector("value", dtype=family.given(theta).dtype)
-    # It is used a few times, so fast compilation matters most.
+    # The function is called only a few times, so fast compilation matters most.
     compiled = pytensor.function([value, *theta.values()], family.log_densities(theta, value), mode="FAST_COMPILE")
     turn = Lock()
 
     def log_density(x: Array, *numbers: Array) -> Array:
-        # A compiled function works in memory of its own, so one thread uses it at a time.
+        # A compiled function reuses its own memory, so only one thread may call it at a time.
         with turn, np.errstate(all="ignore"):
             return compiled(x.astype(value.dtype), *numbers)
 

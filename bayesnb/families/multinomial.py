@@ -1,4 +1,4 @@
-"""Bags of words: rows of counts that share one θ, whose predictive is Dirichlet-multinomial."""
+"""Bags of words: all counts of a row share one θ, and the predictive is Dirichlet-multinomial."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
 LONG = 2**13
-"""Rows with more words than this are long: the difference of their factorials would lose digits."""
+"""Rows with more words than this are called long. Differences of their log factorials would lose digits."""
 
 DEAR = 4
-"""Additions that take as long as the logarithm of a factorial."""
+"""Cost of a log factorial, in additions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bag:
     """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level.
 
-    ``held`` says which rows are not missing, where the counts are sparse and some rows may be.
+    ``held`` marks the rows that are not missing. It is needed only if the counts are sparse and some rows are missing.
     """
 
     counts: Column
@@ -56,11 +56,11 @@ class Bag:
 
 @dataclass(frozen=True, eq=False)
 class WordCounts(Statistic):
-    """Counts of words, ``counts`` (class, level); of rows, ``rows`` (class, 1); and the largest log-likelihood.
+    """Counts of words, ``counts`` (class, level); weight of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
     ``fractions`` (class, 1) is the weight of rows that hold a fraction of a word, which have no probability.
-    ``log_peak`` (class, 1) is the log-likelihood of all rows of a class at the one θ that fits them best. When two
-    parts are added, it falls by how much they disagree about θ.
+    ``log_peak`` (class, 1) is the log-likelihood of all rows of a class at the θ that fits them best. When two parts
+    are added, the sum of their ``log_peak`` is reduced by the loss from using one common θ.
     """
 
     counts: Array
@@ -80,7 +80,7 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """The same counts for some of the words, in their order."""
+        """The counts of these words, in this order."""
         place = {word: k for k, word in enumerate(self.words)}
         return replace(self, counts=self.counts[:, [place[word] for word in words]], words=words)
 
@@ -100,7 +100,7 @@ class WordCounts(Statistic):
 
 
 def counts_of(x: Bag) -> sparse.csr_array:
-    """The counts as floats, without doubles; a missing row has no words. Sums are over the words that occur."""
+    """The counts as sparse floats without duplicate entries; a missing row has no words."""
     if not sparse.issparse(x.counts):
         return sparse.csr_array(np.nan_to_num(np.asarray(x.counts, float), nan=0.0))
     stored = x.counts
@@ -113,16 +113,16 @@ def counts_of(x: Bag) -> sparse.csr_array:
 
 
 def fractional(counts: sparse.csr_array) -> Array:
-    """Which rows hold a number that is not whole, as (row, 1) numbers."""
+    """1 for each row with a number that is not whole, otherwise 0, (row, 1)."""
     cells = counts.data
-    # Nearly every bag holds whole numbers only, and a look at its cells is quicker than sums over its rows.
+    # Nearly all bags hold whole numbers only, and checking all cells is quicker than summing over rows.
     if not any(each(lambda cut: bool((cells[cut] != np.floor(cells[cut])).any()), slices(len(cells)))):
         return np.zeros((counts.shape[0], 1))
     return (row_sums(counts, cells != np.floor(cells)) > 0).astype(float)[:, None]
 
 
 def row_sums(counts: sparse.csr_array, value: Array) -> Array:
-    """Σ over the stored cells of each row, which have these values."""
+    """Sum the values of the stored cells over each row."""
     return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
 
 
@@ -136,11 +136,11 @@ def long_rows(lengths: Array) -> Array:
     return np.flatnonzero((lengths > LONG) & (lengths < np.inf))
 
 
-# Each of these sums has a compiled loop for many cells, and a numpy form that gives it to the last digits but one.
+# Each of these sums has a compiled loop for many cells, and a numpy form with the same result up to rounding.
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array]:
-    """N of each row, and ln N! - Σ ln x!, the logarithm of the number of orders that its words can have."""
+    """N of each row, and ln N! - Σ ln x!, the log of the number of possible orders of its words."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials = sparse_rows.log_factorials(counts)
     else:
@@ -149,7 +149,7 @@ def orders(counts: sparse.csr_array) -> tuple[Array, Array]:
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
-    """Σ_k ln Γ(α_k + t n_k) - ln Γ(α_k) of each row and class; t is a number or (row, class)."""
+    """Σ_k [ln Γ(α_k + t n_k) - ln Γ(α_k)], (row, class); t is a number or (row, class)."""
     if np.ndim(t) == 0 and t == 1 and large_enough(counts.nnz * len(alpha)):
         return sparse_rows.rising(counts, alpha)
     row, t = row_of_cells(counts), np.broadcast_to(t, (counts.shape[0], len(alpha)))
@@ -158,7 +158,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """The same at t = 1 and a row's own class, whose α is less the row's own counts, (row,)."""
+    """``rising`` at t = 1 for the class of each row, after subtracting the counts of the row from α, (row,)."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -167,7 +167,7 @@ def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> A
 
 
 def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
-    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); once for each distinct length, if t is a number."""
+    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); if t is a number, it is computed once per distinct length."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
     distinct, place = np.unique(lengths, return_inverse=True)
@@ -176,11 +176,11 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
-    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α); N, the length of the row, is taken as given.
+    """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given N, the length of the row.
 
-    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
-    Madsen, Kauchak and Elkan 2005) and not a product of plug-in probabilities. A row that is all NaN is
-    missing. Fractions, such as tf-idf weights, are taken as they are; the likelihood is then no probability.
+    All counts of a row share one θ. So the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
+    Madsen, Kauchak and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing.
+    Fractions, such as tf-idf weights, are accepted without rounding; the likelihood is then not a probability.
 
     Examples
     --------
@@ -209,14 +209,14 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return reduce(add, long_ones, self._of_short(x[short], counts[short], base[short], members[short]))
 
     def _of_short(self, x: Bag, counts: Column, base: Array, members: Labels) -> WordCounts:
-        """The statistic of short rows, whose log base measures can simply be added."""
+        """The statistic of short rows; their log base measures can be added without loss of digits."""
         base, totals = members.totals(base[:, None]), members.totals(counts)
         fractions = members.totals(fractional(counts))
         rows = members.totals(~x.missing()[:, None])
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
     def _of_long(self, x: Bag, members: Labels) -> WordCounts:
-        """The statistic of long rows: the log-likelihood of each at its best θ, minus how much the rows disagree."""
+        """The statistic of long rows: log-likelihood of each row at its own best θ, minus the loss from a common θ."""
         stored = counts_of(x)
         counts = stored.toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
@@ -255,14 +255,14 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return np.where(products(counts, never.astype(float)) > 0, -np.inf, total) if never.any() else total
 
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
-        # A row has few of all words, so only its own words are summed over.
+        # A row contains few of the words, so the sum is over the words in the row only.
         counts = counts_of(x)
         lengths, base = orders(counts)
         t = t if np.ndim(t) == 0 else np.broadcast_to(t, (len(x), len(posterior.alpha)))
         own, whole = rising(posterior.alpha, counts, t), rising_of_lengths(posterior.total, lengths, t)
         total = np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
         total += t * base[:, None]
-        # The moments of long rows follow from ``cells``.
+        # Moments of long rows are computed by the base class, from ``cells``.
         if len(long := long_rows(lengths)):
             total[long] = super().log_moment(posterior, x[long], t if np.ndim(t) == 0 else t[long])
         return total
@@ -274,11 +274,11 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         lengths, base = orders(counts)
         left = posterior.total[labels.codes] - labels.weight * lengths
         total = rising_left_out(posterior.alpha, counts, labels) - log_rising(left, lengths) + base
-        # Long rows, and rows without which nothing proper is left, get the derived formula.
+        # NaN sends a row to the formula of the base class: long rows, and rows without which the class is improper.
         return np.where((lengths > LONG) | (left <= 0) & (lengths > 0), np.nan, total)
 
     def sample(self, theta: Theta, rng: Generator, s: WordCounts) -> Array:
-        # The model takes a row's length as given; new rows get the average length.
+        # The model has no distribution of row lengths, so new rows get the average length.
         length = round(s.counts.sum() / max(s.rows.sum(), 1.0))
         p = np.exp(theta["log_theta"])
         return rng.multinomial(length, p / p.sum(-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Several columns of real numbers as one vector: Normals of a covariance for each class, or of one for all classes."""
+"""Several columns of real numbers as a Normal vector, with one covariance per class or one for all classes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from bayesnb.statistics.moments import Scatter, patterns, require_whole
 class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
-    The columns are dependent given the class, and each class has its own covariance: this is quadratic discriminant
+    The columns are dependent given the class, and each class has its own covariance. This is quadratic discriminant
     analysis with its parameters integrated out. The predictive is a multivariate Student-t. The default prior,
-    :meth:`NormalWishart.shared`, draws the covariances of the classes together, in the limit to linear discriminant
-    analysis; the data decide how far. In a row that is asked, missing cells are integrated out. A row that is learned
-    is whole, or missing as a whole: what a part of it says about a covariance has no conjugate form, so it is refused.
+    :meth:`NormalWishart.shared`, shrinks the covariances of the classes towards each other; the data determine how far.
+    The limit is linear discriminant analysis. In rows to predict, missing cells are integrated out. Rows to learn must
+    be complete or missing as a whole: a part of a row has no conjugate likelihood of the covariance, so it raises an
+    error.
 
     Parameters
     ----------
@@ -79,11 +80,11 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return total
 
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
-        """Without the row, also the covariance within classes that all priors share has lost its square.
+        """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
 
-        That square is w n / (n - w) g gᵀ, where g is the distance from the mean of the row's class; its number of rows,
-        ``dof`` and the pooled variances keep their scale. So det Ψ loses the factor 1 - b gᵀ Ψ⁻¹ g, and squared
-        distances grow as the formula of Sherman and Morrison says.
+        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. The
+        number of rows in the prior, ``dof`` and the pooled variances are not changed. So det Ψ is multiplied by
+        1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         """
         if posterior.share is None or not posterior.share.any():
             return None
@@ -167,15 +168,15 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         return pt.switch(seen[:, None], 0.5 * (level - squares).T, 0.0)
 
 
-# Log densities of the multivariate Student-t of a belief about one class, for many rows at once.
+# Log densities of many rows under the multivariate Student-t of one class.
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """The log predictive of each row, less a weight of the row that was learned; NaN where nothing proper is left.
+    """The log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
 
-    ``squares`` are their squared distances from the location in terms of Ψ. Without a row of weight w, det Ψ loses the
-    factor 1 - κw/(κ-w) h (determinant lemma); relative to what is left, the squared distance is (κ/(κ-w))² h divided by
-    that factor.
+    ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w,
+    det Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma). In terms of the new Ψ and location, the squared
+    distance is (κ/(κ-w))² h divided by the same factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -191,10 +192,10 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
 def log_student_without_square(
     believed: NormalWishart, x: Array, own_gap: Array, square: Array, weight: Array
 ) -> Array:
-    """``log_student`` where Ψ also loses ``share`` · ``square`` times g gᵀ of each row, which the prior held; (row,).
+    """``log_student`` after Ψ has also lost ``share`` · ``square`` · g gᵀ, the part of the row in the prior, (row,).
 
-    ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Distances grow as the formula of
-    Sherman and Morrison says.
+    ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Squared distances increase by the
+    Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
     with np.errstate(all="ignore"):
@@ -206,7 +207,7 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """The squared distance of each row from the location, in terms of Ψ."""
+    """The squared distance of each row from the location, in terms of Ψ, (row,)."""
     inverse = believed.root[1].T
 
     def part(rows: slice, found: Array) -> None:
@@ -217,33 +218,33 @@ def distances(believed: NormalWishart, x: Array) -> Array:
 
 
 def _blocks(x: Array) -> list[slice]:
-    """Blocks of rows of which a copy stays in the cache of a core."""
+    """Blocks of rows that are small enough for a copy to stay in the cache of a core."""
     return slices(len(x), max(1, NEAR // max(1, x.shape[1])))
 
 
 DRAWS = 4000
-"""Draws of the parameters of all classes, where an answer needs those of two classes together."""
+"""Number of joint draws of the parameters of all classes, for results that depend on several classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance, so the log-odds of a plug-in are linear in the columns: this is linear
-    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2). With S_c and x̄_c of the
-    rows of each class, Ψ' = Ψ + Σ_c [S_c + κ n_c / (κ + n_c) (x̄_c - m)(x̄_c - m)ᵀ] and ν' = ν + Σ_c n_c. The predictive
-    of a class is a multivariate Student-t of this Ψ' and ν'. With ``"gaussian"`` (each column by itself) and
-    ``"multivariate-gaussian"`` (a covariance for each class) it is the textbook's choice of a covariance: diagonal,
-    shared or full.
+    All classes have the same covariance, so the log-odds of a plug-in are linear in the columns. This is linear
+    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2). Let S_c be the scatter
+    and x̄_c the mean of the n_c rows of class c. Then Ψ' = Ψ + Σ_c [S_c + κ n_c / (κ + n_c) (x̄_c - m)(x̄_c - m)ᵀ] and
+    ν' = ν + Σ_c n_c. The predictive of a class is a multivariate Student-t with this Ψ' and ν'. Together with
+    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class), it completes
+    the textbook choice of covariances.
 
-    What a row says changes the belief about every class, since they share Λ. So intervals are made of draws, rows are
-    left out exactly, and what needs the classes to be independent is refused by name: moments of the log-odds, EM,
+    Each row changes the posterior of every class, because the classes share Λ. So intervals are computed from draws,
+    and rows are left out exactly. Methods that need independent classes raise an error: moments of the log-odds, EM,
     exponents, full conformal sets, and PyMC.
 
     Parameters
     ----------
     prior : NormalWishart
-        One for all classes.
+        One prior for all classes.
 
     Examples
     --------
@@ -267,9 +268,9 @@ class SharedGaussian(MultivariateGaussian):
             )
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
-        """The prior at its full shape. Where means have no prior (κ = 0), each but one takes a degree of freedom.
+        """The prior at its full shape. If means have a flat prior (κ = 0), each mean after the first reduces ν by 1.
 
-        So the mode under the flat prior has the divisor N, and that under the reference prior N - 1.
+        So the posterior mode divides by N under the flat prior, and by N - 1 under the reference prior.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))
@@ -296,7 +297,8 @@ class SharedGaussian(MultivariateGaussian):
         return np.concatenate(found) + log_h
 
     def plug_in(self, posterior: NormalWishart, point: Point) -> Theta:
-        # The density of each mean is a root of det Λ, of which a class by itself has one.
+        # In the joint mode, the density of each class mean contributes a factor √det Λ. The formula for a single class
+        # includes one of these factors.
         more = len(posterior.dof) - 1 if point == "mode" else 0
         return posterior._with(dof=posterior.dof + more).plug_in(point)
 
@@ -309,7 +311,7 @@ class SharedGaussian(MultivariateGaussian):
         return {"mu": mu, "low": low, "precision": np.broadcast_to(precision, (*low.shape, low.shape[-1]))}
 
     def paired(self, posterior: NormalWishart, x: Array) -> Iterator[tuple[slice, Array]]:
-        """log p(x | θ) at draws of θ of all classes together, (draw, row, class), a few rows at a time."""
+        """Yield (rows, log p(x | θ) at joint draws of θ of all classes as (draw, row, class)), in blocks of rows."""
         theta = self.draw(posterior, np.random.default_rng(0), (DRAWS,))
         for cut in slices(rows_of(x), max(1, CELLS // (DRAWS * len(posterior.kappa)))):
             yield cut, self.log_likelihood(theta, x[cut])
@@ -317,7 +319,7 @@ class SharedGaussian(MultivariateGaussian):
     def log_likelihood_given_row(
         self, posterior: NormalWishart, theta: Theta, x: Array, chosen: Array, common: CommonDraws
     ) -> Array:
-        # The draws are chosen anew, each with a probability proportional to what it says of the row in its class.
+        # Resample the draws with probabilities proportional to the density of the row in its class.
         found = self.log_likelihood(theta, x)
         uniform = common.generator().random(len(found))
         weight = np.exp(found - found.max(axis=0))
@@ -343,8 +345,8 @@ class SharedGaussian(MultivariateGaussian):
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
-        Without a row of weight w of class k, Ψ has lost w κ_k / (κ_k - w) g gᵀ, where g is its distance from m_k, and ν
-        has lost w, in every class; its own class has lost w of κ_k too.
+        Leaving out a row of class k with weight w subtracts w κ_k / (κ_k - w) g gᵀ from Ψ and w from ν in every class,
+        where g is the distance of the row from m_k. It also subtracts w from κ_k.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

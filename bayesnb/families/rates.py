@@ -1,4 +1,4 @@
-"""Families of rates with a Gamma prior: events in a stretch of time or space, and waiting times."""
+"""Families of rates with a Gamma prior: numbers of events in an interval of time or space, and waiting times."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Events(Statistic):
-    """Exposure, events, rows and the largest log-likelihood that one rate can give them, all (class, column).
+    """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    When two parts are added, the largest log-likelihood falls by how much they disagree about their rate. A sum of log
-    base measures would be of the size k ln k, so at counts of 1e15 the evidence would have no digit left.
+    When two parts are added, their largest log-likelihoods are added and reduced by the loss from using one common
+    rate. A sum of log base measures would be of the size k ln k instead, so at counts of 1e15 the evidence would have
+    no accurate digit.
     """
 
     exposure: Array
@@ -48,7 +49,7 @@ class Events(Statistic):
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Array, list[Array], Array]]) -> Events:
-        """The sum of parts of the rows, each with its weight, Σ d and the largest log-likelihood."""
+        """The sum over parts of the rows; each part has its weight, Σ d and its largest log-likelihood."""
         return reduce(add, (cls(exposure, events, rows, peak) for rows, (events, exposure), peak in parts))
 
     def __add__(self, other: Events) -> Events:
@@ -61,17 +62,17 @@ class Events(Statistic):
 
 
 LEAST = 1e-300
-"""The smallest mean, and one over the largest, of a column whose rates are ordinary floats."""
+"""Bounds of column means for which rates are ordinary floats: from this number to its reciprocal."""
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """Events by exposure of whole columns, all (column,); NaN where there is no exposure.
+    """Events per exposure over all classes of each column, (column,); NaN for a column without exposure.
 
     Raises
     ------
     ValueError
-        If the numbers of a column are so small or so large that rates of their size, or the sum of the numbers, are no
-        ordinary floats.
+        If the numbers of a column are so small or so large that the rate or the sum of the numbers is outside
+        the range of ordinary floats.
     """
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
@@ -87,16 +88,16 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
 
 
 def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | None) -> Array | None:
-    """Σ_j of ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events in each cell, (column,).
+    """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events per cell of each column, (column,).
 
-    With λ ~ Gamma(α, β) it is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which is a log density of Student's
-    form in z² = x/β. Without a row that was learned, α is less by s and β by x, and it is ln Γ(α) - ln Γ(α - s) -
-    s ln β + (α - s) ln(1 - x/β). (BDA3 2.6; x is Lomax distributed where s is 1.)
+    With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
+    Student-t log density in z² = x/β. For leave-one-out, s is subtracted from α and x from β. Each term is then
+    ln Γ(α) - ln Γ(α - s) - s ln β + (α - s) ln(1 - x/β). If s = 1, x has a Lomax distribution (BDA3 2.6).
 
     Returns
     -------
     total : array (row, class), or None
-        (row,) where ``labels`` are those of rows that were learned; ``None`` where their weights are not all 1.
+        Leave-one-out values of learned rows, (row,), if ``labels`` are given; ``None`` if their weights are not all 1.
     """
     if labels is not None and not labels.unweighted:
         return None
@@ -113,7 +114,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """Counts (row, column) with the exposure (row,) in which they were seen, both NaN where missing."""
+    """Counts (row, column) and the exposure (row,) of each row, both NaN where missing."""
 
     counts: Array
     exposure: Array
@@ -125,7 +126,7 @@ class Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
 
     def missing(self) -> Array:
-        """Which counts, or their exposures, are missing."""
+        """Which cells have a missing count or a missing exposure."""
         return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
 
     def columns(self, index: Sequence[int]) -> Exposed:
@@ -135,7 +136,7 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class OfRate(Conjugate[Gamma, Events]):
-    """A likelihood of a rate λ ~ Gamma(α, rate β), to which a cell adds events and exposure."""
+    """A likelihood of a rate λ ~ Gamma(α, rate β); a cell adds its events to α and its exposure to β."""
 
     prior: Any = field(default_factory=Gamma)
 
@@ -159,7 +160,7 @@ class Poisson(OfRate):
     ----------
     prior : Gamma
     exposure : str, optional
-        Column that holds the exposure of each row (hours watched, area searched), positive; 1 if not given.
+        Column with the exposure of each row (hours watched, area searched), positive. 1 if not given.
 
     Examples
     --------
@@ -181,7 +182,7 @@ class Poisson(OfRate):
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW:
             return Events.of(pooled(self, x, members))
-        # Σ k ln(e r) - e r - ln k! at the rate r of the class. Sums of small counts have digits enough for it.
+        # Σ k ln(e r) - e r - ln k! at the rate r of the class. For small counts the sums are accurate enough.
         seen, (codes, top) = ~x.missing(), small
         counts, exposure = (np.where(seen, v, 0.0) for v in (x.counts, x.exposure[:, None]))
         log_e = np.log(np.where(np.isnan(x.exposure), 1.0, x.exposure))[:, None]
@@ -194,9 +195,9 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Small counts with an exposure e, by a look-up of what depends on the count k alone.
+        """Log densities of small counts with an exposure e; the terms that depend only on the count k are tabulated.
 
-        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β), and without the row itself
+        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leaving out the row itself gives
         Σ_{0<i≤k} ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         """
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
@@ -206,7 +207,7 @@ class Poisson(OfRate):
         k, alpha = np.arange(max(top, 0) + 1.0), posterior.alpha[..., None]
         with np.errstate(all="ignore"):
             steps = np.log((alpha + sign * (k[1:] - (sign > 0))) / alpha)
-            # What leaves nothing of a class, or few digits, is NaN.
+            # NaN if the class without the row is improper, or the result would have few accurate digits.
             steps = np.where(alpha + sign * k[1:] > 0, steps, np.nan)
             table = np.cumsum(np.concatenate([np.zeros_like(alpha), steps], axis=-1), axis=-1)
             table += k * np.log(alpha / posterior.beta[..., None]) - gammaln(k + 1)
@@ -243,7 +244,7 @@ class Poisson(OfRate):
 
 
 def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
-    """Counts and exposure, both (row, column); a count without its exposure is missing."""
+    """Counts and exposure, both (row, column); a count without an exposure is missing."""
     if not isinstance(x, Exposed):
         counts = np.asarray(x, float)
         return counts, np.ones(counts.shape)
@@ -253,9 +254,9 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class OfWaits(OfRate):
-    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β), the shape given (BDA3 2.6 and its exercises).
+    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    A cell x is ``shape`` events in x units of exposure, so its statistic is that of a Poisson count.
+    A cell x counts as ``shape`` events in x units of exposure, so it has the same statistic as a Poisson count.
     """
 
     support = POSITIVE
@@ -268,7 +269,7 @@ class OfWaits(OfRate):
         return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
-        """The statistic of some rows. Σ ln x says how much they disagree about the rate, by their mean."""
+        """The statistic of some rows. The largest log-likelihood follows from the mean of x and from Σ ln x."""
         shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
         mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
         best = n * (log_peak(shape) + np.log(shape)) - shape * n * np.log(mean)
@@ -278,7 +279,7 @@ class OfWaits(OfRate):
 
     def said(self, x: Array) -> Added:
         shape, x = self.shapes(x.shape[1]), x[:, None]
-        # The log density of x at the rate that fits it best, shape / x.
+        # The log density of x at its best-fitting rate, which is shape / x.
         return (shape, x), log_peak(shape) + np.log(shape) - np.log(x)
 
     def of_reals(self, posterior: Gamma, x: Array, labels: Labels | None = None) -> Array | None:
@@ -305,7 +306,7 @@ class OfWaits(OfRate):
 class Exponential(OfWaits):
     """x | λ ~ Exponential(rate λ) with λ ~ Gamma(α, rate β), for positive numbers such as waiting times (BDA3 2.6).
 
-    A wait of length x is one event in x units of exposure. The predictive is a Lomax (Pareto II) distribution.
+    A waiting time x counts as one event in x units of exposure. The predictive is a Lomax (Pareto II) distribution.
 
     Examples
     --------
@@ -325,16 +326,16 @@ class Exponential(OfWaits):
 
 @dataclass(frozen=True, eq=False)
 class GammaKnownShape(OfWaits):
-    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β), the shape given (BDA3 2.6 and its exercises).
+    """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    A cell x is ``shape`` events in x units of exposure, so its statistic is that of a Poisson count. A shape of 1 is
-    the Exponential. The standard deviation within a class is its mean divided by √shape. The predictive is a Lomax
-    distribution of this shape (a beta prime distribution).
+    A cell x counts as ``shape`` events in x units of exposure, so it has the same statistic as a Poisson count. With
+    shape 1, it is the Exponential family. The standard deviation within a class is its mean divided by √shape. The
+    predictive is a beta prime distribution, which generalizes the Lomax distribution to this shape.
 
     Parameters
     ----------
     prior : Gamma
-        Of the rate λ.
+        The prior of the rate λ.
     shape : float or array (column,)
         Positive; the square of mean / standard deviation within a class.
 

@@ -1,4 +1,4 @@
-"""Densities over the cells of a dyadic tree, with a Pólya tree as their prior: start with :class:`OnTree`."""
+"""Distributions over the cells of a dyadic tree with a Pólya tree prior: start with :class:`OnTree`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class OnTree[S: Statistic](Conjugate[BetaTree, S]):
-    """x falls into cell k of 64 with probability θ_k, and θ has a Pólya tree as its prior."""
+    """x falls into cell k of 64 with probability θ_k, and θ has a Pólya tree prior."""
 
     prior: Any = field(default_factory=BetaTree)
 
@@ -34,7 +34,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
-        """The cell of each value that ``read`` has made, (row, column); -1 where it is missing."""
+        """The cell of each value in the output of ``read``, (row, column); -1 where it is missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
@@ -42,17 +42,17 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
-        """1 for each cell that a value can be in, and 0 for the others, (column, cell)."""
+        """1 for each cell that can hold values, otherwise 0, (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
-        # Half a row in each cell that exists, so that no share is 0 or 1 where a value may come.
+        # Add half a row to each existing cell, so that no probability is 0 or 1 where values can occur.
         counts = self.cell_counts(s)
         return prior.over(counts.sum(0) + 0.5 * self.exists(counts.shape[1]), len(counts))
 
     def added(self, s: S) -> Added:
         counts = self.cell_counts(s)
         low, high = splits(self.exists(counts.shape[1]))
-        # A node with one half only learns nothing.
+        # There is nothing to learn at a node if only one of its halves exists.
         left, right = (np.where((low > 0) & (high > 0), half, 0.0) for half in splits(counts))
         return (left, right), BetaTree.peak(left, right)
 
@@ -93,7 +93,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 
 ENOUGH = 2**15
-"""From how many rows, spread over the first table, the cells are taken at most."""
+"""Largest number of rows from which the cells are taken; they are evenly spaced in the first table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,21 +111,22 @@ class CellCounts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class PolyaTree(OnTree[CellCounts]):
-    """x has probability θ_k of cell k of its column, and a known density within it; θ has a Pólya tree as its prior.
+    """x falls into cell k of its column with probability θ_k, and has a known density within it; Pólya tree prior of θ.
 
-    The 64 cells halve the column again and again, so they are narrow where values are frequent. Within an inner cell
-    the density is uniform. The outer cells are open: u beyond their edge the density falls as w / (w + u)², where w is
-    the width of the next cell. What is within cells is the same for all classes, so it adds to the evidence and not to
-    the class. See :class:`BetaTree` for what is learned.
+    The 64 cells are made by halving the values of the column repeatedly, so cells are narrow where values are frequent.
+    The density within an inner cell is uniform. The outer cells are unbounded: at distance u beyond the edge, the
+    density is proportional to w / (w + u)², where w is the width of the next cell. Densities within cells are the same
+    for all classes, so they change the evidence but not the class probabilities. See :class:`BetaTree` for the learned
+    parameters.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
-        The inner edges of the cells, increasing, at most 63, in units of the columns. If not given, the cells are taken
-        from the first table. They are a part of the model: two models merge only if their cells are the same.
+        The inner edges of the cells, increasing, at most 63, in units of the columns. By default, the cells are taken
+        from the first table. Cells are part of the model: two models can be merged only if their cells are equal.
     cuts : tuple of Dyadic, optional
-        The cells of each column, as they were taken from the first table.
+        The cells of each column that were taken from the first table.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class PolyaTree(OnTree[CellCounts]):
     from_rows = ("edges", "cuts")
 
     def taken(self, column: Array, weight: Array | None) -> Dyadic:
-        """The cells that halve a column of the first table."""
+        """The cells of a column, made by halving its values in the first table."""
         some = slice(None, None, -(-len(column) // ENOUGH) or 1)
         return Dyadic.of(column[some], DEPTH, None if weight is None else weight[some])
 
@@ -200,20 +201,20 @@ class PolyaTree(OnTree[CellCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Ordinal(OnTree[CategoryCounts]):
-    """x | θ ~ Categorical(θ) of levels that have an order; θ has a Pólya tree over this order as its prior.
+    """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
 
-    The levels are halved again and again: the lower half and the upper half, then the halves of these. So a row in a
-    level also says something of the levels beside it, which a Dirichlet prior does not know. Where a class differs from
-    the column as a whole is learned, the large shape first (see :class:`BetaTree`).
+    The levels are halved repeatedly: into a lower and an upper half, then each half again. So a row in one level also
+    raises the probability of neighbouring levels, which it does not under a Dirichlet prior. The difference between a
+    class and the whole column is learned, coarse features first (see :class:`BetaTree`).
 
     Parameters
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels from the lowest to the highest, at most 64, for each column. If not given, the first table says it:
-        by an ordered categorical type, or because its levels are numbers. No level can join later.
+        All levels from the lowest to the highest, at most 64, for every column. By default, the order is taken from the
+        first table: from an ordered categorical type, or from levels that are numbers. No level can be added later.
     orders : tuple of tuples, optional
-        The order of each column, as it was taken from the first table.
+        The order of each column that was taken from the first table.
 
     Examples
     --------
@@ -246,7 +247,7 @@ class Ordinal(OnTree[CategoryCounts]):
                 raise ValueError(f"Expected different levels from the lowest to the highest; got {levels!r}")
 
     def taken(self, column: Sequence[Any], weight: Array | None) -> tuple[Any, ...]:
-        """The order of the levels of a column of the first table, which come in it."""
+        """The levels of a column of the first table, which are already in order."""
         return tuple(column)
 
     def of_column(self, column: int) -> tuple[Any, ...] | None:
@@ -283,15 +284,15 @@ class Ordinal(OnTree[CategoryCounts]):
         table = self._by_level(theta["log_cell"])
         return table.reshape(len(table), -1), np.zeros(len(table))
 
-    # The levels of each column as cells of the tree.
+    # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The cell of each level, (column, level); -1 where a column has fewer levels than others."""
+        """The cell of each level, (column, level); -1 if the column has no such level."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 
     def _by_level(self, log_cell: Array) -> Array:
-        """ln p of cells, (..., column, cell), as ln p of levels, (..., column, level); -inf where there is no level."""
+        """ln p of levels, (..., column, level), from ln p of cells, (..., column, cell); -inf if there is no level."""
         paths = self._paths(log_cell.shape[-2])
         picked = log_cell[..., np.arange(len(paths))[:, None], paths]
         return np.where(paths >= 0, picked, -np.inf)
@@ -299,5 +300,5 @@ class Ordinal(OnTree[CategoryCounts]):
 
 @cache
 def _paths(n: int) -> Array:
-    """The cells of n levels: half of them are on either side of the root, and so on."""
+    """The cells of n levels: half of the levels on each side of the root, and so on at each node."""
     return Dyadic.given(np.arange(1, n), DEPTH).paths

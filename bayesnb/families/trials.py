@@ -1,4 +1,4 @@
-"""Families of trials: one outcome of two or of K, or the failures before a number of successes."""
+"""Families of trials: an outcome among two or K, or the number of failures before a number of successes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class BinaryCounts(Statistic):
-    """Rows seen and rows that were 1, both (class, column)."""
+    """Weight of rows, and weight of rows with the value 1, both (class, column)."""
 
     n: Array
     ones: Array
@@ -56,7 +56,7 @@ class BinaryCounts(Statistic):
 class Bernoulli(Conjugate[Beta, BinaryCounts]):
     """x | θ ~ Bernoulli(θ) with θ ~ Beta(α, β) (Murphy, PML1, 4.6.2).
 
-    Columns hold 0, 1 or NaN, dense, or 0 and 1 in a sparse matrix.
+    Dense columns hold 0, 1 or NaN; sparse matrices hold 0 and 1.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         return reduce(add, parts)
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
-        # A row for each outcome, so that none is impossible.
+        # Add one row per outcome, so that no outcome gets probability 0.
         return prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
 
     def added(self, s: BinaryCounts) -> Added:
@@ -144,7 +144,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
         return Outcome.of(posterior, at_levels(posterior.alpha, x.codes)), *self.said(x)
 
     def said(self, x: Coded) -> Added:
-        # One trial says which outcome it had, and nothing else.
+        # ``Outcome`` already contains the outcome of the trial, so there is nothing to add.
         return (), 0.0
 
     def log_density(self, theta: Theta, x: Coded) -> Array:
@@ -170,9 +170,10 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Trials(Statistic):
-    """Successes, failures, rows and the largest log-likelihood that one θ can give them, all (class, column).
+    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column).
 
-    When two parts are added, the largest log-likelihood falls by how much they disagree about θ, as in ``Events``.
+    When two parts are added, their largest log-likelihoods are added and reduced by the loss from using one common θ,
+    as in ``Events``.
     """
 
     successes: Array
@@ -196,18 +197,18 @@ class Trials(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class NegativeBinomial(Conjugate[Beta, Trials]):
-    """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the failures before the r-th success; r is given.
+    """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
 
-    The mean is μ = r (1 - θ) / θ and the variance μ + μ² / r, more than that of a Poisson count. With r = 1, the
-    default, it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and
-    Kotz, *Univariate Discrete Distributions*, 6.2.3).
+    The mean is μ = r (1 - θ) / θ. The variance is μ + μ² / r, larger than for a Poisson count. With r = 1, the default,
+    it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz,
+    *Univariate Discrete Distributions*, 6.2.3).
 
     Parameters
     ----------
     prior : Beta
-        Of θ, the probability of a success.
+        The prior of θ, the probability of a success.
     r : float or array (column,)
-        Positive. The smaller it is, the more do counts of one mean vary.
+        Positive. The smaller r, the larger the variance of counts with the same mean.
 
     Examples
     --------
@@ -248,13 +249,13 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
 
     def said(self, x: Array) -> Added:
         r, k = self._r(x.shape[1]), np.asarray(x[:, None], float)
-        # The log probability of k failures at the θ that fits them best, r / (r + k).
+        # The log probability of k failures at its best-fitting θ, which is r / (r + k).
         return (r, k), log_root(r, r + k) + log_peak(k)
 
     def sample(self, theta: Theta, rng: Generator, s: Trials) -> Array:
         log_theta = theta["log_theta"]
         rate = np.exp(log_theta[..., 0] - log_theta[..., 1])
-        # A negative binomial count is a Poisson count whose mean has a Gamma distribution.
+        # Draw a Poisson count with a mean drawn from a Gamma distribution: it is negative binomial.
         return rng.poisson(rate * rng.standard_gamma(self._r(rate.shape[-1]), rate.shape)).astype(float)
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:

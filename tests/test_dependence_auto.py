@@ -9,10 +9,11 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
-from bayesnb.dependence.columns import Cells
+from bayesnb.dependence.columns import Cells, order_of
 from bayesnb.dependence.exponents import named
 from bayesnb.dependence.learning import ALL, NAIVE, SHARES, weights
 from bayesnb.dependence.near import NearCounts, NearTerm
+from bayesnb.dependence.order import Order
 from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm
 from bayesnb.model import NaiveBayes
@@ -57,7 +58,7 @@ def test_contributions_of_an_average_add_up_to_its_log_odds_and_columns_carry_th
     assert not {"kernel", "partitions"} & set(found.index.get_level_values("entry"))
     dependence = auto.classifier_.dependence
     data = auto.classifier_.encoded_table(nb.data.tables.Table.of(X))
-    beside = dependence.beside(auto.classifier_.posterior, data, len(X))
+    beside = dependence.terms.beside(auto.classifier_.posterior, data, len(X))
     for name, share in dependence.terms.shares(data, len(X)).items():
         k = dependence.terms.names_of_all.index(name) - len(dependence.terms.names_of_all)
         assert_allclose(share.sum(-1), beside[..., k], atol=1e-9)
@@ -89,8 +90,9 @@ def test_a_kernel_is_the_share_of_near_rows():
     term = NearTerm(NearCounts.of(codes, Labels.of(y)), (Axis(5, 2), Axis(1, 2)))
     vars(term)["chosen"] = 2, 0.3
     new = np.array([[2], [1]])
-    spread = 2 * np.var(codes[0] / 32) * 12 + 2 * 2 * (2 / 3) * (1 / 3)
-    d = 12 * ((codes[0] - 2) / 32) ** 2 + 2 * (codes[1] != 1)
+    rank = np.array([1 / 6, 1 / 2, 5 / 6])  # the middle of each third; the new cell lies between the first two
+    spread = 2 * np.var(rank) * 12 + 2 * 2 * (2 / 3) * (1 / 3)
+    d = 12 * (rank - 1 / 3) ** 2 + 2 * (codes[1] != 1)
     near = np.bincount(y, np.exp(-4 * d / (2 * spread))) + 0.3 * np.array([2, 3]) / 5
     assert_allclose(term.term(new)[0], np.log(near / near.sum() / (np.array([2, 3]) / 5)))
 
@@ -120,11 +122,12 @@ def test_columns_that_are_too_many_for_all_pairs_are_averaged_without_pairs():
     x, labels = {"x": rng.normal(y[:, None], 3.0, (40, 205))}, Labels.of(y)
     model = NaiveBayes({"x": nb.Gaussian()})
     posterior = model.posterior(model.statistics(x, labels, [0, 1]))
-    assert not Cells.chosen(named("auto"), posterior, x, labels).pairs
+    assert not Cells.chosen(named("auto"), posterior, x, labels, order_of(posterior, x, labels)).pairs
 
 
 def test_partitions_differ_and_ask_only_what_splits_rows():
     codes = np.random.default_rng(0).integers(4, size=(3, 50))
-    drawn = Partitions.drawn(np.array([True, True, False]), codes, 20, 0)
+    order = Order.of([codes.T.astype(float)], Labels.of(np.arange(50) % 2))
+    drawn = Partitions.drawn(np.array([True, True, False]), codes, np.ones(50), order, 20, 0)
     assert len(np.unique(np.hstack([drawn.columns, drawn.cells]), axis=0)) == 20
     assert ((drawn.cells > 0) | (drawn.columns == 2)).all()

@@ -13,10 +13,11 @@ from scipy.special import logsumexp
 
 from bayesnb.dependence import columns
 from bayesnb.dependence.exponents import Exponents
+from bayesnb.dependence.joint import JOINT
 from bayesnb.dependence.learned import Dependence
 from bayesnb.dependence.learning import learn
 from bayesnb.dependence.pairs import CellTerm, PairTerm
-from bayesnb.dependence.terms import JOINT, TermSet, terms_of
+from bayesnb.dependence.terms import TermSet, terms_of
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.multinomial import Bag, Multinomial
 from bayesnb.families.rates import Exposed, Poisson
@@ -98,9 +99,12 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
         again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
         seen = cells.statistics(posterior, rest, some)
         # The shares of pooled cells, strengths and widths are held, as the scales of priors are.
-        refit, counts, joint = TermSet(seen), (*seen.shapes.each(), *seen.pairs.each()), found.statistics.joint
+        refit, counts = TermSet(seen), (*seen.shapes.each(), *seen.pairs.each())
         of_cells = [given(term, n) for term, n in zip(found.of_cells, counts, strict=True)]
-        vars(refit).update(of_cells=of_cells, joint=JOINT.update(JOINT.resolve_prior(JOINT.prior, joint), seen.joint))
+        both = zip(found.statistics.joint, seen.joint, strict=True)
+        believed = tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, whole), rest) for whole, rest in both)
+        vars(refit).update(of_cells=of_cells)
+        vars(refit.joint).update(believed=believed)
         vars(refit.near).update(chosen=found.near.chosen, scales=found.near.scales)
         vars(refit).update(partitions=replace(refit.partitions, base=found.partitions.base))
         own, row = labels.codes[i], part_of(data, slice(i, i + 1))

@@ -11,6 +11,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln, gammaln
 
+from bayesnb.dependence.joint import JOINT
 from bayesnb.dependence.pairs import (
     Axis,
     PairCounts,
@@ -20,7 +21,6 @@ from bayesnb.dependence.pairs import (
     refinements,
     selected,
 )
-from bayesnb.dependence.terms import JOINT
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels import sums

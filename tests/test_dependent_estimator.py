@@ -394,7 +394,7 @@ LIES = {
     "no covariance": (cell(f"{POSTERIOR}.factor", -1.0), "no covariance"),
     "an array too few": (lambda content, arrays: arrays.pop("dependence.exponents.points"), "has no array"),
     "an array too many": (lambda content, arrays: arrays.update(more=np.zeros(1)), "nothing says what its arrays"),
-    "another shape": (array("dependence.terms.statistics.joint.total", np.zeros((3, 9))), "counts of other cells"),
+    "another shape": (array("dependence.terms.statistics.joint.0.total", np.zeros((3, 9))), "counts of other cells"),
     "a column of another model": (told('"size"', '"weight"'), "columns that the model does not have"),
     "more draws than there are": (told('"draws":64', '"draws":6400000'), "no array points"),
     "a pair of no column": (told('"pairs":{"tuple":[{"tuple":[0,', '"pairs":{"tuple":[{"tuple":[99,'), "pairs of"),

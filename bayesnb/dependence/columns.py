@@ -19,8 +19,10 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
+from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
+from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
@@ -88,6 +90,11 @@ def names(posterior: Posterior) -> list[Any]:
     return called
 
 
+def order_of(posterior: Posterior, data: Data, labels: Labels) -> Order:
+    """An order of labelled rows by what they hold."""
+    return Order.of([data[name] for name in posterior.model.features], labels)
+
+
 def by_column(data: Data) -> Data:
     """The same data; sparse matrices are kept by columns, so that a single column is at hand."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
@@ -134,12 +141,15 @@ class Grid:
     cuts: tuple[Cut, ...]
 
     @classmethod
-    def of(cls, posterior: Posterior, data: Data, weight: Array) -> Grid:
-        """The cells of the columns of encoded rows; intervals halve the rows, which count by their weight."""
+    def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
+        """The cells of the columns of encoded rows; intervals halve the rows, which count by their weight.
+
+        A column in which one value occurs, or none, says nothing beside its own term, and has no cells.
+        """
         cuts = {
             (piece.feature, piece.column, term): cut
             for term, piece in enumerate(pieces(posterior))
-            if (cut := _cut(piece, data[piece.feature], weight)) is not None
+            if (cut := _cut(piece, data[piece.feature], weight, order)) is not None
         }
         features, places, terms = zip(*cuts, strict=True) if cuts else ((), (), ())
         return cls(features, places, np.array(terms, np.intp), tuple(cuts.values()))
@@ -217,16 +227,46 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
     return np.array([*(known.get(level, -1) for level in x.levels[place]), -1], np.int32)[code]
 
 
-def _cut(piece: Piece, x: Any, weight: Array) -> Cut | None:
-    """The cells of one column; ``None`` where it has too many levels, or a cell does not stand for itself."""
-    if piece.column is None:
+def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
+    """The cells of one column.
+
+    ``None`` where it has one value or too many levels, or where a cell does not stand for itself.
+    """
+    if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
         return None
     if isinstance(x, Coded):
         levels = x.levels[piece.column]
         return tuple(levels) if len(levels) <= MOST_LEVELS else None
-    if not (sparse.issparse(x) or isinstance(x, np.ndarray)):
-        return None
-    return 2 if piece.family.support == ZEROS_AND_ONES else Dyadic.of(dense_cells(piece.of(x))[:, 0], DEPTH, weight)
+    if piece.family.support == ZEROS_AND_ONES:
+        return 2
+    return Dyadic.of(each, DEPTH, weight, "high" if order.reversed(each, weight) else "low")
+
+
+def _stands_alone(piece: Piece, x: Any) -> bool:
+    """Whether a value of the piece is one number or level."""
+    return piece.column is not None and (isinstance(x, Coded | np.ndarray) or sparse.issparse(x))
+
+
+def _constant(x: Array, weight: Array) -> bool:
+    """Whether fewer than two values occur in a column, (row,)."""
+    seen = x[~np.isnan(x) & (weight > 0)]
+    return not len(seen) or bool(seen.min() == seen.max())
+
+
+def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
+    """The columns with fewer than two values that have the same predictive under every class, as positions of pieces.
+
+    A left-out row of such a column would still give its class away: with a row less, a value is a little less probable.
+    """
+    found, ready = [], by_column(data)
+    for k, piece in enumerate(pieces(posterior)):
+        x = ready[piece.feature]
+        if _stands_alone(piece, x) and _constant(each := dense_cells(piece.of(x))[:, 0], weight):
+            row = np.flatnonzero(~np.isnan(each))[:1]
+            log_p = piece.family.log_predictive(piece.believed, piece.of(x)[row])
+            if not log_p.size or np.ptp(log_p) <= 1e-9 * (1 + abs(log_p[0, 0])):
+                found.append(k)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,8 +333,8 @@ class Cells:
         Whether the cells of real columns are counted one column at a time.
     pairs : tuple of (int, int)
         The columns of the grid that are counted two at a time.
-    joint : int
-        How many Gaussian columns have their covariances summed; 0 if none have.
+    joint : tuple of tuple of int
+        The blocks of Gaussian columns whose covariances are summed (see ``joint``), by their positions among these.
     kernel : bool
         Whether the combinations of cells are counted in which rows lie.
     partitions : Partitions or None
@@ -308,14 +348,14 @@ class Cells:
     grid: Grid
     shapes: bool
     pairs: tuple[tuple[int, int], ...]
-    joint: int
+    joint: Blocks
     kernel: bool = False
     partitions: Partitions | None = None
     trees: LabelTrees | None = None
     numbers: Numbers | None = None
 
     @classmethod
-    def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels) -> Cells:
+    def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
         """The cells and pairs that a specification asks for, by these rows.
 
         Raises
@@ -325,11 +365,12 @@ class Cells:
         """
         if spec.by == "model":
             return nothing(labels.n).cells
-        some = spec.drawn(len(labels), spec.rows)
-        grid = Grid.of(posterior, part_of(data, some), labels.weight[some])
+        some, own = order.drawn(labels, spec.rows, spec.random_seed)
+        part, order = part_of(data, some), order[some]
+        grid = Grid.of(posterior, part, own.weight, order)
         if not (spec.pairs or spec.kernel or spec.partitions or spec.trees or spec.linear):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
-            return cls(grid.only(read.tolist()), spec.shapes, (), 0)
+            return cls(grid.only(read.tolist()), spec.shapes, (), ())
         if isinstance(spec.pairs, int):
             # An average takes what is there to be learned.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
@@ -338,17 +379,18 @@ class Cells:
             pairs = [every[k] for k in selected(factors, spec.pairs)]
         else:
             pairs = _named(spec.pairs, grid.names(names(posterior)))
-        joint, cut, n = len(gaussians(posterior)) if spec.pairs else 0, len(grid) > 0, len(labels.weight[some])
-        codes = grid.codes(part_of(data, some), n) if cut and (spec.partitions or spec.trees) else np.zeros((0, n))
+        joint = _blocks(grid, posterior, part, own.weight, order) if spec.pairs else ()
         drawn = grown = None
-        if cut and spec.partitions:
-            drawn = Partitions.drawn(grid.real, codes, spec.partitions, spec.random_seed)
-        if cut and spec.trees:
-            sizes = [axis.size for axis in grid.axes(DEPTH)]
-            grown = LabelTrees.grown(grid.real, sizes, codes, labels[some], spec.trees, spec.random_seed)
-        numbers = Numbers.of(grid, part_of(data, some), labels.weight[some]) if spec.linear else None
-        near = spec.kernel and cut and len(labels) <= MOST_ROWS
-        return cls(grid, spec.shapes, tuple(pairs), joint if joint > 1 else 0, near, drawn, grown, numbers)
+        if len(grid) and (spec.partitions or spec.trees):
+            codes = grid.codes(part, len(own))
+            if spec.partitions:
+                drawn = Partitions.drawn(grid.real, codes, own.weight, order, spec.partitions, spec.random_seed)
+            if spec.trees:
+                sizes = [axis.size for axis in grid.axes(DEPTH)]
+                grown = LabelTrees.grown(grid.real, sizes, codes, own, spec.trees, spec.random_seed)
+        numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
+        near = spec.kernel and len(grid) > 0 and size(labels) <= MOST_ROWS
+        return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
 
     @property
     def shaped(self) -> Array:
@@ -373,15 +415,14 @@ class Cells:
         alone = [(int(k), len(self.grid)) for k in self.shaped]
         shapes = counted(self.grid, data, labels, alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
-        joint = labels if self.joint else labels[:0]
-        x = np.zeros((0, 0)) if posterior is None or not self.joint else gaussian_columns(posterior, data)
+        joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
         # Where nothing is counted, rows that nobody counted can be added and forgotten.
         rows = labels[:0] if self.empty else labels
         rows = PairCounts.of(np.zeros((1, len(rows)), np.int32), [1], [(0, 0)], rows)
         leaves, stops = (self._nodes(trees, data, labels) for trees in (self.partitions, self.trees))
-        return DependenceStatistics(self, shapes, pairs, Scatter.of(x, joint), near, leaves, stops, rows)
+        return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
     def standardized(self, data: Data, n_rows: int) -> Array:
         """The numbers of rows that have slopes, (row, number)."""
@@ -417,7 +458,6 @@ class DependenceStatistics:
         What is counted.
     shapes, pairs : PairCounts
         The shape of a column is counted as a pair with a column that has one cell.
-    joint : Scatter
     near : NearCounts
         The rows of the kernel.
     leaves, stops : PairCounts
@@ -425,20 +465,22 @@ class DependenceStatistics:
         Each of these has nothing in it where the specification does not count it.
     rows : PairCounts
         The weight of the rows, as of a column that has one cell; 0 where nothing is counted.
+    joint : tuple of Scatter
+        Of each block of Gaussian columns.
     """
 
     cells: Cells
     shapes: PairCounts
     pairs: PairCounts
-    joint: Scatter
     near: NearCounts
     leaves: PairCounts
     stops: PairCounts
     rows: PairCounts
+    joint: tuple[Scatter, ...]
 
     def parts(self) -> tuple[Statistic, ...]:
         """The statistics."""
-        return self.shapes, self.pairs, self.joint, self.near, self.leaves, self.stops, self.rows
+        return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
         """The statistics that a function makes of each of them, and of those of others."""
@@ -449,7 +491,8 @@ class DependenceStatistics:
                 "{cure}, merge them, and then set_params(dependence=...) and learn_exponents(X, y) on a sample",
                 cure=Cure("dependence"),
             )
-        return DependenceStatistics(self.cells, *map(change, self.parts(), *(other.parts() for other in others)))
+        parts = [*map(change, self.parts(), *(other.parts() for other in others))]
+        return DependenceStatistics(self.cells, *parts[:6], tuple(parts[6:]))  # type: ignore[arg-type]
 
     def __add__(self, other: DependenceStatistics) -> DependenceStatistics:
         return self._each(add, other)
@@ -478,7 +521,7 @@ class DependenceStatistics:
 
 def nothing(n_classes: int) -> DependenceStatistics:
     """The counts of no cells at all, those of naive Bayes: they add like any others."""
-    cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), 0)
+    cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), ())
     return cells.statistics(None, {}, Labels(np.zeros(0, np.intp), np.zeros(0), n_classes))
 
 
@@ -523,6 +566,15 @@ def gaussians(posterior: Posterior) -> dict[int, Piece]:
 
 
 def gaussian_columns(posterior: Posterior, data: Data) -> Array:
-    """All columns of Gaussian features side by side, (row, column); a row is missing as a whole where a cell is."""
-    x = np.concatenate([piece.of(data[piece.feature]) for piece in gaussians(posterior).values()], axis=1)
-    return np.where(np.isnan(x).any(axis=1, keepdims=True), np.nan, x)
+    """All columns of Gaussian features side by side, (row, column)."""
+    return np.concatenate([piece.of(data[piece.feature]) for piece in gaussians(posterior).values()], axis=1)
+
+
+def _blocks(grid: Grid, posterior: Posterior, data: Data, weight: Array, order: Order) -> Blocks:
+    """The blocks of Gaussian columns that have cells, by their positions among all Gaussian columns."""
+    there = [k for k, term in enumerate(gaussians(posterior)) if term in grid.terms]
+    if not there:
+        return ()
+    known = ~np.isnan(gaussian_columns(posterior, data)[:, there])
+    keys = np.array([order.cells(np.where(own, 0, -1), weight)[0] for own in known.T])
+    return tuple(tuple(there[k] for k in block) for block in blocks(known, weight, keys))

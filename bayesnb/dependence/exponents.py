@@ -185,9 +185,10 @@ class Exponents:
         From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
         into cells. The cells are counted over all rows; of a table that is read in parts, over the drawn ones.
     draws : int
-        How many draws from the posterior of the exponents are kept; probabilities are averaged over them.
+        How many draws from the posterior of the exponents are kept, for intervals. Probabilities are averaged over
+        the exponents without draws.
     random_seed : int
-        Of these draws, and of the rows on which standard deviations are chosen where there are many.
+        Of these draws, and of folds, partitions and samples of rows, which also depend on the content of the rows.
 
     Notes
     -----
@@ -196,7 +197,7 @@ class Exponents:
     ============ ==================== ========================================
     estimate     θ of the columns     exponents and offsets
     ============ ==================== ========================================
-    "predictive" integrated out       averaged over draws from their posterior
+    "predictive" integrated out       averaged over their posterior
     "mean"       posterior mean       posterior mean
     "map"        posterior mode       posterior mode
     "mle"        refused              no maximum where classes separate
@@ -261,12 +262,6 @@ class Exponents:
             value = np.asarray(getattr(self, name), float)
             if value.size == 0 or not (np.isfinite(value) & (value > 0)).all():
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
-
-    def drawn(self, n_rows: int, most: int) -> Array | slice:
-        """Rows drawn at random, at most so many, in their order; all of them where there are no more."""
-        if n_rows <= most:
-            return slice(0, n_rows)
-        return np.sort(np.random.default_rng(self.random_seed).permutation(n_rows)[:most])
 
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
         """Mean and standard deviation of every parameter under the prior, where each group has one of its scales."""

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, DependenceStatistics, names
+from bayesnb.dependence.columns import Cells, DependenceStatistics, names, order_of, uninformative
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
@@ -83,8 +83,8 @@ class Dependence:
                 "rows were learned or forgotten since the exponents were learned, so the rows that they came from are "
                 "left out of other terms now: learn_exponents(X, y) first"
             )
-        some = self.spec.drawn(len(labels), self.spec.rows)
-        data, labels = part_of(data, some), labels[some]
+        some, labels = self.drawn(posterior, data, labels)
+        data = part_of(data, some)
         if not np.isclose(labels.weight.sum(), self.weight):
             raise ValueError(
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
@@ -92,6 +92,10 @@ class Dependence:
             )
         layout = self.exponents.layout
         return rows_left_out(self.terms, self.spec, posterior, data, labels, layout.cells, layout.numbers)(slice(None))
+
+    def drawn(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array | slice, Labels]:
+        """The positions and the labels of the rows, among all rows, that the exponents are learned from."""
+        return order_of(posterior, data, labels).drawn(labels, self.spec.rows, self.spec.random_seed)
 
     # Answering
 
@@ -130,15 +134,9 @@ class Dependence:
                 asked = terms_of(self.terms, self.spec, posterior, part, n)
             else:
                 own = np.stack([*terms.likelihood(posterior, theta, part, n)], axis=-1)
-                asked = exponent_terms(self.spec, own, self.beside(posterior, part, n))
+                asked = exponent_terms(self.spec, own, self.terms.beside(posterior, part, n))
             found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.alike(part, n))
         return found
-
-    def beside(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
-        """The terms of shapes, pairs and joint columns, (row, class, term), whose parameters are integrated out."""
-        joint, n_classes = self.statistics.cells.joint, len(posterior.labels)
-        columns = terms.predictive(posterior, data, n_rows) if joint else np.zeros((n_rows, n_classes, 0))
-        return self.terms.beside(posterior, columns, data)
 
     def alike(self, data: Data, n_rows: int) -> Alike | None:
         """The cells of rows that have offsets, and the numbers that have slopes; ``None`` if there are neither."""
@@ -259,7 +257,7 @@ class DrawnDependence:
         by_class, k = dependence.spec.by == "class", -1
         for k, term in enumerate(terms.likelihood(self.posterior, self.theta, data, n_rows)):
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
-        beside = dependence.beside(self.posterior, data, n_rows)
+        beside = dependence.terms.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
         # For each class, the exponents (draw, term) times the terms (term, row).
         of_terms = v[:, 0, :, k + 1 : layout.terms].swapaxes(0, 1) @ np.moveaxis(beside, 0, -1)
@@ -314,11 +312,16 @@ def rows_left_out(
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)
     _require_possible(prior, posterior, labels)
+    silent = uninformative(posterior, data, labels.weight)
 
     def rows(which: Any) -> Rows:
         part, own = part_of(data, which), left[which]
         alike = alike_of(found.statistics.cells, part, len(own), cells, numbers)
         asked = terms_of(found, spec, posterior, part, own, trees)
+        if silent and spec.by == "model":
+            asked = asked - terms.left_out(posterior, part, own)[:, :, silent].sum(-1, keepdims=True)
+        elif silent:
+            asked[:, :, silent] = 0.0
         return Rows(asked, prior[which], own.codes, labels.weight[which], alike)
 
     return rows

@@ -15,10 +15,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, names, pieces
+from bayesnb.dependence.columns import Cells, names, order_of, pieces
 from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, Group, NoExponentsError, named, require_few
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
+from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
@@ -73,10 +74,11 @@ def learn(
             "exponent: rescale the weights of the rows, or use dependence=None"
         )
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
-        return _learned(before.terms, posterior, data, labels, spec)
+        return _learned(before.terms, posterior, data, labels, spec, order_of(posterior, data, labels))
     _require_learnable(posterior, spec)
-    found = TermSet(Cells.chosen(spec, posterior, data, labels).statistics(posterior, data, labels))
-    return _learned(found, posterior, data, labels, spec)
+    order = order_of(posterior, data, labels)
+    found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
+    return _learned(found, posterior, data, labels, spec, order)
 
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
@@ -99,19 +101,27 @@ def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
 
 
-def _learned(found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents) -> Dependence:
+def _learned(
+    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
+) -> Dependence:
     """The exponents of terms, learned from the labels of rows."""
-    some = spec.drawn(len(labels), spec.rows)
-    data, labels = part_of(data, some), labels[some]
-    each = _members(found, posterior, data, labels, spec)
+    some, labels = order.drawn(labels, spec.rows, spec.random_seed)
+    data, order = part_of(data, some), order[some]
+    each = _members(found, posterior, data, labels, spec, order)
     exponents = each[ALL]
     if spec.average:
-        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec)))
+        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec, order)))
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 
 def _members(
-    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
+    found: TermSet,
+    posterior: Posterior,
+    data: Data,
+    labels: Labels,
+    spec: Exponents,
+    order: Order,
+    drawn: bool = True,
 ) -> dict[str, LearnedExponents]:
     """The posterior of the exponents in each member of an average or, without one, that of all terms alone.
 
@@ -127,7 +137,10 @@ def _members(
     rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers, trees=False)
     blocks = terms.in_blocks(n, n_classes, len(called))
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
-    sample = rows(spec.drawn(n, SAMPLE)) if n > 2 * SAMPLE else None
+    sample = None
+    if size(labels) > 2 * SAMPLE:
+        some, few_labels = order.drawn(labels, SAMPLE, spec.random_seed)
+        sample = replace(rows(some), weight=few_labels.weight)
 
     def learned(groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
         """The exponents of the first terms, which are in these groups."""
@@ -135,7 +148,7 @@ def _members(
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
         source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
-        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear)
+        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, drawn)
 
     every = learned(groups)
     if not spec.average:
@@ -144,47 +157,41 @@ def _members(
     each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
     points = np.zeros((3, layout.size))
     points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
-    point = replace(every, layout=layout, posterior=None, weights=np.ones(1))
+    shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
     columns = [group for group in groups if group.name in ("features", "shapes")]
-    found_members = {SHARES: replace(point, points=points[:1]), NAIVE: replace(point, points=points[1:2])}
+    found_members = {SHARES: shares, NAIVE: naive}
     found_members[WEIGHTED] = learned(columns) if columns != groups else every
     if trees:
-        found_members[TREES] = replace(point, points=points[2:])
+        found_members[TREES] = of_trees
     if numbers:
         found_members[LINEAR] = learned([], linear=True)
     found_members[ALL] = every
-    return {
-        name: replace(member, layout=layout, points=member.layout.within(member.points, layout))
-        for name, member in found_members.items()
-    }
+    return {name: member.within(layout) for name, member in found_members.items()}
 
 
 def _held_out(
-    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents
+    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
 ) -> tuple[dict[str, Array], Labels]:
     """The log probabilities of each member of an average for rows that it has not seen, (row, class), and their labels.
 
     Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class. Trees answer by those that were not grown on the row. Weights need fewer draws than the
-    answers, as they are means over all rows.
+    to folds class by class, each copy of a row by itself, because equal rows are independent like any others. Trees
+    answer by those that were not grown on the row.
     """
-    few = replace(spec, draws=max(1, spec.draws // 4), trees=0)
-    some = spec.drawn(len(labels), STACKED)
-    data, labels = part_of(data, some), labels[some]
+    few = replace(spec, trees=0)
+    some, weight = order.copies(labels, STACKED, spec.random_seed)
+    some, weight = some[place := np.argsort(labels.codes[some], kind="stable")], weight[place]
+    data, labels, order = part_of(data, some), Labels(labels.codes[some], weight, labels.n), order[some]
     folds = FOLDS if len(labels) <= FEW else 2
-    order = np.random.default_rng(spec.random_seed).permutation(len(labels))
-    order = order[np.argsort(labels.codes[order], kind="stable")]
-    within = np.arange(len(order)) - np.searchsorted(labels.codes[order], labels.codes[order])
-    fold = np.empty(len(order), int)
-    fold[order] = within % folds
+    fold = (np.arange(len(labels)) - np.searchsorted(labels.codes, labels.codes)) % folds
     log_p: dict[str, Array] = {}
     for k in range(folds):
         rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         model, seen = posterior.model, (part_of(data, rest), labels[rest])
         believed = model.posterior(model.statistics(*seen, posterior.labels))
-        counts = TermSet(Cells.chosen(few, believed, *seen).statistics(believed, *seen))
+        counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
         asked = part_of(data, out)
-        for name, member in _members(counts, believed, *seen, few).items():
+        for name, member in _members(counts, believed, *seen, few, order[rest], drawn=False).items():
             of_rows = log_p.setdefault(name, np.zeros((len(labels), labels.n)))
             of_rows[out] = Dependence(counts, member, 0.0).log_proba(believed, asked, len(out))
     if found.statistics.cells.trees:
@@ -268,4 +275,6 @@ def averaged(
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()
-    return replace(found[ALL], points=points, weights=of_points, average=dict(weight), power=power)
+    spreads = tuple(replace(one, weight=weight[name]) for name, each in found.items() for one in each.spreads)
+    every = found[ALL]
+    return replace(every, points=points, weights=of_points, average=dict(weight), power=power, spreads=spreads)

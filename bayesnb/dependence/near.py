@@ -133,7 +133,8 @@ class NearTerm:
                         log_ratio = self._log_ratio(mass[some], strength, less)[:, c]
                         losses[k, s] -= weight[some] @ log_ratio
                 kernel *= kernel
-        best = np.unravel_index(np.argmin(losses), losses.shape)
+        # Of losses that are equal, but for rounding errors, the first is taken.
+        best = np.unravel_index(np.argmax(losses <= losses.min() + 1e-9 * (1 + abs(losses.min()))), losses.shape)
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
@@ -206,10 +207,13 @@ class NearTerm:
         """Where each cell of a column lies, (cell, dimension), and the mean of d² of two rows; of each column."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
-            rank = np.arange(axis.size)[:, None] / axis.size - 0.5
-            z = np.sqrt(12.0) * rank if axis.steps > 1 else np.eye(axis.size)
-            own, known = _at(z, cell)
+            known = cell >= 0
             share = weight * known / (float(weight @ known) or 1.0)
+            mass = np.bincount(cell[known], share[known], minlength=axis.size)
+            # The middle of a cell among the ranks: the same from either end of the column.
+            rank = np.cumsum(mass) - mass / 2 - 0.5
+            z = np.sqrt(12.0) * rank[:, None] if axis.steps > 1 else np.eye(axis.size)
+            own, _ = _at(z, cell)
             found.append((z, float(2 * (share @ own**2 - (share @ own) ** 2).sum())))
         return found
 

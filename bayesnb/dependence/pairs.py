@@ -281,7 +281,7 @@ class PairTerm(CellTerm):
         """The term with the strength under which the rows, each left out, are most probable."""
         term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
         gains = np.array([replace(term, strength=s).gain() for s in STRENGTHS])
-        return replace(term, strength=np.array(STRENGTHS)[gains.argmax(0)])
+        return replace(term, strength=np.array(STRENGTHS)[(gains >= gains.max(0) - ROUNDING).argmax(0)])
 
     @classmethod
     def of_each(cls, counts: Sequence[Array], axes: Sequence[tuple[Axis, Axis]]) -> list[PairTerm]:

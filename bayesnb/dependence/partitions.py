@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
-import pandas as pd
 
+from bayesnb.dependence.order import Order
 from bayesnb.kernels import densities, reading
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -43,37 +42,48 @@ class Partitions:
     cells: Array
 
     @classmethod
-    def drawn(cls, real: Array, codes: Array, n: int, seed: int) -> Partitions:
+    def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
         """So many partitions for rows with these cells.
 
-        Each column has a generator of random numbers of its own, whose seed is what the rows say in it: levels are
-        numbered as they come. A question goes to the column with the largest number. So partitions depend neither on
-        the order of columns nor on the names of levels.
+        Each column has a generator of random numbers of its own, whose seed is the key of the column, and its cells are
+        drawn in the order of their keys, or from its head on (see ``order``). A question goes to the column with the
+        largest number. So partitions depend neither on the order of rows and columns nor on names and units. A row
+        stops at the first question that it cannot answer, so the columns with the fewest gaps are asked about first.
 
         Parameters
         ----------
         real : bool array (column,)
         codes : int array (column, row)
+        weight : array (row,)
+        order : Order
+            Of the rows.
         n, seed : int
         """
-        steps = int(np.clip(np.ceil(np.log2(max(2, codes.shape[1]))), 1, MOST_STEPS))
+        steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
         for k, (is_real, own) in enumerate(zip(real, codes, strict=True)):
-            # A real column is not split at its lowest cell: all rows would go to the right.
-            some = own[own > (own[own >= 0].min(initial=0) if is_real else -1)]
-            if not len(some):
-                continue
-            told = own if is_real else pd.factorize(own)[0]
-            key = int.from_bytes(sha256(np.ascontiguousarray(told, np.int32).tobytes()).digest()[:16])
-            rng = np.random.default_rng([seed, key])
-            number, cell = rng.random((n, steps)), some[rng.integers(len(some), size=(n, steps))]
+            keys, mass = order.cells(own, weight), np.bincount(own[own >= 0], weight[own >= 0])
+            there = np.flatnonzero(mass)
+            rng = np.random.default_rng([seed % 2**64, int(np.sum(keys[there], dtype=np.uint64))])
+            if is_real:
+                down = order.reversed(np.where(own < 0, np.nan, own), weight)
+                there = there[::-1] if down else there
+                # Between two cells, the question is whether a row is at or above the higher one.
+                share, there = mass[there][1:], there[:-1] if down else there[1:]
+            else:
+                there = there[np.argsort(keys[there], kind="stable")]
+                share = mass[there]
+            number, below = rng.random((n, steps)), np.cumsum(share) / share.sum()
+            cell = there[np.searchsorted(below[:-1], rng.random((n, steps)), side="right")]
             better = number > best
             best, columns, cells = (
                 np.where(better, number, best),
                 np.where(better, k, columns),
                 np.where(better, cell, cells),
             )
-        return cls(columns, cells)
+        gaps = np.where(codes < 0, weight, 0.0).sum(1)
+        first = np.argsort(gaps[columns], axis=1, kind="stable")
+        return cls(np.take_along_axis(columns, first, 1), np.take_along_axis(cells, first, 1))
 
     def __len__(self) -> int:
         return len(self.columns)

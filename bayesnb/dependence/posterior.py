@@ -29,9 +29,9 @@ from bayesnb.dependence.likelihood import (
     derivatives,
     log_joint,
     log_likelihood,
-    log_posterior_of_classes,
     log_probabilities,
 )
+from bayesnb.dependence.scores import Spread, nearest
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message
@@ -277,6 +277,9 @@ def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
     return z
 
 
+BLOCK = 512
+"""Rows whose probabilities are computed at a time."""
+
 EXACT = 0.3
 """Nats: importance weights that vary less than this leave an effective sample above 90 %."""
 
@@ -385,6 +388,8 @@ class LearnedExponents:
         the class frequencies, the last points for the member that learns all terms, to which the posterior belongs.
     power : float
         The power of the averaged probabilities, one over their temperature.
+    spreads : tuple of Spread
+        The Normals over which probabilities are averaged, one per member (see ``scores``).
     """
 
     spec: Exponents
@@ -399,6 +404,7 @@ class LearnedExponents:
     weights: Array
     average: dict[str, float]
     power: float = 1.0
+    spreads: tuple[Spread, ...] = ()
 
     @cached_property
     def prior(self) -> tuple[Array, Array]:
@@ -407,21 +413,16 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether the posterior is so far from the Normal around its mode that only the draws stand for it.
-
-        Their mean and standard deviation then have a Monte Carlo error.
-        """
+        """Whether the posterior is so far from the Normal around its mode that new draws are taken from those kept."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
-        """Posterior mean (parameter,) and covariance (parameter, parameter), of the Normal or of the draws."""
-        if self.posterior is not None and not self.by_draws:
-            mean, rows = (
-                self.learned.within(x, self.layout) for x in (self.posterior.mode, self.posterior.covariance())
-            )
-            return mean, self.learned.within(rows.T, self.layout)
-        covariance = np.cov(self.points.T, bias=True, aweights=self.weights)
-        return self.weights @ self.points, covariance.reshape(2 * (self.layout.size,))
+        """Posterior mean (parameter,) and covariance (parameter, parameter)."""
+        mean = np.sum([each.weight * each.mean for each in self.spreads], axis=0)
+        covariance = np.zeros(2 * (self.layout.size,))
+        for each in self.spreads:
+            covariance += each.weight * (each.root @ each.root.T + np.outer(away := each.mean - mean, away))
+        return mean, covariance
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them.
@@ -431,10 +432,20 @@ class LearnedExponents:
         if point is None:
             return self
         if point == "mode" and self.posterior is not None:
-            points = self.learned.within(self.posterior.mode, self.layout)
-        else:
-            points = self.moments()[0]
-        return replace(self, posterior=None, points=points[None], weights=np.ones(1), average={}, power=1.0)
+            return self.fixed(self.learned.within(self.posterior.mode, self.layout))
+        return self.fixed(self.moments()[0])
+
+    def fixed(self, point: Array) -> LearnedExponents:
+        """A copy whose exponents are fixed at a point."""
+        found = replace(self, posterior=None, points=point[None], weights=np.ones(1))
+        return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
+
+    def within(self, layout: Layout) -> LearnedExponents:
+        """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
+        points = self.layout.within(self.points, layout)
+        return replace(
+            self, layout=layout, points=points, spreads=tuple(each.within(self.layout, layout) for each in self.spreads)
+        )
 
     @property
     def said(self) -> str:
@@ -450,8 +461,11 @@ class LearnedExponents:
         if not self.average:
             return self
         n = self.spec.draws
-        points, weights = self.points[-n:, self.learned.places(self.layout)], np.full(n, 1 / n)
-        return replace(self, layout=self.learned, points=points, weights=weights, average={}, power=1.0)
+        places = self.learned.places(self.layout)
+        points, weights, last = self.points[-n:, places], np.full(n, 1 / n), self.spreads[-1]
+        spreads = (Spread(1.0, last.mean[places], last.root[places]),)
+        found = replace(self, layout=self.learned, points=points, weights=weights, spreads=spreads)
+        return replace(found, average={}, power=1.0)
 
     @property
     def frequencies(self) -> float:
@@ -463,11 +477,11 @@ class LearnedExponents:
 
         Of an average the class frequencies are not drawn, because every draw is mixed with them.
         """
-        if self.posterior is None or self.by_draws:
+        if self.by_draws:
             weights = self.weights.copy()
             weights[: bool(self.average)] = 0.0
             return self.points[rng.choice(len(self.points), n, p=weights / weights.sum())]
-        return self.learned.within(self.posterior.at(rng.standard_normal((n, self.learned.size))), self.layout)
+        return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
         """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior.
@@ -490,12 +504,18 @@ class LearnedExponents:
             ~known,
             np.random.default_rng(self.spec.random_seed),
         )
-        every = learned.within(sd, layout)
+        every, spreads = learned.within(sd, layout), []
         points[:, new] = every[new] * rng.standard_normal((len(points), int(new.sum())))
-        return replace(self, layout=layout, learned=learned, posterior=posterior, points=points)
+        for each in self.spreads:
+            # The parameters of new classes have their prior, but in a member without a spread they are 0.
+            more = np.diag(every)[:, new] if each.root.size else np.zeros((layout.size, 0))
+            root = np.concatenate([np.where(known[:, None], each.root[place], 0.0), more], axis=1)
+            spreads.append(Spread(each.weight, np.where(known, each.mean[place], 0.0), root))
+        found = replace(self, layout=layout, learned=learned, posterior=posterior, points=points)
+        return replace(found, spreads=tuple(spreads))
 
     def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) as (row, class), averaged over the draws of the exponents.
+        """log p(c | x) as (row, class), averaged over the posterior of the exponents.
 
         Parameters
         ----------
@@ -506,17 +526,17 @@ class LearnedExponents:
         alike : Alike, optional
             The cells that have offsets, and the numbers that have slopes, as in :class:`Rows`.
         """
-        v, found = self.layout.exponents(self.points), np.empty(offset.shape)
-        step = max(1, NUMBERS // max(1, len(v) * offset.shape[1]))
+        found = np.empty(offset.shape)
 
         def part(cut: slice, found: Array) -> None:
-            log_p = log_posterior_of_classes(terms[cut], offset[cut], v, None if alike is None else alike[cut])
-            top = log_p.max(-1, keepdims=True)
-            # A class whose prior is 0 has -inf in every draw.
+            asked = terms[cut], offset[cut], None if alike is None else alike[cut]
+            each = np.stack([spread.log_proba(self.layout, *asked) for spread in self.spreads])
+            top = each.max(0)
+            # A class whose prior is 0 has -inf in every member.
             top = np.where(np.isneginf(top), 0.0, top)
-            found[:] = (top[..., 0] + log(np.exp(log_p - top) @ self.weights)).T
+            found[:] = top + log(np.tensordot([spread.weight for spread in self.spreads], np.exp(each - top), axes=1))
 
-        return tempered(written(found, part, slices(len(offset), step)), self.power)
+        return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
@@ -565,6 +585,7 @@ def learn_exponents(
     sample: Rows | None = None,
     cells: int = 0,
     numbers: int = 0,
+    drawn: bool = True,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
@@ -583,6 +604,8 @@ def learn_exponents(
         Fewer rows, drawn at random, to choose standard deviations on and to start from.
     cells, numbers : int
         How many cells have offsets, and how many numbers have slopes.
+    drawn : bool
+        Whether draws are kept; otherwise their place is taken by the mode.
 
     Raises
     ------
@@ -636,10 +659,15 @@ def learn_exponents(
                 if found.log_evidence > best.log_evidence + TIE:
                     best, scales, here, changed = found, other, begun(found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
-    rng = np.random.default_rng(spec.random_seed)
-    points, off = draws(source, layout, *spec.prior(layout, groups, scales), best, spec.draws, rng)
+    prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
+    if drawn:
+        points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
+    spreads = (nearest(source, layout, *prior, best.mode, best.factor),)
     weights = np.full(len(points), 1 / len(points))
-    return LearnedExponents(spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {})
+    learned = LearnedExponents(
+        spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}
+    )
+    return replace(learned, spreads=spreads)
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:

@@ -6,7 +6,7 @@ Start with :func:`pymc_model`; :func:`verify` samples it and says how far the No
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from bayesnb.chains import Convergence, Sampler
-from bayesnb.dependence.likelihood import Rows
+from bayesnb.dependence.likelihood import Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents
 from bayesnb.numerics import Array
 
@@ -71,7 +71,7 @@ LEVEL = 1e-4
 """How probable it is at most that means which agree are said not to."""
 
 SKEW = 0.2
-"""Posterior standard deviations by which the mode, at which a Laplace posterior is centred, may be beside the mean."""
+"""Posterior standard deviations by which the centre of the Normal may be beside the mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,10 @@ class Verdict:
     Parameters
     ----------
     parameters : DataFrame
-        For each exponent and offset: ``mean`` and ``sd`` as learned, by Laplace or by its corrected draws;
+        For each exponent and offset: ``mean`` and ``sd`` as learned, of the Normal that is nearest to the posterior;
         ``nuts_mean`` and ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations;
-        ``mcse``, the Monte Carlo standard error of that difference, in the unit of the parameter; and ``z``, the
-        difference over it. Where the posterior is Laplace's, only what is beyond ``SKEW`` counts in ``z``.
+        ``mcse``, the Monte Carlo standard error of that difference, in the unit of the parameter; and ``z``, what of
+        the difference is beyond ``SKEW``, over it.
     probability : float
         The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
         those of NUTS.
@@ -141,16 +141,14 @@ def verify(
     names = [variable.name for variable in model.free_RVs]
     drawn, convergence = judge.run(model, names, "the exponents")
     points = parameters_of(drawn)
-    sampled = replace(learned, points=points, weights=np.full(len(points), 1 / len(points)))
-    ours, theirs = (np.exp(each.log_proba(rows.terms, rows.offset, rows.alike)) for each in (learned, sampled))
+    ours, v = np.exp(learned.log_proba(rows.terms, rows.offset, rows.alike)), learned.layout.exponents(points)
+    theirs = np.exp(log_posterior_of_classes(rows.terms, rows.offset, v, rows.alike)).mean(-1).T
     mean, sd = points.mean(0), points.std(0)
     own_mean, covariance = learned.moments()
     own_sd = np.sqrt(np.diag(covariance))
     error = array_stats.mcse(points.T.reshape(points.shape[1], judge.chains, -1), chain_axis=1, draw_axis=2)
-    if learned.by_draws:
-        error = np.hypot(error, own_sd / np.sqrt(len(learned.points)))
     columns = {"mean": own_mean, "sd": own_sd, "nuts_mean": mean, "nuts_sd": sd, "off": (own_mean - mean) / sd}
-    away, known = own_mean - mean, 0.0 if learned.by_draws else SKEW * sd
+    away, known = own_mean - mean, SKEW * sd
     columns |= {"mcse": error, "z": np.sign(away) * np.maximum(np.abs(away) - known, 0.0) / error}
     names = [*map(str, learned.names), *cells, "offset"]
     index = names[: learned.layout.terms] + [f"{names[t]}, class {c}" for c in classes for t in learned.layout.own]

@@ -22,21 +22,19 @@ from bayesnb.dependence.columns import (
     Piece,
     by_column,
     gaussian_columns,
-    gaussians,
     pieces,
 )
 from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.joint import JointTerm
 from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
 from bayesnb.dependence.pairs import CellTerm, PairTerm, ShapeTerm, tables
 from bayesnb.dependence.partitions import PartitionTerm
 from bayesnb.families.family import left_out_of_all
-from bayesnb.families.multivariate_gaussian import MultivariateGaussian
 from bayesnb.families.sampled import LeftOut
 from bayesnb.kernels.blocks import CELLS, ROWS, slices
 from bayesnb.model import Data, Parameters, Posterior, about
 from bayesnb.numerics import Array
-from bayesnb.priors import NormalWishart
 from bayesnb.statistics.membership import Column, Labels
 
 # The terms of the columns
@@ -140,14 +138,6 @@ def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
 
 # The terms beside those of the columns
 
-JOINT = MultivariateGaussian(NormalWishart.unit_information())
-"""All Gaussian columns together: Normal with a full covariance in each class (BDA3 3.6).
-
-The prior counts for one row that looks like the whole table with independent columns. Under it every single column has
-the prior of ``Gaussian()``, so what this term says beyond the columns' own is their covariances only. A row with a
-missing cell says nothing.
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
@@ -170,10 +160,9 @@ class TermSet:
         return (*map(ShapeTerm.of, s.shapes.each()), *pairs)
 
     @cached_property
-    def joint(self) -> NormalWishart:
-        """The posterior of the Gaussian columns together."""
-        s = self.statistics.joint
-        return JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s)
+    def joint(self) -> JointTerm:
+        """The term of the Gaussian columns together."""
+        return JointTerm(self.statistics.cells.joint, self.statistics.joint)
 
     @cached_property
     def near(self) -> NearTerm:
@@ -259,44 +248,38 @@ class TermSet:
             found["partitions"] = self.partitions.shares(cells.partitions.places(cells.grid.real, codes), len(codes))
         return found
 
-    def beside(
-        self, posterior: Posterior, own: Array, data: Data, left: Labels | None = None, trees: bool = True
-    ) -> Array:
+    def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
 
         Parameters
         ----------
         posterior : Posterior
-        own : array (row, class, column)
-            The terms of the columns, which the joint Gaussian is relative to: with the row left out if it is here.
         data : {name: encoded column}
-        left : Labels, optional
-            Of rows that were learned: each is left out of its own class, with the weight that it has here.
+        which : Labels or int
+            The classes of learned rows, each of which is left out of its own class with the weight that it has here;
+            or how many new rows there are.
         trees : bool
             Whether the term of trees is among them, whose exponent is not learned.
         """
+        left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
-        codes = cells.grid.codes(data, len(own))
-        alone, coarse = np.zeros(len(own), np.intp), cells.grid.coarser(codes, PAIR_DEPTH)
+        codes = cells.grid.codes(data, n)
+        alone, coarse = np.zeros(n, np.intp), cells.grid.coarser(codes, PAIR_DEPTH)
         places = [*((codes[k], alone) for k in cells.shaped), *((coarse[i], coarse[j]) for i, j in cells.pairs)]
         alike = left is not None and bool((left.weight == 1).all())
-        parts = [own[:, :, :0]]
+        shape = n, len(posterior.labels)
+        parts = [np.zeros((*shape, 0))]
         for k, (a, b) in enumerate(places):
             rows = np.flatnonzero((a >= 0) & (b >= 0))
             a, b = a[rows], b[rows]
-            found = np.zeros(own.shape[:2])
+            found = np.zeros(shape)
             found[rows] = self._tables[k][:, a, b].T
             if left is not None:
                 c, w = left.codes[rows], left.weight[rows]
                 found[rows, c] = self._tables_less_one[k][c, a, b] if alike else self.of_cells[k].left_out(c, w, a, b)
             parts.append(found[:, :, None])
         if cells.joint:
-            x = gaussian_columns(posterior, data)
-            found = JOINT.log_predictive(self.joint, x)
-            if left is not None:
-                found[np.arange(len(left)), left.codes] = JOINT.log_left_out(self.joint, x, left)
-            alone = own[:, :, [*gaussians(posterior)]].sum(-1)
-            parts.append(np.where(np.isnan(x[:, :1]), 0.0, found - alone)[:, :, None])
+            parts.append(self.joint.term(gaussian_columns(posterior, data), left)[:, :, None])
         if cells.kernel:
             parts.append(self.near.term(codes, left)[:, :, None])
         if cells.partitions:
@@ -328,7 +311,7 @@ def terms_of(
             posterior.leave_out(total, data, left)
         return total[:, :, None]
     own = predictive(posterior, data, n) if left is None else left_out(posterior, data, left)
-    return exponent_terms(spec, own, found.beside(posterior, own, data, left, trees))
+    return exponent_terms(spec, own, found.beside(posterior, data, which, trees))
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:

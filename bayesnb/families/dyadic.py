@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bayesnb.kernels import blocks, reading
 from bayesnb.numerics import Array
+
+BESIDE = 2.0**-32
+"""How far an edge is from the middle between two values, relative to half of their distance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +21,9 @@ class Dyadic:
 
     The number of an interval is its path: its highest bit says on which side of the first cut it lies. A cut lies
     half way between two values that occur, where it comes nearest to halving the rows; a single value is not cut, so
-    few-valued columns have a cell for each value. The outer intervals are open.
+    few-valued columns have a cell for each value. The outer intervals are open. The cells of a column that is negated
+    are these cells in the opposite order: where two cuts are equally near to halving the rows, the one nearer to the
+    ``head`` of the column is taken, and a number half way between two values lies on the side away from it.
 
     Parameters
     ----------
@@ -44,8 +49,13 @@ class Dyadic:
             raise ValueError(f"Expected a column to be halved from 0 to 32 times; got {self.depth!r}")
 
     @classmethod
-    def of(cls, x: Array, depth: int, weight: Array | None = None) -> Dyadic:
-        """The intervals of one column, (row,), NaN where missing; rows count by their weight."""
+    def of(
+        cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
+    ) -> Dyadic:
+        """The intervals of one column, (row,), NaN where missing; rows count by their weight.
+
+        The head is by default the side of the middle of the column's range on which its mean lies.
+        """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
         if weight is None or (weight == weight.max(initial=0.0)).all():
             # Counts alone need no order of the rows, which would take most of the time.
@@ -53,21 +63,27 @@ class Dyadic:
         else:
             values, place = np.unique(x[seen], return_inverse=True)
             mass = np.bincount(place, weight[seen], minlength=len(values))
-        below = np.concatenate([[0.0], np.cumsum(mass)])
+        below, low_head = np.concatenate([[0.0], np.cumsum(mass)]), head != "high"
+        if head is None and len(values):
+            away = (values - values[0]) / 2 - (values[-1] - values) / 2
+            low_head = mass @ away <= 1e-9 * mass.sum() * (values[-1] / 2 - values[0] / 2)
 
         def middle(first: int, last: int) -> int:
             """The place that comes nearest to halving the rows."""
             target = 0.5 * (below[first] + below[last])
             cut = int(np.searchsorted(below[first + 1 : last], target)) + first + 1
-            if cut == last or (cut > first + 1 and target - below[cut - 1] <= below[cut] - target):
-                cut -= 1
-            return cut
+            if cut == last or cut == first + 1:
+                return min(cut, last - 1)
+            nearer = (target - below[cut - 1]) - (below[cut] - target)
+            tied = abs(nearer) <= 1e-9 * (below[last] - below[first])
+            return cut - 1 if (low_head if tied else nearer < 0) else cut
 
         paths, cuts = _halved(0, len(values), depth, middle)
         low, high = (values[np.array(cuts, np.intp) + k] for k in (-1, 0))
-        edges = low + (high - low) / 2
+        # The middle itself may be rounded to either side of itself when the unit changes, so an edge is beside it.
+        edges = low / 2 + high / 2 + (high / 2 - low / 2) * (-BESIDE if low_head else BESIDE)
         # Between two neighbours among the floats there is no middle.
-        return cls(np.where(edges > low, edges, high), np.array(paths, np.intp), depth)
+        return cls(np.where((edges > low) & (edges <= high), edges, high), np.array(paths, np.intp), depth)
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:

@@ -195,7 +195,7 @@ class Believed:
         own = terms.left_out(self.posterior, data, labels, sampled)
         if self.dependence is None:
             return names, own, sampled
-        beside = self.dependence.terms.beside(self.posterior, own, data, labels)
+        beside = self.dependence.terms.beside(self.posterior, data, labels)
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:

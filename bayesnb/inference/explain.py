@@ -212,7 +212,7 @@ def weighed_terms(
         own = weighed_odds(0 if spec.by == "model" else entry.term, *log_p)
         yield line(entry, *(one + more for one, more in zip(own, beside_columns[entry.term], strict=True)))
     if spec.by != "model":
-        beside = dependence.beside(believed.posterior, data, n)
+        beside = dependence.terms.beside(believed.posterior, data, n)
         beside = relative(beside) if spec.by == "class" else beside
         for k in range(len(called) - beside.shape[-1], len(called)):
             if k in {place[name] for name in shares}:

@@ -281,7 +281,8 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     if dependence is not None:
         held, without, codes = dependence.left_out_of_exponents(believed.posterior, data, labels)
         true = np.eye(held.shape[1])[codes]
-        found[dependence.spec.drawn(len(labels), dependence.spec.rows)] = expected(without, true) - expected(held, true)
+        some, _ = dependence.drawn(believed.posterior, data, labels)
+        found[some] = expected(without, true) - expected(held, true)
     return found
 
 

@@ -15,7 +15,16 @@ from numpy.random import Generator
 from scipy.special import logsumexp, ndtri, xlogy
 
 from bayesnb.dependence import pairs, terms
-from bayesnb.dependence.columns import SCREEN_DEPTH, Cells, DependenceStatistics, Grid, counted, names, searched
+from bayesnb.dependence.columns import (
+    SCREEN_DEPTH,
+    Cells,
+    DependenceStatistics,
+    Grid,
+    counted,
+    names,
+    order_of,
+    searched,
+)
 from bayesnb.dependence.exponents import DependenceName, Exponents, name_of
 from bayesnb.dependence.learning import learn, require_exact
 from bayesnb.dependence.pairs import ROWS_OF_PRIOR, PairCounts, shares_of
@@ -269,9 +278,9 @@ def audited(
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
     """The cells of the columns, and the counts of all pairs of columns, of coarse cells and of fine ones."""
-    grid = Grid.of(posterior, data, labels.weight)
+    grid = Grid.of(posterior, data, labels.weight, order_of(posterior, data, labels))
     which = searched(grid)
-    fine = Cells(grid, False, tuple(which), 0).statistics(posterior, data, labels)
+    fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
     return grid, counted(grid, data, labels, which, SCREEN_DEPTH), fine
 
 
@@ -330,15 +339,16 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     -----
     As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
     """
-    n, many = len(labels), len(terms_of_pairs.statistics.pairs.pairs)
+    many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
     left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
-    some = np.arange(n) if n <= SAMPLE else np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    drawn, own = order_of(posterior, data, labels).drawn(labels, SAMPLE, 0)
+    some, times = np.arange(len(labels))[drawn], own.weight
     total, sums = 0.0, np.zeros((4, many))
     for cut in terms.in_blocks(len(some), labels.n, many):
-        part, rows, weight = part_of(data, some[cut]), left[some[cut]], labels.weight[some[cut]]
+        part, rows, weight = part_of(data, some[cut]), left[some[cut]], times[cut]
         own, columns = (np.arange(len(rows)), rows.codes), terms.left_out(posterior, part, rows)
-        r = terms_of_pairs.beside(posterior, columns, part, rows)
+        r = terms_of_pairs.beside(posterior, part, rows)
         joint = alone.log_left_out({}, rows) + columns.sum(-1)
         more = joint[:, :, None] + r
         plain = joint[own] - logsumexp(joint, axis=1)

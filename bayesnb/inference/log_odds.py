@@ -176,7 +176,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
         level, spread = (np.stack(each, axis=-1) for each in zip(*columns, strict=True))
         if dependence.spec.by == "model":
             level, spread = level.sum(-1, keepdims=True), spread.sum(-1, keepdims=True)
-        level = np.concatenate([level, dependence.beside(posterior, part, n)], axis=-1)[..., :n_terms]
+        level = np.concatenate([level, dependence.terms.beside(posterior, part, n)], axis=-1)[..., :n_terms]
         # The derivative of ln p(c, x) in an exponent is its term; in an offset it is 1 if the row has it, otherwise 0.
         alike = dependence.alike(part, n)
         beside = [] if alike is None else [alike.matrix(layout.cells + layout.numbers)]

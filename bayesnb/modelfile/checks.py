@@ -20,6 +20,7 @@ from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells, Grid
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Layout
+from bayesnb.dependence.joint import scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.learned import Dependence
 from bayesnb.dependence.pairs import PairCounts
@@ -32,7 +33,6 @@ from bayesnb.model import Statistics
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
-from bayesnb.statistics.moments import Scatter
 from bayesnb.statistics.statistic import Statistic, same
 
 UNSEEN_POLICIES = ("missing", "new", "error")
@@ -175,7 +175,8 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     fits = fits and _counts(statistics.leaves, tuple((k, n) for k in range(n)), (*[nodes] * n, 1))
     fits = fits and _counts(statistics.stops, tuple((k, n_trees) for k in range(n_trees)), (*[ends] * n_trees, 1))
     fits = fits and _counts(statistics.rows, ((0, 0),), (1,))
-    fits = fits and _form(statistics.joint) == _form(Scatter.of(np.zeros((0, cells.joint)), NO_ROWS))
+    sums = scatters(cells.joint, np.zeros((0, _columns(schema))), NO_ROWS)
+    fits = fits and _form(statistics.joint) == _form(sums)
     sizes = fine[:-1] if cells.kernel else ()
     fits = fits and near.cells.dtype.kind == "i" and near.cells.shape == (near.counts.shape[-1], len(sizes))
     fits = fits and bool((near.cells >= -1).all() and (near.cells < np.array(sizes, int)).all())
@@ -195,6 +196,15 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     draws = len(learned.weights) if spec.average else spec.draws
     arrays = {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
     arrays |= {"points": (learned.points, (draws, every.size)), "weights": (learned.weights, (draws,))}
+    for k, spread in enumerate(learned.spreads):
+        require(0 <= spread.weight <= 1, "its dependence: a member of the average has no weight")
+        rank = spread.root.shape[-1] if spread.root.ndim else -1
+        arrays |= {f"mean of member {k}": (spread.mean, (every.size,))}
+        arrays |= {f"root of member {k}": (spread.root, (every.size, rank))}
+        require(0 <= rank <= 2 * every.size, "its dependence has a root of too many columns")
+    total = sum(spread.weight for spread in learned.spreads)
+    sound = len(learned.spreads) == max(1, len(learned.average)) and np.isclose(total, 1.0)
+    require(sound, "its dependence: the members of the average have no weights")
     for name, (array, shape) in arrays.items():
         require(array.shape == shape, f"its dependence has no array {name} of shape {shape}")
         require(np.isfinite(array).all(), f"its dependence: {name} is not finite somewhere")
@@ -228,7 +238,10 @@ def _columns(schema: Schema) -> int:
 def _require_cells(cells: Cells, schema: Schema) -> None:
     """Refuse cells that no columns of this schema have."""
     grid, joint = cells.grid, cells.joint
-    sound = isinstance(cells.shapes, bool) and type(joint) is int and 0 <= joint <= _columns(schema)
+    sound = isinstance(cells.shapes, bool) and _tuples(joint)
+    together = [k for block in joint for k in block] if sound else []
+    sound = sound and all(type(k) is int and 0 <= k < _columns(schema) for k in together)
+    sound = sound and all(joint) and len(set(together)) == len(together) != 1
     require(sound, "its dependence has no cells")
     place, first = {}, 0
     for name, feature in schema.features.items():

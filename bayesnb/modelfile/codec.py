@@ -18,7 +18,18 @@ import numpy as np
 from bayesnb import chains
 from bayesnb.data import encoders, origin, schema, specifications
 from bayesnb.data.text import Text
-from bayesnb.dependence import columns, exponents, label_trees, learned, near, pairs, partitions, posterior, terms
+from bayesnb.dependence import (
+    columns,
+    exponents,
+    label_trees,
+    learned,
+    near,
+    pairs,
+    partitions,
+    posterior,
+    scores,
+    terms,
+)
 from bayesnb.families import dyadic, families, from_pymc, sampled
 from bayesnb.model import Statistics
 from bayesnb.numerics import Array
@@ -39,6 +50,7 @@ OTHERS = (
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,
     partitions.Partitions, label_trees.LabelTrees, columns.Numbers,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
+    scores.Spread,
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}
 """The data classes that a document may name."""

@@ -1,0 +1,133 @@
+"""Columns of numbers together, in each class a Normal with a full covariance: start with :class:`JointTerm`.
+
+What a row with gaps says about a covariance has no conjugate form. So columns are ordered by their gaps and divided
+into *blocks*; the density is a product over blocks, p(block | blocks before it), and each factor is learned from the
+rows that are known in its block and in all blocks before it. If the gaps are nested (whoever lacks one column lacks all
+later ones), this is the exact posterior, and uses every value; otherwise a row adds to all blocks before its first gap.
+Without gaps there is one block, of all columns. Every factor is a Normal-Wishart, whose statistic adds and from which a
+row is left out in closed form (factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*,
+chapter 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bayesnb.families.multivariate_gaussian import MultivariateGaussian
+from bayesnb.numerics import Array
+from bayesnb.priors import NormalWishart
+from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.moments import Scatter
+
+JOINT = MultivariateGaussian(NormalWishart.unit_information())
+"""The prior of a block and of those before it (BDA3 3.6).
+
+It counts for one row that looks like the whole table with independent columns. Under it every single column has the
+prior of ``Gaussian()``.
+"""
+
+LEAST = 0.1
+"""The share of the rows that a block is learned from at least; columns with more gaps are left out."""
+
+KEPT = 0.8
+"""A block ends where a further column would leave less than this share of the rows that its first column leaves."""
+
+type Blocks = tuple[tuple[int, ...], ...]
+
+
+def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
+    """Divide columns into blocks: first those without gaps, then always the column that leaves the most whole rows.
+
+    Parameters
+    ----------
+    known : bool array (row, column)
+    weight : array (row,)
+    keys : array (column,)
+        They decide between columns that leave the same number of rows.
+    """
+    patterns, place = np.unique(known, axis=0, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
+    found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()
+    while left:
+        rows = weight @ patterns[:, left]
+        best = int(np.argmax(rows >= rows.max() * (1 - 1e-12)))
+        if rows[best] < least or rows[best] <= 0:
+            break
+        if rows[best] < KEPT * first or not found:
+            found.append([])
+            first = rows[best]
+        found[-1].append(column := left.pop(best))
+        weight = weight * patterns[:, column]
+    return tuple(map(tuple, found)) if sum(map(len, found)) > 1 else ()
+
+
+def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
+    """The columns before each block, and those of the block."""
+    before: list[int] = []
+    for block in of:
+        yield before, block
+        before = [*before, *block]
+
+
+def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
+    """For each block, the sums over the rows that are known in it and in those before it; x is (row, column)."""
+    found = []
+    for before, block in upto(of):
+        own = x[:, [*before, *block]]
+        some = ~np.isnan(own).any(1)
+        found.append(Scatter.of(own[some], labels[some]))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class JointTerm:
+    """ln p(all columns | c) - Σ_j ln p(column j | c): what the covariances of a class say beyond its columns.
+
+    A missing cell is integrated out of each factor. A row in which one column is known has the term 0.
+
+    Parameters
+    ----------
+    blocks : tuple of tuple of int
+    statistics : tuple of Scatter
+    """
+
+    blocks: Blocks
+    statistics: tuple[Scatter, ...]
+
+    @cached_property
+    def believed(self) -> tuple[NormalWishart, ...]:
+        """The posterior of each block together with those before it."""
+        return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
+
+    def term(self, x: Array, left: Labels | None = None) -> Array:
+        """The term of rows, (row, class).
+
+        Parameters
+        ----------
+        x : array (row, column)
+        left : Labels, optional
+            Of rows that were learned: each is left out of its own class with the weight that it has here.
+        """
+        parts = []
+        for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):
+            own = x[:, [*before, *block]]
+            learned = np.flatnonzero(~np.isnan(own).any(1))
+            places = np.arange(own.shape[1])
+            parts.append(_log_p(believed, own, places, learned, left))
+            if before:
+                parts.append(-_log_p(believed, own, places[: len(before)], learned, left))
+            parts += [-_log_p(believed, own, places[[k]], learned, left) for k in range(len(before), len(places))]
+        return np.sum(parts, axis=0)
+
+
+def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
+    """The log predictive of some of the columns, (row, class); learned rows are left out of their own class."""
+    own, x = believed if len(columns) == x.shape[1] else believed.marginal(columns), x[:, columns]
+    found = JOINT.log_predictive(own, x)
+    if left is not None:
+        found[learned, left.codes[learned]] = JOINT.log_left_out(own, x[learned], left[learned])
+    return found

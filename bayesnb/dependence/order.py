@@ -1,0 +1,190 @@
+"""An order of the rows of a table that depends on their content only: start with :class:`Order`.
+
+Folds and samples need random numbers, one per row. A number that goes by the position of a row makes the answer depend
+on the order of the table. So each row has a key, computed from what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from bayesnb.families.columns import Coded, columns_in, columns_of, dense_cells
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Column, Labels
+
+ROUNDS = 3
+"""How often the keys of cells and rows are refined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Keys of rows that do not depend on the order of rows and columns, on names, nor on units.
+
+    The key of a cell is a hash of how often its value occurs and, in a column of numbers, of its rank counted from the
+    nearer end, so a column may be reversed. The key of a column is the sum of those of its cells, and the key of a row
+    is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key of each
+    cell takes in the sum of its rows' keys, and so on (colour refinement, as in tests of graph isomorphism: Weisfeiler
+    and Leman 1968). Sums do not depend on an order. A missing cell adds nothing, and neither does a column with fewer
+    than two values. A weight of 2 adds what two rows add.
+
+    Parameters
+    ----------
+    keys : uint64 array (row,)
+        Equal rows have equal keys.
+    ties : uint64 array (row,)
+        Hashes of the rows as they are encoded. They decide between rows that only names or directions tell apart.
+    """
+
+    keys: Array
+    ties: Array
+
+    @classmethod
+    def of(cls, data: Iterable[Column], labels: Labels) -> Order:
+        """The keys of labelled rows, from their encoded columns in any division."""
+        weight, ties = _times(labels.weight), np.zeros(len(labels), np.uint64)
+        seen = np.flatnonzero(weight)
+        codes = np.unique(labels.codes[seen], return_inverse=True)[1]
+        columns = [(seen, codes, _of_cells(codes, weight[seen], real=False))]
+        for k, (rows, codes, real) in enumerate(_columns(data)):
+            np.add.at(ties, rows, _mixed(codes.astype(np.uint64) + _mixed(np.array([k], np.uint64))))
+            rows, codes = rows[some := weight[rows] > 0], codes[some]
+            values, codes = np.unique(codes, return_inverse=True)
+            if len(values) > 1:
+                columns.append((rows, codes, _of_cells(codes, weight[rows], real)))
+        keys = _of_rows(len(labels), columns)
+        for _ in range(ROUNDS):
+            refined = []
+            for rows, codes, cells in columns:
+                sums = np.zeros_like(cells)
+                np.add.at(sums, codes, keys[rows] * weight[rows])
+                refined.append((rows, codes, _mixed(cells ^ _mixed(sums))))
+            columns = refined
+            keys = _of_rows(len(labels), columns)
+        return cls(keys, _mixed(ties + _mixed(labels.codes.astype(np.uint64))) ^ weight)
+
+    def __getitem__(self, rows: Array | slice) -> Order:
+        return Order(self.keys[rows], self.ties[rows])
+
+    def reversed(self, x: Array, weight: Array) -> bool:
+        """Whether the head of a column of numbers (row,) is at its high end: it is the same if x is negated."""
+        known = ~np.isnan(x)
+        values, code = np.unique(x[known], return_inverse=True)
+        rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
+        return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
+
+    def cells(self, codes: Array, weight: Array) -> Array:
+        """A key of each cell of a column, (cell,), from the rows in it; ``codes`` (row,) are -1 where missing."""
+        found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
+        np.add.at(found, codes[known], self.keys[known] * _times(weight[known]))
+        return _mixed(found)
+
+    def shuffled(self, seed: int) -> Array:
+        """The rows in a random order, equal rows next to each other."""
+        return np.lexsort((self.ties, _mixed(self.keys + _seed(seed))))
+
+    def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array]:
+        """At most so many rows drawn at random: their positions, in random order, and their weights.
+
+        Where all weights are whole numbers, a row of weight w is w rows of weight 1.
+        """
+        order = self.shuffled(seed)
+        if not whole(labels):
+            order = order[labels.weight[order] > 0]
+            order = order[_spread(len(order), most)]
+            return order, labels.weight[order]
+        ends = np.cumsum(labels.weight[order])
+        places = _spread(int(ends[-1]) if len(ends) else 0, most)
+        order = order[np.searchsorted(ends, places, side="right")]
+        # Each of several equal rows has a number of its own, by its count among them.
+        own = self[order]
+        new = np.append(True, (np.diff(own.keys) != 0) | (np.diff(own.ties) != 0))[: len(order)]
+        count = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+        order = order[np.lexsort((own.ties, _mixed(own.keys + _seed(seed) + _mixed(count.astype(np.uint64)))))]
+        return order, np.ones(len(order))
+
+    def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
+        """All rows or, where they are more, a sample of at most so many: their positions, and their labels.
+
+        A row that was drawn several times stands there once, with this weight.
+        """
+        if size(labels) <= most:
+            return slice(0, len(labels)), labels
+        rows, weight = self.copies(labels, most, seed)
+        rows, place = np.unique(rows, return_inverse=True)
+        return rows, Labels(labels.codes[rows], np.bincount(place, weight), labels.n)
+
+
+def whole(labels: Labels) -> bool:
+    """Whether every weight is a whole number, so that it may stand for so many rows."""
+    return bool((labels.weight == np.floor(labels.weight)).all())
+
+
+def size(labels: Labels) -> int:
+    """How many rows there are, where a row of whole weight w counts as w of them."""
+    return int(labels.weight.sum()) if whole(labels) else int((labels.weight > 0).sum())
+
+
+def _spread(n: int, most: int) -> Array:
+    """At most so many places out of n, at equal distances: of rows in random order, a random sample."""
+    return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
+
+
+def _columns(data: Iterable[Column]) -> Iterator[tuple[Array, Array, bool]]:
+    """The known cells of each column: their rows, their values as codes, and whether these have an order.
+
+    Sparse columns, such as words, are one column of cells, each a column and a value in it; zeros are left out.
+    """
+    for each in data:
+        x = getattr(each, "counts", each)
+        if sparse.issparse(x):
+            cells = sparse.coo_array(x)
+            known = ~np.isnan(cells.data)
+            pairs = np.stack([cells.col, cells.data], axis=1)[known]
+            yield cells.row[known], np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1), False
+            continue
+        for k in range(columns_in(x)):
+            column = dense_cells(columns_of(x, [k]))[:, 0]
+            rows = np.flatnonzero(~np.isnan(column))
+            yield rows, np.unique(column[rows], return_inverse=True)[1], not isinstance(x, Coded)
+
+
+def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
+    """The first key of each cell of a column, (cell,)."""
+    counts = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64)
+    np.add.at(counts, codes, weight)
+    found = _mixed(counts)
+    if real:
+        upto = np.cumsum(counts, dtype=np.uint64)
+        below, above = upto - counts, upto[-1:] - upto
+        found = _mixed(found ^ _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1))))
+    return found
+
+
+def _of_rows(n: int, columns: list[tuple[Array, Array, Array]]) -> Array:
+    """The keys of rows from those of their cells."""
+    keys = np.zeros(n, np.uint64)
+    for rows, codes, cells in columns:
+        column = _mixed(np.sum(cells, keepdims=True, dtype=np.uint64))
+        np.add.at(keys, rows, _mixed(cells + column)[codes])
+    return _mixed(keys)
+
+
+def _times(weight: Array) -> Array:
+    """Weights as whole numbers, of which products and sums have no rounding error."""
+    return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
+
+
+def _seed(seed: int) -> Array:
+    return _mixed(np.array([seed % 2**64], np.uint64))
+
+
+def _mixed(x: Array) -> Array:
+    """A hash of each number (splitmix64: Steele, Lea and Flood 2014)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

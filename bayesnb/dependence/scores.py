@@ -1,0 +1,260 @@
+"""Class probabilities averaged over a Normal of the exponents, without random numbers: start with :class:`Spread`.
+
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So under a Normal of the exponents they are
+Normal too, with as many dimensions as there are classes, and their mean and covariance have a closed form. Class
+probabilities depend on differences between scores only. Their mean over the scores is an integral over one dimension
+for two classes, and over classes - 1 in general. No step depends on the order of rows, terms or classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import ndtri
+
+from bayesnb.dependence.exponents import Layout
+from bayesnb.dependence.likelihood import NUMBERS, Alike, Rows, Source, log_joint, log_posterior_of_classes
+from bayesnb.kernels.blocks import slices
+from bayesnb.numerics import Array, log
+
+STEP, REACH = 0.1, 8.0
+"""Distance and range of the nodes of the trapezoidal rule, in standard deviations.
+
+A logistic function of z times the standard deviation σ has its nearest pole at π/σ, so the error of the rule is about
+exp(-2π² / (σ · ``STEP``)) (Trefethen and Weideman 2014): 3e-9 for σ = 10.
+"""
+
+POINTS = 256
+"""Points of a lattice rule for three and more classes.
+
+For scores whose standard deviations are 1 and 3, the largest error of a probability over 2,000 random rows of 3, 5, 10
+and 20 classes is about 0.003, and the mean error 0.0003.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A Normal of the parameters, one of several that are averaged.
+
+    Parameters
+    ----------
+    weight : float
+        Its weight in the average.
+    mean : array (parameter,)
+    root : array (parameter, any)
+        The covariance is root rootᵀ; without columns, the parameters are fixed.
+    """
+
+    weight: float
+    mean: Array
+    root: Array
+
+    @classmethod
+    def at(cls, point: Array) -> Spread:
+        """Parameters that are fixed at a point."""
+        return cls(1.0, point, np.zeros((len(point), 0)))
+
+    def within(self, own: Layout, other: Layout) -> Spread:
+        """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
+        return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
+
+    def draws(self, z: Array) -> Array:
+        """The points (draw, parameter) whose standardized coordinates are z.
+
+        The parameters are ordered by their means, so that a random number goes to the same parameter whatever the order
+        of columns and classes is.
+        """
+        order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
+        own = self.root[order]
+        found[:, order] = z @ cholesky(own @ own.T)
+        return self.mean + found
+
+    def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
+        """log p(c | x) as (row, class), averaged over the parameters; arguments as in ``likelihood.log_joint``."""
+        if not self.root.shape[1]:
+            return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
+        found = np.empty(offset.shape)
+        for cut in self.blocks(layout, len(offset)):
+            part = None if alike is None else alike[cut]
+            found[cut] = averaged(*self.scores(layout, terms[cut], offset[cut], part))
+        return found
+
+    def blocks(self, layout: Layout, rows: int) -> list[slice]:
+        """Slices of the rows that need little memory."""
+        return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(POINTS, self.root.shape[1]))))
+
+    def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
+        """Mean (row, class) and covariance (row, class, class) of the scores of rows."""
+        n, rank = layout.terms, self.root.shape[1]
+        mean = log_joint(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
+        same = covariates(layout, alike, len(terms))
+        own, by_class = layout.own[layout.own < n], self.root[n:].reshape(layout.classes, len(layout.own), rank)
+        roots = np.empty((len(terms), layout.classes, rank))
+        for c, root in enumerate(by_class):
+            roots[:, c] = terms[:, c] @ self.root[:n] + same @ root[len(own) :]
+            if len(own):
+                roots[:, c] += terms[:, c, own] @ root[: len(own)]
+        return mean, roots @ roots.swapaxes(1, 2)
+
+
+def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
+    """What the deviations of every class are multiplied by: the indicators of cells, numbers, and the constant 1."""
+    width = layout.cells + layout.numbers
+    return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
+
+
+def averaged(mean: Array, covariance: Array) -> Array:
+    """The logarithm of the mean of class probabilities over Normal scores, (row, class)."""
+    log_p, weights, order = _log_probabilities(mean, covariance)
+    top = log_p.max(-1, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)  # a class that is ruled out
+    return np.take_along_axis(top[..., 0] + log(np.exp(log_p - top) @ weights), order, 1)
+
+
+def expected(mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """The mean of class probabilities p, (row, class), and that of their products p pᵀ, (row, class, class)."""
+    log_p, weights, order = _log_probabilities(mean, covariance)
+    p = np.exp(log_p)
+    both = (p * weights) @ p.swapaxes(1, 2)
+    return np.take_along_axis(p @ weights, order, 1), np.take_along_axis(
+        np.take_along_axis(both, order[:, :, None], 1), order[:, None, :], 2
+    )
+
+
+def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """log p of each row's classes at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
+
+    The classes stand in the order of their mean scores, so that the rule does not depend on how they are numbered. The
+    permutation puts them back.
+    """
+    n = mean.shape[1]
+    sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
+    order = np.lexsort((sd, -mean), axis=1)
+    mean = np.take_along_axis(mean, order, 1)
+    covariance = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
+    z, weights = _nodes(n - 1)
+    between = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
+    away = np.zeros((*mean.shape, len(weights)))
+    if n > 1:
+        with np.errstate(invalid="ignore"):
+            away[:, 1:] = _root(between) @ z + (mean[:, 1:] - mean[:, :1])[:, :, None]
+        away[:, 1:][np.isneginf(mean[:, 1:])] = -np.inf
+    away -= away.max(1, keepdims=True)
+    away -= np.log(np.exp(away).sum(1, keepdims=True))
+    return away, weights, np.argsort(order, axis=1)
+
+
+def _root(covariance: Array) -> Array:
+    """The lower Cholesky factors of matrices that may be singular."""
+    found, left = np.zeros_like(covariance), covariance.copy()
+    size = 1e-12 * np.diagonal(covariance, axis1=1, axis2=2).max(1, initial=0.0)
+    for k in range(covariance.shape[1]):
+        pivot = left[:, k, k]
+        some = pivot > size
+        column = left[:, :, k] / np.sqrt(np.where(some, pivot, 1.0))[:, None] * some[:, None]
+        column[:, :k] = 0.0
+        found[:, :, k] = column
+        left -= column[:, :, None] * column[:, None, :]
+    return found
+
+
+@cache
+def _nodes(dimensions: int) -> tuple[Array, Array]:
+    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0."""
+    if dimensions <= 1:
+        z = np.arange(-REACH, REACH + STEP / 2, STEP)
+        weights = np.exp(-0.5 * z**2)
+        return z[None][:dimensions], weights / weights.sum()
+    # A lattice whose generator is made of the roots of prime numbers (Richtmyer 1951), folded: x and 1 - x.
+    primes = [p for p in range(2, 20 * dimensions + 20) if all(p % q for q in range(2, int(p**0.5) + 1))]
+    steps = np.sqrt(np.array(primes[:dimensions], float))[:, None]
+    z = ndtri((steps * (np.arange(POINTS // 2) + 0.5) + 0.5) % 1.0)
+    return np.concatenate([z, -z], axis=1), np.full(POINTS, 1 / POINTS)
+
+
+# The Normal that is nearest to a posterior
+
+ROUNDS, NEAR = 60, 1e-4
+"""Most steps towards the nearest Normal; and the squared length of the last one, in standard deviations."""
+
+
+def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
+    """The means over a Normal of the gradient of the log-likelihood, and of minus its Hessian.
+
+    They are as in ``likelihood.derivatives``, with p and p pᵀ replaced by their means in each row.
+    """
+    n, n_classes = layout.terms, layout.classes
+    own = layout.own[layout.own < n]
+    width = len(layout.own)
+    slope = np.zeros((n_classes, layout.width))
+    shared, mixed = np.zeros((n, n)), np.zeros((n, n_classes, width))
+    apart = np.zeros((n_classes, width, n_classes, width))
+    for block in source():
+        for cut in spread.blocks(layout, len(block.codes)):
+            rows: Rows = block[cut]
+            p, both = expected(*spread.scores(layout, rows.terms, rows.offset, rows.alike))
+            alike = covariates(layout, rows.alike, len(rows.codes))
+            missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
+            curved = -rows.weight[:, None, None] * both
+            curved[:, np.arange(n_classes), np.arange(n_classes)] += rows.weight[:, None] * p
+            slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
+            slope[:, n:] += missed.T @ alike
+            weighed = curved @ rows.terms
+            shared += rows.terms.reshape(-1, n).T @ weighed.reshape(-1, n)
+            each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes if len(own) else 1)]
+            for c in range(n_classes):
+                z = each[c if len(own) else 0]
+                mixed[:, c] += weighed[:, c].T @ z
+                for k in range(c + 1):
+                    found = (z * curved[:, c, k, None]).T @ each[k if len(own) else 0]
+                    apart[c, :, k] += found
+                    if k < c:
+                        apart[k, :, c] += found.T
+    corner = mixed.reshape(n, n_classes * width)
+    information = np.block([[shared, corner], [corner.T, apart.reshape(corner.shape[1], corner.shape[1])]])
+    return layout.slopes(slope), (information + information.T) / 2
+
+
+def nearest(source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array) -> Spread:
+    """The Normal that is nearest to the posterior of the parameters, begun at the Normal around its mode.
+
+    Nearest is that of the smallest Kullback-Leibler divergence KL(Normal | posterior). At it, the mean over the Normal
+    of the gradient of the log posterior is 0, and that of minus its Hessian is the precision (Opper and Archambeau
+    2009): Newton's method with averages over the Normal instead of values at its centre. Where the posterior is a
+    Normal, this is Laplace's. Where the classes separate, the posterior is skewed: the labels say that exponents are
+    large, and nothing more. Then the Normal around the mode lies to a large part where the labels are impossible, and
+    the nearest one does not.
+
+    Parameters
+    ----------
+    source, layout
+        As in ``likelihood``.
+    mean, sd : array (parameter,)
+        The prior.
+    mode, factor : arrays
+        The mode of the posterior, and the lower Cholesky factor of the precision there.
+    """
+    spread, precision, size = Spread(1.0, mode, _inverse_root(factor)), factor @ factor.T, 1.0
+    for _ in range(ROUNDS):
+        slope, information = expected_derivatives(source, layout, spread)
+        wanted = information + np.diag(1 / sd**2)
+        slope -= (spread.mean - mean) / sd**2
+        first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
+        # In standard deviations: how far the centre moves, and by how much each direction changes.
+        change = first @ first + ((share - np.eye(len(mode))) ** 2).sum()
+        # Whole steps go to and fro where the posterior is skewed.
+        size = 0.5 if change > 0.1 else size
+        precision = (1 - size) * precision + size * wanted
+        root = _inverse_root(cholesky(precision, lower=True))
+        spread = Spread(1.0, spread.mean + size * (root @ (root.T @ slope)), root)
+        if change < NEAR:
+            break
+    return spread
+
+
+def _inverse_root(factor: Array) -> Array:
+    """A root of the covariance whose precision is L Lᵀ."""
+    return solve_triangular(factor, np.eye(len(factor)), lower=True, trans="T", check_finite=False)

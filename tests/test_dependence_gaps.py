@@ -1,0 +1,87 @@
+"""A gap removes only its own contribution from the term of all columns of numbers together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import bayesnb as nb
+from bayesnb.dependence.joint import JOINT, JointTerm, blocks, scatters
+from bayesnb.statistics.membership import Labels
+
+
+def correlated(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Six columns whose covariances tell two classes apart, and nothing else does."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    own = rng.multivariate_normal(np.zeros(6), 0.7 * np.ones((6, 6)) + 0.3 * np.eye(6), n)
+    return pd.DataFrame(np.where(y[:, None] == 0, own, rng.normal(size=(n, 6)))).add_prefix("x"), y
+
+
+def log_loss(X: pd.DataFrame, y: np.ndarray) -> float:
+    clf = nb.BayesianNB(dependence="pairwise").fit(X[:300], y[:300])
+    return float(-np.log(clf.predict_proba(X[300:])[np.arange(len(X) - 300), y[300:]]).mean())
+
+
+def test_a_column_of_noise_costs_no_more_with_gaps_than_without():
+    X, y = correlated(600)
+    rng = np.random.default_rng(1)
+    noise, at = rng.normal(size=600), rng.random(600)
+    whole = log_loss(X.assign(noise=noise), y)
+    for share in (0.1, 0.6, 0.97):
+        assert log_loss(X.assign(noise=np.where(at < share, np.nan, noise)), y) < whole + 0.015
+    assert_allclose(log_loss(X.assign(noise=np.nan), y), log_loss(X, y), rtol=1e-9)
+
+
+@pytest.fixture
+def nested() -> tuple[np.ndarray, Labels]:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4))
+    x[::3, 3] = np.nan
+    return x, Labels(rng.integers(2, size=80), rng.choice([0.5, 1.0, 2.0], 80), 2)
+
+
+def test_columns_are_divided_by_their_gaps_whatever_their_order(nested):
+    known, weight = ~np.isnan(nested[0]), nested[1].weight
+    assert blocks(known, weight, np.arange(4)) == ((0, 1, 2), (3,))
+    assert blocks(known[:, ::-1], weight, np.arange(4)[::-1]) == ((3, 2, 1), (0,))
+    hardly = np.column_stack([known, np.arange(80) < 4, np.zeros(80, bool)])
+    assert blocks(hardly, weight, np.arange(6)) == ((0, 1, 2), (3,))
+
+
+def test_nested_gaps_are_learned_as_regressions_and_missing_cells_are_integrated_out(nested):
+    x, labels = nested
+    term = JointTerm(((0, 1, 2), (3,)), scatters(((0, 1, 2), (3,)), x, labels))
+    whole = np.flatnonzero(~np.isnan(x[:, 3]))
+    first, second = term.believed
+    direct = JOINT.statistic(x[whole], labels[whole])
+    assert_allclose(second.scale, JOINT.update(JOINT.resolve_prior(JOINT.prior, direct), direct).scale)
+
+    def log_p(believed, columns, row):
+        return JOINT.log_predictive(believed.marginal(np.array(columns)), row[:, columns])
+
+    row = np.array([[0.3, np.nan, -1.0, 0.7]])
+    expected = log_p(first, [0, 2], row) + log_p(second, [0, 2, 3], row) - log_p(second, [0, 2], row)
+    expected = expected - sum(log_p(first, [k], row) for k in (0, 2)) - log_p(second, [3], row)
+    assert_allclose(term.term(row), expected)
+    assert_allclose(term.term(np.array([[np.nan, 1.0, np.nan, np.nan]])), 0.0, atol=1e-12)
+
+
+def test_a_learned_row_is_left_out_of_every_block_that_has_seen_it(nested):
+    x, labels = nested
+    of = ((0, 1, 2), (3,))
+    found = scatters(of, x, labels)
+    term, left = JointTerm(of, found), Labels(labels.codes, np.minimum(labels.weight, 1.0), 2)
+    left_out = term.term(x, left)
+    for i in (0, 1, 3, 7):
+        one = Labels(left.codes[[i]], left.weight[[i]], 2)
+        rest = tuple(whole - own for whole, own in zip(found, scatters(of, x[[i]], one), strict=True))
+        again = JointTerm(of, rest)
+        priors = [JOINT.resolve_prior(JOINT.prior, whole) for whole in found]
+        believed = tuple(JOINT.update(prior, s) for prior, s in zip(priors, rest, strict=True))
+        vars(again)["believed"] = believed
+        own = labels.codes[i]
+        assert_allclose(left_out[i, own], again.term(x[[i]])[0, own], rtol=1e-8)
+        assert_allclose(left_out[i, 1 - own], term.term(x[[i]])[0, 1 - own])

@@ -1,0 +1,121 @@
+"""Answers under a dependence are functions of the content of the table, and of nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import bayesnb as nb
+from bayesnb.dependence.order import Order
+from bayesnb.families.dyadic import Dyadic
+from bayesnb.statistics.membership import Labels
+
+
+def table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns of several kinds, some of them with gaps, and labels."""
+    rng = np.random.default_rng(seed)
+    n, y = 70, rng.integers(3, size=70)
+    X = pd.DataFrame(
+        {
+            "real": rng.normal(y, 1.5),
+            "whole": rng.integers(9, size=n) + 1.0 * y,
+            "level": rng.choice(list("uvwx"), n),
+            "like the label": np.where(rng.random(n) < 0.6, y, rng.integers(3, size=n)).astype(str),
+        }
+    )
+    X["sum"] = X["real"] + rng.normal(size=n)
+    if seed % 2:
+        X.loc[rng.random(n) < 0.15, "real"] = np.nan
+        X.loc[rng.random(n) < 0.1, "level"] = None
+    return X, np.array(list("abc"))[y]
+
+
+def probabilities(dependence: str, X: pd.DataFrame, y: np.ndarray, asked: pd.DataFrame, weight=None) -> pd.DataFrame:
+    clf = nb.BayesianNB(dependence=dependence).fit(X, y, sample_weight=weight)
+    return pd.DataFrame(clf.predict_proba(asked), columns=clf.classes_)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dependence", ["pairwise", "auto"])
+def test_rows_columns_names_and_units_change_nothing(dependence: str, seed: int):
+    X, y = table(seed)
+    found = probabilities(dependence, X, y, X)
+    order = np.random.default_rng(seed).permutation(len(X))
+    rows = probabilities(dependence, X.iloc[order], y[order], X)
+    assert_allclose(rows, found, rtol=0, atol=1e-9, err_msg="rows")
+    other = X[X.columns[::-1]].rename(columns={"real": "zz", "level": "aa"})
+    other = other.assign(aa=other["aa"].map(dict(zip("uvwx", "zaqb", strict=True))))
+    other = other.assign(zz=-2.5 * other["zz"] + 7, whole=3 - other["whole"])
+    called = {"a": "q", "b": "p", "c": "o"}
+    renamed = probabilities(dependence, other, np.array([called[label] for label in y]), other)
+    assert_allclose(renamed[list("qpo")], found, rtol=0, atol=1e-6, err_msg="columns, names and units")
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "auto"])
+def test_a_row_of_whole_weight_is_so_many_rows(dependence: str):
+    X, y = table(1)
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    places = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), weight))
+    copies = probabilities(dependence, X.iloc[places], y[places], X)
+    assert_allclose(probabilities(dependence, X, y, X, weight.astype(float)), copies, rtol=0, atol=1e-9)
+
+
+def order(x: np.ndarray, labels: Labels) -> Order:
+    return Order.of([x], labels)
+
+
+def test_the_key_of_a_row_depends_on_what_the_table_holds_and_not_on_how_it_is_written():
+    rng = np.random.default_rng(0)
+    x, labels = np.column_stack([rng.normal(size=80), rng.integers(6, size=80)]), Labels.of(rng.integers(2, size=80))
+    keys, places = order(x, labels).keys, rng.permutation(80)
+    assert len(set(keys)) > 70
+    assert_array_equal(order(x[places], labels[places]).keys, keys[places])
+    assert_array_equal(order(x[:, ::-1] * [-2.0, 1e3] + 5, Labels.of(1 - labels.codes)).keys, keys)
+    constant = np.column_stack([x, np.ones(80), np.full(80, np.nan)])
+    assert_array_equal(order(constant, labels).keys, keys)
+    assert (order(x + rng.normal(size=x.shape), labels).keys != keys).all()
+
+
+@pytest.mark.parametrize("most", [10, 50, 1000])
+def test_a_sample_is_the_same_in_any_order_and_holds_copies_as_rows(most: int):
+    rng = np.random.default_rng(3)
+    x, weight = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
+    labels = Labels(rng.integers(2, size=60), weight.astype(float), 2)
+    some, own = order(x, labels).drawn(labels, most, 0)
+    assert own.weight.sum() == min(most, weight.sum())
+    assert (own.weight <= labels.weight[some]).all()
+    places = rng.permutation(np.repeat(np.arange(60), weight))
+    copies = Labels.of(labels.codes[places])
+    again, others = order(x[places], copies).drawn(copies, most, 0)
+    of_rows = np.bincount(np.arange(60)[some], own.weight, minlength=60)
+    assert_array_equal(np.bincount(places[again], others.weight, minlength=60), of_rows)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_cells_of_a_negated_column_are_the_same_cells(seed: int):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 12, size=rng.integers(3, 40)) ** 2.0
+    asked = (rng.choice(x, 60) + rng.choice(x, 60)) / 2  # often half way between two values
+    there, back = Dyadic.of(x, 4).codes(asked), Dyadic.of(7 - 2.5 * x, 4).codes(7 - 2.5 * asked)
+    assert_array_equal(np.equal.outer(there, there), np.equal.outer(back, back))
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "auto"])
+def test_a_column_without_information_changes_nothing(dependence: str):
+    X, y = table(1)
+    found = probabilities(dependence, X, y, X)
+    for column in (1.5, np.nan, "level"):
+        more = X.assign(more=column)
+        assert_allclose(probabilities(dependence, more, y, more), found, rtol=0, atol=1e-9, err_msg=str(column))
+
+
+def test_the_seed_changes_no_probability_beyond_the_choice_of_folds_and_partitions():
+    X, y = nb.datasets.penguins()
+    some = np.random.default_rng(0).permutation(len(X))[:150]
+    one, other = (
+        nb.BayesianNB(dependence=nb.Exponents(pairs=10, random_seed=seed)).fit(X.iloc[some], y.iloc[some])
+        for seed in (0, 1)
+    )
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-12)

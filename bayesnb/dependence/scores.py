@@ -203,7 +203,8 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
             slope[:, :n] += np.einsum("rc,rct->ct", missed, rows.terms)
             slope[:, n:] += missed.T @ alike
             weighed = curved @ rows.terms
-            shared += rows.terms.reshape(-1, n).T @ weighed.reshape(-1, n)
+            many = len(rows.codes) * n_classes
+            shared += rows.terms.reshape(many, n).T @ weighed.reshape(many, n)
             each = [np.column_stack([rows.terms[:, c][:, own], alike]) for c in range(n_classes if len(own) else 1)]
             for c in range(n_classes):
                 z = each[c if len(own) else 0]

@@ -186,14 +186,14 @@ def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequ
     learned, share = auto.classifier_.dependence.exponents, auto.classifier_.posterior.label.mean()
     p = nb.draws.sample_proba(auto, X[:20], draws=400) ** (1 / learned.power)
     p /= p.sum(-1, keepdims=True)
-    assert (p >= 0.5 * learned.average["class shares"] * share).all()
+    assert (p.mean(0) >= 0.95 * learned.average["class shares"] * share).all()
     # A draw that is the class frequencies would be the same for every row.
     assert not (np.ptp(p, axis=1).max(-1) < 1e-6).any()
 
 
 def test_a_member_that_is_taken_out_of_an_average_is_drawn_by_its_own_posterior(auto):
     learned, rng = auto.classifier_.dependence.exponents, np.random.default_rng(0)
-    point = replace(learned, posterior=None, points=learned.points[1:2], weights=np.ones(1), average={})
+    point = learned.fixed(learned.points[1])
     assert (point.drawn(rng, 50) == learned.points[1]).all()
     assert_allclose(point.moments()[0], learned.points[1])
     assert_allclose(point.moments()[1], 0.0, atol=1e-12)

@@ -104,10 +104,10 @@ REFUSED = {
         r"class 'z'.*Dirichlet\(1\)",
     ),
     "maximum likelihood": (
-        lambda X, y: fitted("weighted", estimate="mle"), 'use estimate="map", or dependence=None'
+        lambda X, y: fitted("weighted", estimate="mle"), 'use estimate="map" or dependence=None'
     ),
     "maximum likelihood afterwards": (
-        lambda X, y: fitted("weighted").classifier_.with_estimate("mle"), 'use estimate="map", or dependence=None'
+        lambda X, y: fitted("weighted").classifier_.with_estimate("mle"), 'use estimate="map" or dependence=None'
     ),
     "leave-one-out by another word": (lambda X, y: fitted("weighted", 40).loo(X, y, by="column"), "got 'column'"),
     "leave-one-out of a plug-in": (
@@ -426,7 +426,7 @@ def test_a_file_with_a_dependence_that_cannot_be_is_refused(lie, stored, tmp_pat
 
 
 def test_dependence_is_a_parameter_like_any_other():
-    X, y = table(60)
+    X, y = table(60, seed=4)
     spec = Exponents(sd=0.5, pairs=[("size", "copy")])
     assert clone(BayesianNB(dependence=spec)).dependence == spec
     assert spec.pairs == (("size", "copy"),)

@@ -190,6 +190,23 @@ class Grid:
         return found
 
     @property
+    def widths(self) -> list[int]:
+        """How many cells of each column there are."""
+        each = zip(self.cuts, self.axes(DEPTH), strict=True)
+        return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
+
+    def ranks(self, codes: Array) -> Array:
+        """The same cells (column, row) by their position among those that exist, so that none is skipped.
+
+        The intervals of a real column are numbered by their paths, which skip numbers below a single value. Of a
+        negated column the paths skip other numbers; the positions are the same in the opposite order.
+        """
+        found = codes.copy()
+        for k in np.flatnonzero(self.real):
+            found[k] = np.where(codes[k] < 0, -1, np.searchsorted(self.cuts[k].paths, codes[k]))
+        return found
+
+    @property
     def offset_cells(self) -> int:
         """How many cells may have offsets, of all columns together."""
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
@@ -386,8 +403,8 @@ class Cells:
             if spec.partitions:
                 drawn = Partitions.drawn(grid.real, codes, own.weight, order, spec.partitions, spec.random_seed)
             if spec.trees:
-                sizes = [axis.size for axis in grid.axes(DEPTH)]
-                grown = LabelTrees.grown(grid.real, sizes, codes, own, spec.trees, spec.random_seed)
+                ranks = grid.ranks(codes)
+                grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
         near = spec.kernel and len(grid) > 0 and size(labels) <= MOST_ROWS
         return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)
@@ -438,8 +455,9 @@ class Cells:
         which, sizes = [(k, n) for k in range(n)], [*[found.nodes] * n, 1]
         parts = [PairCounts.of(np.zeros((n + 1, 0), np.int32), sizes, which, labels[:0])]
         for cut in slices(len(labels)):
-            own = labels[cut]
-            places = found.places(self.grid.real, self.grid.codes(part_of(data, cut), len(own)))
+            own, codes = labels[cut], self.grid.codes(part_of(data, cut), cut.stop - cut.start)
+            codes = self.grid.ranks(codes) if isinstance(found, LabelTrees) else codes
+            places = found.places(self.grid.real, codes)
             parts.append(PairCounts.of(np.vstack([places.T, np.zeros((1, len(own)), np.int32)]), sizes, which, own))
         return reduce(add, parts)
 

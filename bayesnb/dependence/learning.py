@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, order_of, pieces
@@ -196,7 +196,8 @@ def _held_out(
             of_rows[out] = Dependence(counts, member, 0.0).log_proba(believed, asked, len(out))
     if found.statistics.cells.trees:
         left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
-        term = found.trees.term(found.statistics.cells.grid.codes(data, len(labels)), left)
+        grid = found.statistics.cells.grid
+        term = found.trees.term(grid.ranks(grid.codes(data, len(labels))), left)
         log_p[TREES] = normalize(posterior.only(()).log_left_out({}, left) + term)
     return {name: log_p[name] for name in PRIOR if name in log_p}, labels
 
@@ -222,6 +223,9 @@ The class frequencies take the place of rows with a wrong label, of which there 
 POWER_SD = 0.3
 """Prior standard deviation of the logarithm of the power of an average, around 0."""
 
+MOST_LOG_POWER = 1.5
+"""The largest logarithm of this power, and minus the smallest."""
+
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
     """The weight of each member of the average, and the power of their mean: the modes of their posteriors.
@@ -242,11 +246,15 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
     mean = np.log(sum(found[name] * np.exp(p) for name, p in log_p.items()))
 
-    def loss(log_power: float) -> float:
-        own = tempered(mean, np.exp(log_power))[rows, labels.codes]
-        return 0.5 * (log_power / POWER_SD) ** 2 - float(labels.weight @ own)
+    def slope(log_power: float) -> float:
+        """The derivative of the negative log posterior; its root is found with more digits than the minimum itself."""
+        power = np.exp(log_power)
+        expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
+        return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
 
-    return found, float(np.exp(minimize_scalar(loss, bounds=(-1.5, 1.5), method="bounded", options={"xatol": 1e-8}).x))
+    if slope(-MOST_LOG_POWER) >= 0 or slope(MOST_LOG_POWER) <= 0:
+        return found, float(np.exp(MOST_LOG_POWER if slope(MOST_LOG_POWER) <= 0 else -MOST_LOG_POWER))
+    return found, float(np.exp(brentq(slope, -MOST_LOG_POWER, MOST_LOG_POWER, xtol=1e-13)))
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:

@@ -285,7 +285,7 @@ class TermSet:
         if cells.partitions:
             parts.append(self.partitions.term(cells.partitions.places(cells.grid.real, codes), left)[:, :, None])
         if cells.trees and trees:
-            parts.append(self.trees.term(codes, left)[:, :, None])
+            parts.append(self.trees.term(cells.grid.ranks(codes), left)[:, :, None])
         return np.concatenate(parts, axis=-1)
 
 

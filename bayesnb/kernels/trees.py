@@ -35,7 +35,8 @@ def grow(
     A node tries some columns, those with the largest hash of the column's key and the sum of the keys of its rows, and
     takes the cut with the largest fall of Gini's impurity. Of cuts that are equally good, one is chosen by a hash of
     the keys on both sides. Where neighbouring cuts divide the rows in one way, the middle one is taken, and of two
-    middle ones that nearer to the middle of the column. So neither names nor the direction of a column matter.
+    middle ones that nearer to the middle of the column or, at equal distance, one by a hash of the keys on both sides.
+    So neither names nor the direction of a column matter.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def grow(
     last[0], nodes, at = len(rows), 1, 0
     counts, total, below = np.zeros((sizes.max(), classes)), np.zeros(classes), np.zeros(classes)
     own, hashes = np.zeros(sizes.max()), np.empty(n_columns, np.uint64)
-    of_cells, best_tie = np.zeros(sizes.max(), np.uint64), np.uint64(0)
+    of_cells, best_tie, best_above = np.zeros(sizes.max(), np.uint64), np.uint64(0), False
     while at < nodes:
         column[at] = -1
         begin, end = first[at], last[at]
@@ -141,6 +142,7 @@ def grow(
                         tie = mixed(tie + mixed(keys_below))
                     if gain > best * (1 + 1e-9) or tie > best_tie:
                         best, best_column, best_low, best_high, best_tie = gain, j, k, k, tie
+                        best_above = mixed(keys_below) > mixed(all_keys - keys_below)
             seen += 1
             if seen >= tried and best_column >= 0:
                 break
@@ -148,8 +150,9 @@ def grow(
             at += 1
             continue
         cut = (best_low + best_high) // 2
-        if (best_low + best_high) % 2 and abs(2 * (cut + 1) - sizes[best_column]) < abs(2 * cut - sizes[best_column]):
-            cut += 1
+        if (best_low + best_high) % 2:
+            here, next_one = abs(2 * cut - sizes[best_column]), abs(2 * (cut + 1) - sizes[best_column])
+            cut += next_one < here or (next_one == here and best_above)
         column[at], cell[at], left[at] = best_column, cut, nodes
         # The rows of the left child, those of the right one, and those that stop here.
         j, r, high = best_column, begin, end

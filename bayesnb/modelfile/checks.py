@@ -216,7 +216,7 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
 def _require_trees(trees: LabelTrees, grid: Grid) -> None:
     """Refuse trees that no rows of this grid can have led to: a walk through them must come to an end."""
     columns, cells, left, keys = trees.columns, trees.cells, trees.left, trees.keys
-    sizes = [axis.size for axis in grid.axes(DEPTH)]
+    sizes = grid.widths
     sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, cells, left))
     sound = sound and columns.ndim == 2 and columns.size > 0 and isinstance(trees.seed, int) and 0 < trees.share <= 1
     sound = sound and keys.dtype == np.uint64 and keys.shape == (len(sizes), max(sizes, default=1) + 1)

@@ -1,7 +1,8 @@
-"""The scikit-learn estimator: its parameters, how it learns, and its files.
+"""The scikit-learn estimator: its parameters, its methods of learning, and its files.
 
-:class:`BayesianNB` is the class most users want, and often the only one. What it has learned is one frozen value, its
-``classifier_``, which answers every question; a verb that learns puts another in its place.
+:class:`BayesianNB` is the class most users want, and often the only one they need. Everything it has learned is one
+frozen object, its ``classifier_``, which answers all questions. Each method that learns replaces this object by a new
+one.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ type ClassPrior = (
 )
 
 NESTED = ("features", "class_prior", "unlabelled")
-"""The parameters that have parameters of their own."""
+"""The parameters that have parameters themselves."""
 
 
 THEIRS = {
@@ -56,7 +57,7 @@ THEIRS = {
     ),
     **dict.fromkeys(("coef_", "intercept_"), "odds.linear_form(clf), which returns weights and intercept"),
 }
-"""Attributes of other implementations of naive Bayes, and what to ask here."""
+"""Attributes of other implementations of naive Bayes, and their counterparts here."""
 
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -64,7 +65,7 @@ _LEARNING: WeakSet[Any] = WeakSet()
 
 
 def _without_locks() -> None:
-    """Forget the locks in a forked process, in which the threads that held them do not run."""
+    """Forget the locks in a forked process, because the threads that held them do not run there."""
     _LOCKS.clear()
     _LEARNING.clear()
 
@@ -74,17 +75,17 @@ if hasattr(os, "register_at_fork"):
 
 
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
-    """Let one thread at a time learn into an estimator: the next one waits, and adds to what the first has learned.
+    """Let one thread at a time learn into an estimator; the next thread waits, and adds to what the first has learned.
 
-    Rows that come from an iterator cannot be read again, so a verb that finds the estimator changed could not start
-    over; hence a lock. The locks are kept outside the estimators, so that these can still be copied and pickled. The
-    type is that of the verb itself, so that an editor knows what ``fit`` returns.
+    Rows from an iterator cannot be read again, so a method that finds the estimator changed could not start over. Hence
+    a lock is needed. The locks are kept outside the estimators, so that estimators can still be copied and pickled. The
+    return type is that of the decorated method, so that an editor knows what ``fit`` returns.
 
     Raises
     ------
     RuntimeError
-        If rows are learned while the same thread learns into the same estimator, as an iterator of frames might: they
-        would be lost.
+        If rows are learned while the same thread learns into the same estimator, as an iterator of frames might do.
+        These rows would be lost.
     """
 
     @wraps(verb)
@@ -105,7 +106,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
 
 
 def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
-    """A property of the estimator that returns the property of its classifier."""
+    """Return a property of the estimator that forwards to the property of its classifier."""
     found: Any = property(lambda self: of(self.classifier_), doc=doc)
     return found
 
@@ -114,51 +115,52 @@ def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
 class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     """Naive Bayes classifier with conjugate priors, for any mixture of column types.
 
-    If you want one of these, call the method that stands beside it.
+    For each goal, call the method next to it.
 
     *Learn*
 
     * to learn from a table: :meth:`fit`; from more rows: :meth:`partial_fit`; from another model: :meth:`merge`
-    * to unlearn rows: :meth:`forget`; all of them slowly: :meth:`discount`
+    * to remove learned rows: :meth:`forget`; to down-weight all rows: :meth:`discount`
     * to learn the exponents of dependent columns again: :meth:`learn_exponents`
-    * to keep the model in a file: :meth:`save`; to set parameters by name: :meth:`set_params`
+    * to write the model to a file: :meth:`save`; to set parameters by name: :meth:`set_params`
 
     {questions}
 
     Parameters
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
-        The families of columns that you specify, as objects or by short names such as "poisson". The others get one by
-        their type (bool and numbers that are 0 or 1: Bernoulli; text and categories: Categorical; sentences: ``Text``;
-        numbers: Gaussian; a sparse matrix: Multinomial), or that of :class:`bayesnb.ByType`. "best" lets the rows
-        choose it, and "missing" also counts whether a cell is missing, for all columns or for one:
-        :class:`bayesnb.BestFamily`, ``Missing``.
+        The families of the columns that you specify, as objects or by short names such as "poisson". Other columns get
+        the family of their type: bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical;
+        sentences are ``Text``; numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes
+        these defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`). "missing" also uses as a
+        feature whether a cell is missing (``Missing``). Both can be given for all columns or for one.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
-        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are taken as known, by label or in
-        the order of ``classes_``.
+        Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
+        ``classes_``.
     estimate : {"predictive", "mean", "map", "mle"}
         Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the
         posterior mean, at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
-        How to read a level that no fit has seen: as missing, as the level reserved for all new ones, or as an error.
+        How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
         How to read a fitted column that a table to predict does not have.
     columns : {"fixed", "grow"}
-        Whether further rows and models may have other columns: a column is missing in rows that do not have it, and a
-        word has the count 0 in them.
+        Whether further rows and models may have other columns. A column is missing in rows that do not have it; a word
+        has the count 0 in them.
     unlabelled : label or Unlabelled, optional
-        The value in ``y`` that means "no label", beside missing values (None, NaN, pd.NA): -1 in scikit-learn's
-        semi-supervised convention. :class:`bayesnb.Unlabelled` also says how much such rows count, and how often EM
-        starts.
+        The value in ``y`` that means "no label", in addition to missing values (None, NaN, pd.NA). In scikit-learn's
+        semi-supervised convention it is -1. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the
+        number of EM starts.
     random_state : int, Generator or None
-        Seed of what is drawn: new rows, parameters, further starts of EM. Predictions need none.
+        Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents, optional
-        How features may depend on each other; by default they are independent given the class. Else each term of naive
-        Bayes counts to a power that is learned from the labels (see :class:`bayesnb.Exponents`): one for all features;
-        one for each, and for the shape of each column of numbers; or for up to 150 pairs of columns too.
-        "auto" averages over naive Bayes, "weighted", "pairwise" with terms of near rows and of random partitions, trees
-        that see the label, and a linear model, by their predictions of held-out rows. A model of at most 4,096 rows
-        then keeps the cells of all rows; with "auto-counts" it keeps counts only.
+        How features may depend on each other; by default they are independent given the class. With a dependence, each
+        term of naive Bayes gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`).
+        "tempered" has one exponent for all features. "weighted" has one per feature, and one for the shape of each
+        column of numbers. "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by
+        their predictions of held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random
+        partitions, trees that see the label, and a linear model. If there are at most 4,096 rows, the model then keeps
+        the cells of all rows; with "auto-counts" it keeps only counts.
 
     Attributes
     ----------
@@ -169,18 +171,19 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
-        The exponents and how well they are known; absent without a ``dependence``.
+        The exponents and their uncertainty; absent without a ``dependence``.
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : Classifier
-        What was learned, as a frozen value: the attributes above, and schema, statistics, target, result of EM and
-        choice of families, see :class:`bayesnb.inference.classifier.Classifier`.
+        Everything learned, as a frozen object: the attributes above, and schema, statistics, target, result of EM and
+        choice of families. See :class:`bayesnb.inference.classifier.Classifier`.
 
     Notes
     -----
-    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. (Where "auto"
-    leaves rows out in folds, these two stay together; two rows that are equal may not.) If classes are equally
-    probable, ``predict`` takes the first. Every row is predicted by itself. Large tables use as many threads as
-    ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; their number changes no answer.
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. (If "auto" holds rows out in
+    folds, these two copies are in the same fold; two equal rows need not be.) If classes are equally probable,
+    ``predict`` returns the first of them. The prediction of a row does not depend on other rows. Large tables use as
+    many threads as ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; the number of threads
+    changes no result.
 
     Examples
     --------
@@ -225,15 +228,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : table (row, column)
-            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; values may be missing. Or a table that is
+            pandas, polars, pyarrow, dict of columns, array or scipy.sparse; values may be missing. A table may also be
             read in parts: a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, a polars LazyFrame, a
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
-            Class labels, or the name of their column of ``X``. Rows without one (missing, or ``unlabelled``) are
-            learned from by EM, in memory. Or the share of each class in each row (soft labels), or counts, in
-            memory: a frame with a column for each class, or an array whose columns are the classes 0, 1, …
+            Class labels, or the name of their column of ``X``. EM learns from rows without a label (missing, or
+            ``unlabelled``), in memory. Instead of labels, ``y`` may hold the probability of each class per row (soft
+            labels), or counts, in memory: a frame with a column per class, or an array whose columns are the classes 0,
+            1, …
         sample_weight : array (row,) or column name, optional
-            Frequency weights, not negative, such as how often each row of a table of counts occurred.
+            Nonnegative frequency weights, such as how often each row of a table of counts occurred.
 
         Warns
         -----
@@ -242,15 +246,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        EM plugs in the parameters of ``estimate``; those of "predictive" are the posterior mean.
+        EM plugs in the parameters of ``estimate``; for "predictive" it plugs in the posterior mean.
 
-        A class exists while rows of it are learned, or because it is named: by ``class_prior``, by a feature's prior
-        {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without a row
-        has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
+        A class exists while the model contains rows of it, or because it is named: by ``class_prior``, by a feature's
+        prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without
+        rows has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
 
-        A table is read once. The result does not depend on how it is cut into parts: priors that are scaled to the
-        data (unit information) are scaled to all rows. Only what cannot wait for the last row is that of the first
-        part: the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and the families of "best".
+        A table is read once. The result does not depend on how the table is cut into parts: priors that are scaled to
+        the data (unit information) are scaled to all rows. Only some decisions must be made before the last row is
+        read, and depend on the first part: the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order,
+        and the families of "best".
 
         Examples
         --------
@@ -268,14 +273,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, in any form that :meth:`fit` takes. They may have new classes and new levels.
+        """Learn from more rows, in any form that :meth:`fit` accepts. They may have new classes and new levels.
 
-        ``classes`` may name classes that have no row yet. It is optional, even in the first call.
+        ``classes`` may name classes that have no rows yet. It is optional, even in the first call.
 
         Warns
         -----
         UserWarning
-            If ``features`` was set after the first rows were learned: their families and priors are kept.
+            If ``features`` was changed after the first rows were learned. The fitted families and priors are kept.
 
         Examples
         --------
@@ -301,15 +306,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Unlearn rows that were learned, exactly: as if they had never been seen.
+        """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
-        A class whose last row is unlearned is gone, unless it is named (see :meth:`fit`); so is a word, and a level,
-        unless a prior or a categorical type names it. (Levels stay where the cells of shapes and pairs are counted.)
+        A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
+        is removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
+        shapes and pairs, all levels stay.)
 
         Raises
         ------
         ValueError
-            Where it can be seen that the rows were never learned, or if no class is left; nothing is changed then.
+            If the rows were evidently never learned, or if no class would be left; the model is then unchanged.
 
         Examples
         --------
@@ -323,7 +329,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def merge(self, other: BayesianNB) -> Self:
-        """Add what another estimator has learned from other rows, as if this one had seen them too.
+        """Add what another estimator has learned from other rows, as if this estimator had learned them too.
 
         Examples
         --------
@@ -338,7 +344,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def discount(self, factor: float) -> Self:
-        """Multiply the weight of every row learned so far by a factor between 0 and 1, to forget slowly.
+        """Multiply the weights of all learned rows by a factor between 0 and 1, to forget gradually.
 
         Examples
         --------
@@ -352,15 +358,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @one_at_a_time
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the exponents again, from rows that were learned: all of them or a sample, in memory.
+        """Learn the exponents again, from learned rows: all of them or a sample, in memory.
 
-        The methods above change the counts and keep the exponents; this one does the opposite. Only if there were no
-        exponents before, or another ``dependence``, are shapes and pairs counted from these rows too.
+        The other methods change the counts and keep the exponents; this method does the opposite. It also counts shapes
+        and pairs from these rows, but only if there were no exponents before, or another ``dependence``.
 
         Raises
         ------
         ValueError
-            If ``dependence`` is None, or where it can be seen that the rows were never learned.
+            If ``dependence`` is None, or if the rows were evidently never learned.
 
         Examples
         --------
@@ -376,7 +382,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     # Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; if ``deep``, also those within them, such as ``features__age__prior__alpha``.
+        """Return the parameters by name; if ``deep``, include nested ones, such as ``features__age__prior__alpha``.
 
         Examples
         --------
@@ -390,7 +396,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return {**params, **{name: value for found in nested for name, value in found.items()}}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, also those of families and priors, for a grid search.
+        """Set parameters by name, including those of families and priors, for example in a grid search.
 
         Examples
         --------
@@ -406,13 +412,13 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         nested = {name: value for name, value in params.items() if name.partition("__")[0] in NESTED and "__" in name}
         super().set_params(**{name: value for name, value in params.items() if name not in nested})
-        # The shorter names first, so that a family that is set keeps the parameters that are set within it.
+        # Shorter names come first, so that a new family gets the parameters that are set within it.
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             name, _, rest = path.partition("__")
             setattr(self, name, with_param(name, getattr(self, name), rest, value))
         return self
 
-    # What was learned; documented in the docstring of the class.
+    # Results of learning; documented in the docstring of the class.
     classes_ = _held(lambda c: c.classes)
     class_count_ = _held(lambda c: c.statistics.rows)
     posterior_ = _held(lambda c: c.posterior)
@@ -423,7 +429,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def classifier_(self) -> Classifier:
-        """What was learned, as a frozen value: it answers the same questions, and no later row changes it.
+        """Everything learned, as a frozen object: it answers the same questions, and later rows do not change it.
 
         Examples
         --------
@@ -442,7 +448,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             held if all(getattr(held, name) is value for name, value in settings.items()) else replace(held, **settings)
         )
 
-    if not TYPE_CHECKING:  # A checker that sees it takes every name for an attribute.
+    if not TYPE_CHECKING:  # A type checker that sees __getattr__ would accept every attribute name.
 
         def __getattr__(self, name: str) -> Any:
             """For an attribute of another library, raise an error that names its counterpart here."""
@@ -451,7 +457,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             return object.__getattribute__(self, name)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that :meth:`predict` gets right.
+        """Return the fraction of rows that :meth:`predict` classifies correctly.
 
         Examples
         --------
@@ -466,7 +472,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles hold; it is taken at once, though another thread may be learning."""
+        """Return the state for copies and pickles, read at one moment even if another thread is learning."""
         return vars(self).copy()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -481,23 +487,23 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return tags
 
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
-        """Write a model file, and return its content hash. It holds the parameters and what was learned, and no rows.
+        """Write a model file with the parameters and what was learned, but no rows; return its content hash.
 
-        The file is in the safetensors format. At every moment ``path`` holds the old file or the whole new one.
+        The file is in the safetensors format. At every moment ``path`` holds the old file or the complete new file.
 
         Parameters
         ----------
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            Write only if ``path`` still holds the model that this one was loaded from or saved to. If it was changed
-            since, it is kept, and :class:`bayesnb.errors.ModelChangedError` is raised.
+            Write only if ``path`` still holds the model that this estimator was loaded from or saved to. If the file
+            has changed since then, it is kept, and :class:`bayesnb.errors.ModelChangedError` is raised.
 
         Raises
         ------
         ValueError
-            For what no file can hold: a function as a prior of ``FromPyMC``, a generator as ``random_state``. If
-            ``estimate`` or ``class_prior`` was set after the rows were learned, and does not count yet.
+            If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
+            Also if ``estimate`` or ``class_prior`` was changed after the rows were learned and is not yet in effect.
 
         Examples
         --------
@@ -526,7 +532,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
 
 def load(path: str | os.PathLike) -> BayesianNB:
-    """Load the estimator of a model file, as it was saved, except for the result of EM. The file is checked first.
+    """Load the estimator of a model file as it was saved, except for the result of EM. The file is checked first.
 
     Raises
     ------
@@ -552,7 +558,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
-    """An estimator with this classifier and these parameters."""
+    """Return an estimator with this classifier and these parameters."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned
     return clf

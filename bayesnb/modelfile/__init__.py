@@ -1,5 +1,5 @@
-"""Model files: what was specified and what was learned, as a safetensors file with a digest.
+"""Model files: the specification and what was learned, as a safetensors file with a digest.
 
-``document`` says what a file holds, and reads and writes it. It stands on ``codec`` (data classes as JSON and arrays),
-on ``container`` (their bytes, with a digest), and on ``checks`` (whether some rows can have led to what was read).
+``document`` defines the content of a file, and reads and writes it. It uses ``codec`` (data classes as JSON and
+arrays), ``container`` (their bytes, with a digest), and ``checks`` (whether some rows can have produced the content).
 """

@@ -1,6 +1,6 @@
-"""Whether what was read from a model file fits together, and whether some rows can have led to it.
+"""Check that the content of a model file is consistent, and that some rows can have produced it.
 
-Values that follow from others in the file are computed again and compared.
+Values that follow from other values in the file are computed again and compared.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ NO_ROWS = Labels.of([], 1)
 
 
 def require(holds: Any, said: str) -> None:
-    """Raise ``ModelFileError`` unless something holds."""
+    """Raise ``ModelFileError`` unless ``holds`` is true."""
     if not holds:
         raise ModelFileError(said)
 
 
 def require_schema(schema: Schema) -> None:
-    """Refuse a schema whose features do not fit together or read columns that it does not have."""
+    """Raise an error if features of a schema are inconsistent or read columns that it does not have."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
     sound = sound and isinstance(schema.families, ByType)
@@ -57,7 +57,7 @@ def require_schema(schema: Schema) -> None:
 
 
 def _fits(feature: Feature) -> bool:
-    """Whether the parts of a feature fit together."""
+    """Return whether the parts of a feature are consistent."""
     columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
     if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried, feature.declared)):
         return False
@@ -93,7 +93,7 @@ def _tuples(value: Any) -> bool:
 
 
 def require_statistics(statistics: Statistics, schema: Schema) -> None:
-    """Refuse statistics of other columns, and numbers that no rows can have led to."""
+    """Raise an error for statistics of other columns, and for numbers that no rows can have produced."""
     rows, n = statistics.rows, len(statistics.labels)
     sound = rows.shape == (n,) and rows.dtype == float and (np.isfinite(rows) & (rows >= 0)).all()
     require(sound, f"its rows of the classes are {rows.tolist()[:8]}")
@@ -104,10 +104,10 @@ def require_statistics(statistics: Statistics, schema: Schema) -> None:
 
 
 def _is_of(s: Statistic, feature: Feature) -> bool:
-    """Whether a statistic has the class, the names and the shapes of the statistic that no rows have."""
+    """Return whether a statistic has the class, the names and the shapes of the feature's statistic of zero rows."""
     columns, levels = len(feature.columns), feature.levels
     if levels is None and isinstance(s, CategoryCounts):
-        # The values of a sampled feature stand in its statistic alone.
+        # The values of a sampled feature are stored only in its statistic.
         levels = s.levels
         distinct = _tuples(levels) and all(len(set(own)) == len(own) for own in levels) and len(levels) == columns
         numbers = distinct and np.isfinite([value for own in levels for value in own]).all()
@@ -119,7 +119,7 @@ def _is_of(s: Statistic, feature: Feature) -> bool:
 
 
 def _form(value: Any) -> Any:
-    """The classes that a statistic consists of, its names, and the type and shape of its arrays for one class."""
+    """Return the classes that make up a statistic, its names, and the type and shape of its arrays for one class."""
     if is_dataclass(value):
         return type(value), [_form(getattr(value, f.name)) for f in fields(value)]
     if isinstance(value, np.ndarray):
@@ -128,7 +128,7 @@ def _form(value: Any) -> Any:
 
 
 def _require_possible(s: Statistic, rows: Array, what: str) -> None:
-    """Refuse a statistic that no rows can have, whose weights by class are ``rows``."""
+    """Raise an error for a statistic that no rows can have; ``rows`` are its weights by class."""
     for name, value in s.arrays().items():
         require(len(value) == len(rows), f"{what}: its {name} is not that of {len(rows)} classes")
         wrong = value[~np.isfinite(value) | ((value < 0) & (name not in s.signed))]
@@ -139,7 +139,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Refuse draws that are not those of the parameters of sampled features."""
+    """Raise an error for draws that do not belong to the parameters of sampled features."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
@@ -152,7 +152,7 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
-    """Refuse exponents that are not those of these columns, and counts that no rows can have led to."""
+    """Raise an error for exponents of other columns, and for counts that no rows can have produced."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
     numbers = (found.weight, learned.off, learned.power, posterior.log_evidence)
@@ -214,7 +214,7 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
 
 
 def _require_trees(trees: LabelTrees, grid: Grid) -> None:
-    """Refuse trees that no rows of this grid can have led to: a walk through them must come to an end."""
+    """Raise an error for trees that no rows of this grid can have produced: every path must reach a leaf."""
     columns, cells, left, keys = trees.columns, trees.cells, trees.left, trees.keys
     sizes = grid.widths
     sound = all(each.dtype == np.int32 and each.shape == columns.shape for each in (columns, cells, left))
@@ -225,18 +225,18 @@ def _require_trees(trees: LabelTrees, grid: Grid) -> None:
 
 
 def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-    """Whether these are counts of such pairs of columns, of which each has so many cells."""
+    """Return whether these are counts of the given pairs of columns, with the given numbers of cells."""
     width = sum(sizes[i] * sizes[j] for i, j in pairs)
     return (found.pairs, found.sizes, found.counts.shape[1:]) == (pairs, sizes, (width,))
 
 
 def _columns(schema: Schema) -> int:
-    """How many terms the columns of a schema have."""
+    """Return the number of terms of the columns of a schema."""
     return sum(1 if feature.family.whole_rows else len(feature.columns) for feature in schema.features.values())
 
 
 def _require_cells(cells: Cells, schema: Schema) -> None:
-    """Refuse cells that no columns of this schema have."""
+    """Raise an error for cells that no columns of this schema have."""
     grid, joint = cells.grid, cells.joint
     sound = isinstance(cells.shapes, bool) and _tuples(joint)
     together = [k for block in joint for k in block] if sound else []
@@ -264,7 +264,7 @@ def _require_cells(cells: Cells, schema: Schema) -> None:
 
 
 def _is_cut(cut: Any) -> bool:
-    """Whether a column can be cut so."""
+    """Return whether this is a valid way to cut a column."""
     if not isinstance(cut, Dyadic):
         return (isinstance(cut, tuple) and len(set(cut)) == len(cut) <= MOST_LEVELS) or cut == 2
     edges, paths = cut.edges, cut.paths

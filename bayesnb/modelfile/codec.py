@@ -1,9 +1,8 @@
-"""A tree of this package's data classes as JSON and arrays, and back, exactly.
+"""Convert a tree of this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers stand beside the JSON, each under the path that leads to it, such as
-"statistics.features.size.total". Everything else is JSON, in which one key names the type where JSON alone cannot tell
-it from another. What may come back is a closed list of classes: nothing that a document names is imported, called or
-looked up anywhere else.
+Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Everything
+else is JSON, with one key that names the type if JSON alone does not determine it. Only a closed list of classes can be
+decoded: names in a document are never imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -56,13 +55,13 @@ NAMED |= {kind.__name__: kind for kind in OTHERS}
 """The data classes that a document may name."""
 
 FREE_FORM = ("CustomDist", "Simulator")
-"""Distributions of PyMC that are made of functions."""
+"""Distributions of PyMC that consist of functions."""
 
 TRANSFORMS = ("log", "logodds", "ordered", "simplex", "circular")
 """The transformations of PyMC that a document may name."""
 
 FREE, PER_BYTE = 2**26, 32
-"""The cells of text arrays may take ``FREE`` bytes of memory, and ``PER_BYTE`` more for each byte of the file."""
+"""Cells of text arrays may take ``FREE`` bytes of memory, plus ``PER_BYTE`` bytes for each byte of the file."""
 
 
 class NotPlainError(ValueError):
@@ -70,7 +69,7 @@ class NotPlainError(ValueError):
 
 
 def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
-    """Turn a value into what JSON has; its arrays of numbers are added to ``arrays``."""
+    """Convert a value to JSON types; add its arrays of numbers to ``arrays``."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -101,13 +100,13 @@ def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
 
 
 def stated_fields(kind: type) -> list[str]:
-    """The fields of a data class that its constructor takes."""
+    """Return the fields of a data class that its constructor accepts."""
     return [f.name for f in fields(kind) if f.init]
 
 
 def _encoded_array(value: Array, arrays: dict[str, Array], path: str) -> Any:
     if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
-        # A name may hold anything, and the name of a tensor is Unicode; 1 and "1" lead to one path.
+        # A name may hold anything, but the name of a tensor is Unicode; 1 and "1" give the same path.
         name = path[1:].encode("utf-8", "backslashreplace").decode()
         while name in arrays:
             name += "'"
@@ -120,13 +119,13 @@ def _encoded_array(value: Array, arrays: dict[str, Array], path: str) -> Any:
 
 
 def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
-    """Turn it back into the value that :func:`encode` was given; ``size`` is the number of bytes of the file.
+    """Convert a document back to the value given to :func:`encode`; ``size`` is the number of bytes of the file.
 
     Raises
     ------
     ValueError
         For anything that :func:`encode` does not write: other classes or fields, an array that is used twice or not at
-        all, and text arrays of far more memory than the file has.
+        all, or text arrays that need far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)
@@ -137,7 +136,7 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
 
 @dataclass
 class _Decoder:
-    """The arrays that are not used yet, and the bytes of memory that are left."""
+    """State of decoding: the arrays not used yet, and the remaining bytes of memory."""
 
     arrays: dict[str, Array]
     left: int
@@ -170,13 +169,13 @@ class _Decoder:
                 kind = NAMED[name]
                 if set(stated) != set(stated_fields(kind)):
                     raise ValueError(f"{name} has no fields {sorted(stated)}")
-                # The fields of a sampled family are not the arguments of its constructor.
+                # The fields of a sampled family differ from the arguments of its constructor.
                 make = getattr(kind, "of_fields", kind)
                 return make(**{key: self.value(v) for key, v in stated.items()})
         raise ValueError(f"not a value of this format: {str(said)[:80]}")
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """An array of texts, or of any values; in an array of type "<U33000000" a short cell is large."""
+        """Return an array of texts or of any values; count its memory: short cells of type "<U33000000" are large."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
@@ -190,11 +189,11 @@ class _Decoder:
 
 
 def _in_pymc(name: str) -> Any:
-    """Look up the distribution of PyMC of this name, that draws by itself; ``None`` if there is none."""
+    """Return the PyMC distribution of this name; ``None`` if there is none, or if it consists of functions."""
     import pymc as pm
 
     found = None if name in FREE_FORM else getattr(pm, name, None)
-    # A mixture is no subclass of pm.Distribution.
+    # A mixture is not a subclass of pm.Distribution.
     ours = isinstance(found, type) and found.__module__.startswith("pymc.distributions.")
     return found if ours and callable(getattr(found, "dist", None)) else None
 

@@ -1,8 +1,8 @@
 """The bytes of a model file: a safetensors file whose metadata hold a JSON document and a digest.
 
-Safetensors refuses what is cut short, too long or does not add up, and allocates nothing that is not in the file. It
-has no digest of its own, so one flipped bit in an array would go unseen: the digest here is of the document and of all
-arrays. It detects damage, and no forgery, because anyone can compute one.
+Safetensors refuses files that are cut short, too long or inconsistent, and allocates nothing that is not in the file.
+It has no digest, so a flipped bit in an array would go unnoticed. The digest here covers the document and all arrays.
+It detects damage, but not forgery, because anyone can compute a digest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayesnb.numerics import Array
 FORMAT = 1
 KEY = "bayesnb"
 START = b'{"__metadata__":{"bayesnb":'
-"""How the header of a model file begins, behind the eight bytes of its length."""
+"""First bytes of the header of a model file, after the eight bytes of its length."""
 
 
 class ModelFileError(ValueError):
@@ -48,16 +48,16 @@ def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
     """Write a JSON value and arrays of numbers as the bytes of a file; return them and their digest."""
     from safetensors.numpy import save
 
-    # Safetensors writes an array in Fortran order as another array.
+    # Safetensors would store an array in Fortran order with its cells permuted.
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     said = {"format": FORMAT, "version": __version__, "content": content}
     digest = _digest(said, arrays)
-    # All of it is one text, because safetensors writes several in any order.
+    # The metadata are one text, because safetensors writes several entries in any order.
     return save(arrays, {KEY: _text({"digest": digest, **said})}), digest
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """True if the content of a file begins as that of a model file, whatever the name of the file is."""
+    """Return True if a file begins like a model file, whatever its name is."""
     try:
         with Path(path).open("rb") as file:
             return file.read(8 + len(START))[8:] == START
@@ -66,7 +66,7 @@ def is_model(path: str | os.PathLike) -> bool:
 
 
 def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read what :func:`packed` wrote: a mapping of "digest", "format", "version" and "content"; and the arrays.
+    """Read what :func:`packed` wrote: a mapping of "digest", "format", "version" and "content", and the arrays.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _digest(said: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """The SHA-256 of a document, and of the names, types, shapes and numbers of all arrays."""
+    """Return the SHA-256 of a document, and of the names, types, shapes and numbers of all arrays."""
     digest = hashlib.sha256(_text(said).encode())
     for name, array in sorted(arrays.items()):
         little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")

@@ -1,7 +1,7 @@
 """The content of a model file: schema, statistics, classes, and the parameters of the estimator.
 
-Start with :func:`write` and :func:`read`. Nothing in a file is executed. All that is read is checked, so the numbers
-are finite and some rows can have led to them.
+Start with :func:`write` and :func:`read`. Nothing in a file is executed. Everything read is checked: numbers are
+finite, and some rows can have produced them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ModelChangedError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a model file holds.
+    """The contents of a model file.
 
     Parameters
     ----------
@@ -58,20 +58,21 @@ class Contents:
     statistics : Statistics
     classes : array (class,)
     target : column name or None
-        The column that held the class, if it is known.
+        The column that held the class, if known.
     reading : {"drop": columns, "na": texts}
-        What the command line left out of the file, and what it read as missing.
+        The columns that the command line ignored, and the texts that it read as missing.
     expected : bool
         True if unlabelled rows were counted by their responsibilities.
     declared : tuple
-        Classes that exist though no row may have them.
+        Classes that exist even if no row has them.
     dependence : Dependence or None
-        How the features depend on each other, if that was learned.
+        The dependence between features, if it was learned.
     draws : {name: Draws}
-        Of the sampled features.
+        Posterior draws of the sampled features.
     hash : str
-        The digest of everything above, as 64 hexadecimal digits, and the ``version`` of the bayesnb that wrote it; ""
-        before it is written.
+        The digest of all fields above and of ``version``, as 64 hexadecimal digits; "" before writing.
+    version : str
+        The version of bayesnb that wrote the file; "" before writing.
     """
 
     configuration: Mapping[str, Any]
@@ -89,17 +90,17 @@ class Contents:
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
-        """The contents of the file of a classifier that was learned with these parameters."""
+        """Return the file contents for a classifier that was learned with these parameters."""
         draws = {name: learned.posterior.features[name] for name in learned.posterior.model.sampled}
         same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws")}
         return cls(configuration, draws=draws, **same)
 
     def tree(self) -> dict[str, Any]:
-        """The parts of the document, by name."""
+        """Return the parts of the document, by name."""
         return {name: getattr(self, name) for name in WRITTEN}
 
     def require_sound(self) -> None:
-        """Raise ``ModelFileError`` where the contents do not fit together, or no rows can have led to them."""
+        """Raise ``ModelFileError`` if the contents are inconsistent, or if no rows can have produced them."""
         labels = self.statistics.labels
         distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
         checks.require(distinct, f"its classes are {list(labels)[:8]}")
@@ -116,23 +117,23 @@ WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "vers
 
 
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
-    """Write a model file, all of it or nothing, and return its content hash.
+    """Write a model file completely or not at all, and return its content hash.
 
     Parameters
     ----------
     contents : Contents
     path : path
     replacing : str, optional
-        The content hash of the file that is to be replaced. Who else writes it waits for that.
+        The content hash of the file to replace. Other writers wait until the replacement is done.
 
     Raises
     ------
     ModelChangedError
-        If ``path`` holds another model by now.
+        If ``path`` now holds another model.
     ValueError
-        For what no file can hold, such as a function as a prior; nothing is written.
+        For a value that cannot be written, such as a function as a prior; nothing is written.
     OSError
-        If the disk is full or the folder cannot be written; the old file is then as it was.
+        If the disk is full or the folder cannot be written; the old file is then unchanged.
     """
     path = Path(os.path.realpath(path))
     data, own = to_bytes(contents)
@@ -148,7 +149,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
-    """Make the bytes of a model file, and its content hash."""
+    """Return the bytes of a model file, and its content hash."""
     from safetensors import SafetensorError
 
     arrays: dict[str, Array] = {}
@@ -161,9 +162,10 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lock a path against other writers. The system frees the lock if its holder dies.
+    """Lock a path against other writers. The system releases the lock if its holder dies.
 
-    The file of the lock is deleted while it is held. Who has waited for it sees that it is gone, and locks a new one.
+    The lock file is deleted while the lock is held. A process that waited for it sees that it is gone, and locks a new
+    file.
     """
     from filelock import FileLock
 
@@ -175,7 +177,7 @@ def _alone(path: Path) -> Iterator[None]:
             yield
         finally:
             with contextlib.suppress(OSError):
-                # Windows refuses to delete an open file; there it stays.
+                # Windows refuses to delete an open file, so the lock file stays there.
                 beside.unlink()
 
 
@@ -198,7 +200,7 @@ def read(path: str | os.PathLike | BinaryIO) -> Contents:
     ------
     FileNotFoundError
     ModelFileError
-        If it is no model file, was cut short or changed, is of a newer format, or holds what no model can.
+        If the file is not a model file, was cut short or changed, has a newer format, or holds an impossible model.
     """
     if hasattr(path, "read"):
         return _read(path, getattr(path, "name", "the file"))
@@ -234,9 +236,9 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     -------
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
-        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: one
-        dictionary each of ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (share) and
-        ``chosen`` (why this family).
+        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: a
+        dictionary per feature with ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction)
+        and ``chosen`` (why this family).
 
     Raises
     ------

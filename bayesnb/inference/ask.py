@@ -1,7 +1,7 @@
-"""What to ask next: which missing value of a row to measure, and which row to label.
+"""What to observe next: which missing value of a row to measure, and which row to label.
 
-Start with :func:`joint_of`, the probability of each class with each value that a missing cell may have.
-:func:`information` and :func:`saving` say what asking is worth.
+Start with :func:`joint_of`, the joint probability of the class and the value of a missing cell. :func:`information` and
+:func:`saving` compute from it the value of observing the cell.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
 
 TAIL = 1e-10
-"""Counts are summed until at most this probability is left."""
+"""Counts are summed until the remaining probability is at most this number."""
 
 
 MOST_COUNTS = 2**20
-"""The most counts that are summed."""
+"""The largest number of counts to sum over."""
 
 
 DRAWS = 1024
-"""Draws that say where the mass of a real column lies; they place the nodes, and add nothing to the integral."""
+"""Draws that locate the mass of a real column. They only place the quadrature nodes."""
 
 
 NODES = 8
-"""Gauss-Legendre nodes in each panel."""
+"""Gauss-Legendre nodes per panel."""
 
 
 def completed(x: Any, column: int, values: Array) -> Any:
-    """An encoded row, once for each value of one of its cells."""
+    """Repeat an encoded row, once for each value of one of its cells."""
     rows = x[np.zeros(len(values), np.intp)]
     match rows:
         case Coded():
@@ -63,32 +63,33 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The values that a missing cell may have, and p(class, value | the rest of the row), (value, class).
+    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the rest.
 
-    Last comes the probability that is left out. Levels are given by their codes.
+    The rest is the probability that sums or integrals do not cover. Levels are given by their codes.
 
-    Levels, zeros and ones are enumerated. Counts are summed until at most ``TAIL`` is left. Of a real column the
-    probability is a density, integrated by Gauss-Legendre quadrature in panels that follow the quantiles of each class,
-    and double in width from the outermost ones on, because predictives have heavy tails. The result is normalized.
+    Levels, zeros and ones are enumerated. Counts are summed until the remaining probability is at most ``TAIL``. A real
+    column has a density, which is integrated by Gauss-Legendre quadrature. The panels follow the quantiles of each
+    class. Beyond the outermost quantiles their width doubles, because predictives have heavy tails. The result is
+    normalized.
 
     Parameters
     ----------
     family : Family
-        It reads the column.
+        The family of the column.
     believed : Belief
-        Its posterior.
-    x : encoded columns of the family, of one row
+        The posterior of the family's parameters.
+    x : encoded columns of the family, one row
     column : int
-        Among the columns of the family.
+        Position among the columns of the family.
     log_joint : function of values
-        log p(class, row) of the row with each of these values, (value, class).
+        log p(class, row) with each value in the cell, (value, class).
     log_row : float
         log p(row) without the cell.
 
     Raises
     ------
     ValueError
-        If counts are so large that they cannot be summed.
+        If the counts below 2**20 hold less than 1 - ``TAIL`` of the probability.
     """
 
     def found(values: Array, log_weight: Array | float = 0.0) -> Array:
@@ -117,7 +118,7 @@ def joint_of(
 
 
 def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
-    """Draws of the cell from the predictive of each class, (draw, class); NaN where it has a probability of its own."""
+    """Draws of the cell from the predictive of each class, (draw, class); NaN if the drawn value is an atom."""
     rng = np.random.default_rng(0)
     theta = family.draw(believed, rng, (DRAWS,))
     n_classes = next(iter(theta.values())).shape[1]
@@ -130,7 +131,7 @@ def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
 
 
 def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
-    """Nodes and log weights of the panels that the quantiles of each class cut."""
+    """Quadrature nodes and log weights of panels that are bounded by the quantiles of each class."""
     drawn = drawn[:, ~np.isnan(drawn).all(0)]
     edges = np.nanquantile(drawn, np.linspace(0, 1, 17), axis=0)
     width = np.maximum(edges[-1] - edges[0], np.finfo(float).eps * np.abs(edges).max(0))
@@ -148,17 +149,17 @@ def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
 
 
 def information(joint: Array) -> float:
-    """The mutual information of class and value, in nats: how much the entropy of the class is expected to fall."""
+    """The mutual information of class and value, in nats: the expected decrease in the entropy of the class."""
     of_class, of_value = joint.sum(0), joint.sum(1)
     found = xlogy(joint, joint).sum() - xlogy(of_class, of_class).sum() - xlogy(of_value, of_value).sum()
     return max(0.0, float(found))
 
 
 def saving(joint: Array, cost_matrix: Array) -> float:
-    """How much less the best decision is expected to cost when the value is known; ``cost_matrix`` (class, decision).
+    """Expected decrease in the cost of the best decision if the value is observed; ``cost_matrix`` (class, decision).
 
-    This is the expected value of sample information (Raiffa and Schlaifer 1961). It is 0 where no value would change
-    the decision.
+    This is the expected value of sample information (Raiffa and Schlaifer 1961). It is 0 if no value would change the
+    decision.
     """
     each = joint @ cost_matrix
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
@@ -181,44 +182,47 @@ def ask_next(
     costs: pd.DataFrame | None = None,
     feature_costs: Mapping[Any, float] | None = None,
 ) -> pd.DataFrame:
-    """Which missing value of a row is worth asking for, the best first.
+    """Rank the missing values of a row by how much observing them would help, the best first.
 
     Parameters
     ----------
     row : table of one row
-        Columns that are missing, or that the table does not have, may be asked for; of columns with
-        :class:`bayesnb.Missing` only those that it does not have.
+        Candidates are the columns with a missing cell, and the fitted columns that the table does not have. Columns
+        with :class:`bayesnb.Missing` are candidates only if the table does not have them.
     costs : DataFrame (class, decision), optional
-        The cost of each decision if each class is the true one, as :meth:`decide` takes them.
+        The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
-        What asking for each missing column costs, in the unit of ``costs``.
+        The cost of observing each missing column, in the unit of ``costs``.
 
     Returns
     -------
     DataFrame (column, ...)
-        ``information``: by how much the entropy of the class is expected to fall when the value is known, in nats, the
-        mutual information of class and value given the row. With ``costs`` also ``saving``, by how much the expected
-        cost of the best decision falls; ``cost`` of asking; and ``gain``, their difference: ask while the best is above
-        0. ``attrs["entropy"]`` is that of the class now, ``attrs["left_out"]`` the largest probability of values that
-        sums and integrals left out, and ``attrs["not_asked"]`` lists missing columns that have no one value: bags of
-        words, counts whose exposure is missing, and cells that are known to be missing where that says something about
-        the class (:class:`bayesnb.Missing`).
+        ``information``: the expected decrease in the entropy of the class if the value is observed, in nats. It is the
+        mutual information of class and value given the row. With ``costs`` also ``saving``, the expected decrease in
+        the cost of the best decision; ``cost``, the cost of asking; and ``gain``, saving minus cost. Ask while the
+        largest gain is above 0.
+
+        ``attrs["entropy"]`` is the entropy of the class before asking, and ``attrs["left_out"]`` the largest
+        probability that a sum or an integral left out. ``attrs["not_asked"]`` lists missing columns without a single
+        value to ask for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` that
+        are known to be missing.
 
     Raises
     ------
     TypeError, ValueError
-        If there is not one row, ``costs`` are not as :meth:`decide` takes them, or ``feature_costs`` have no costs to
-        stand against, miss a missing column or name one that was not fitted.
+        If there is not exactly one row or ``costs`` are invalid (see :meth:`decide`). If ``feature_costs`` are given
+        without ``costs``, lack a missing column, or name a column that was not fitted.
 
     Notes
     -----
-    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D), and each value
-    would make the class probabilities those of the completed row: exact sums for levels, zeros and ones; for counts up
-    to a tail of 1e-10; quadrature for real columns. ``saving`` of a real column is right to about four digits, because
-    the least cost has kinks, of which ``left_out`` says nothing. With a ``dependence``, values are as naive Bayes
-    expects them, and the class is as the exponents say of the completed row.
+    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D). After each
+    value, the class probabilities are those of the completed row. The expectation over values is an exact sum for
+    levels, zeros and ones, a sum up to a tail of 1e-10 for counts, and a quadrature for real columns. The ``saving`` of
+    a real column is accurate to about four digits, because the least cost has kinks; ``left_out`` does not measure this
+    error. With a ``dependence``, naive Bayes predicts the values, and the exponents enter the class probabilities of
+    the completed row.
 
-    It looks one question ahead: two columns that tell something only together are both worth little. Ask again after
+    The ranking looks one answer ahead. If two columns are informative only together, both rank low. Call it again after
     each answer.
 
     References
@@ -292,7 +296,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """As :func:`joint_of`, of a missing cell of one row, whose log p(class, row) is ``before``."""
+    """As :func:`joint_of`, for a missing cell of an encoded row; ``before`` is its log p(class, row), (class,)."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -301,9 +305,9 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, where the cell may also turn out to be missing: the last of the values.
+    """As :func:`joint_of_cell`, if the cell may also turn out to be missing, which is then the last value.
 
-    ``flag`` is the feature, and the column of it, that says whether the cell is missing.
+    ``flag`` names the feature and the column within it that indicate whether the cell is missing.
     """
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
@@ -315,7 +319,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """The function of values of one cell that is log p(class, row) with each of these values, (value, class)."""
+    """A function from values of one cell to log p(class, row) with each of these values, (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
         # The terms of the other features do not change.
@@ -361,37 +365,38 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
     },
 )  # fmt: skip
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
-    """Which rows without a label to label next, the best first.
+    """Choose the rows without a label to label next, the best first.
 
-    The best row is the one whose label is expected to tell most about the parameters: the mutual information of the
-    label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large
-    where the model does not know yet, and small where classes overlap however many rows are learned.
+    The best row has the label that is expected to be most informative about the parameters. The criterion is the mutual
+    information of the label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel
+    2011). It is large if more data would change the prediction. It is small if the classes overlap at this row, however
+    many rows are learned.
 
     Parameters
     ----------
     X : table
         Rows without a label.
     n : int
-        How many to choose. After each choice the row is learned with its *expected* label, p(c | x, D) of it in each
-        class, so that rows like it have little left to tell, and a batch is not n copies of one row.
+        Number of rows to choose. After each choice the row is learned with its *expected* label, with weight p(c | x,
+        D) in each class c. Similar rows then become less informative, so that a batch is not n copies of one row.
     draws : int
-        Draws of the parameters, the same for all rows.
+        Number of draws of the parameters. The draws are the same for all rows.
 
     Returns
     -------
     DataFrame (row, ...)
-        In the order of choice, with the index of ``X``: ``information`` in nats when the row was chosen, ``prediction``
-        and its ``probability`` by what was learned before.
+        In the order of choice, with the index of ``X``: ``information`` in nats at the time of the choice;
+        ``prediction`` and its ``probability`` by the classifier before any choice.
 
     Raises
     ------
     ValueError
-        If ``n`` is not between 1 and the number of rows; for more than one row if a feature is sampled.
+        If ``n`` is not between 1 and the number of rows, or if ``n`` is above 1 and a feature is sampled.
 
     Notes
     -----
-    The classifier stays as it is. Expected labels stand in for those that are not known yet, as in sequential design
-    with hallucinated observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents are held.
+    The classifier does not change. Expected labels replace unknown labels, as in sequential design with hallucinated
+    observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents are kept fixed.
 
     References
     ----------
@@ -433,7 +438,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
 
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
-    """The same with one more row, in each class with the probability of it."""
+    """The classifier after learning one more row with its class probabilities as weights."""
     posterior = classifier.posterior
     seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))

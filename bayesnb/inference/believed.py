@@ -1,16 +1,15 @@
-"""The posterior as one object: that of naive Bayes, and that of the exponents of its terms if they were learned.
+"""The posterior as one object: the posterior of naive Bayes, and the posterior of the exponents if they were learned.
 
-No question asks whether terms have exponents; it asks :class:`Believed`.
+Questions use :class:`Believed`, so that they need not distinguish models with and without exponents.
 
-A row x without a label is data too. Given it, the posterior is a mixture of one posterior for each class c that it may
-have,
+A row x without a label is data too. Conditioning on it gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), is its entropy the total
-uncertainty, and does an interval cover as many rows from the model as it states. So answers about a row are given the
-row by default; given the data alone, the posterior is p(θ | D), for a row that was chosen without regard to θ. The two
-differ in ``Believed.given`` and in nothing else.
+Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), and the entropy of this
+mean the total uncertainty. Only under it do intervals have their nominal coverage for rows from the model. So answers
+about a row condition on the row by default (``Believed.given`` is "row"). For "data" the posterior is p(θ | D), which
+suits a row that was chosen independently of θ.
 """
 
 from __future__ import annotations
@@ -41,22 +40,23 @@ type Drawn = Parameters | DrawnDependence
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """A posterior of naive Bayes, perhaps with exponents of its terms, and the estimate by which it predicts.
+    """A posterior of naive Bayes, the exponents of its terms if they were learned, and the estimate to predict with.
 
     Parameters
     ----------
     posterior : Posterior
         The posterior of the class probabilities and of the parameters of the columns.
     estimate : {"predictive", "mean", "map", "mle"}
-        Which probabilities to predict.
+        How class probabilities are computed from the posterior.
     plug_in : Parameters or None
-        The parameters that the estimate plugs in; ``None`` for "predictive", which integrates them out.
+        The plugged-in parameters; ``None`` for "predictive", which integrates them out.
     dependence : Dependence or None
         The learned exponents of the terms; ``None`` for naive Bayes.
     offset : array (row, class) or 0
-        Added to log p(class, row), if each of the rows to be asked about has its own class prior.
+        Added to log p(class, row) if each row to predict has a separate class prior; otherwise 0.
     given : {"row", "data"}
-        Which posterior the parameters of a row are drawn from: given the row too, or given the data alone.
+        Whether the posterior of the parameters conditions on the row to predict ("row") or on the learned data only
+        ("data").
     """
 
     posterior: Posterior
@@ -67,7 +67,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """The same posterior with another estimate.
+        """Return a copy with another estimate and the same posterior.
 
         Raises
         ------
@@ -83,16 +83,16 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """The same posterior with other exponents, with which ``given`` is "data"; ``None`` removes them."""
+        """Return a copy with other exponents, which sets ``given`` to "data"; ``None`` removes the exponents."""
         return replace(self, dependence=dependence, given="row" if dependence is None else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """The same with another ``given``; by default "row", or "data" with exponents.
+        """Return a copy with another ``given``; ``None`` keeps the current one.
 
         Raises
         ------
         ValueError
-            For "row" where terms have exponents.
+            For "row" if terms have exponents.
         """
         if given == "row":
             self.require_naive(
@@ -104,7 +104,7 @@ class Believed:
 
     @property
     def power(self) -> int:
-        """How often the row itself counts: 1 given the row, 0 given the data alone."""
+        """1 to condition on the row as well as the data, 0 for the data alone."""
         return int(self.given == "row")
 
     @property
@@ -118,13 +118,13 @@ class Believed:
             raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
 
     def require_exponents(self) -> Dependence:
-        """The learned exponents; raise ``ValueError`` where there are none."""
+        """The learned exponents; raise ``ValueError`` if the model has no exponents."""
         if self.dependence is None:
             raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
         return self.dependence
 
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
-        """Raise ``ValueError`` where parameters are plugged in; the reason says why they are to be integrated out."""
+        """Raise ``ValueError`` with this reason if the estimate plugs in parameters instead of integrating them out."""
         if self.plug_in is not None:
             raise ValueError(
                 f'{reason}, and estimate="{self.estimate}" plugs them in: ask '
@@ -133,7 +133,7 @@ class Believed:
 
     @property
     def point(self) -> Literal["mode", "mean"] | None:
-        """Which point of the exponents the estimate plugs in; ``None`` averages over their posterior."""
+        """The point of the exponents that the estimate plugs in; ``None`` to average over their posterior."""
         rule = estimate_rule(self.estimate)
         return rule.point if rule.plugs_in else None
 
@@ -147,7 +147,7 @@ class Believed:
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x) of encoded rows by the chosen estimate, (row, class).
 
-        Where terms have exponents, naive Bayes says how probable the row is, and they how probable each class is then.
+        If terms have exponents, log p(x) comes from naive Bayes, and log p(c | x) from the exponents.
         """
         if self.plug_in is None:
             joint = self.posterior.log_predictive(data, n_rows)
@@ -161,13 +161,13 @@ class Believed:
         return logsumexp(joint, axis=1, keepdims=True) + log_proba
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row | data) of naive Bayes, (row, class), all parameters integrated out."""
+        """log p(class, row | data) of naive Bayes with all parameters integrated out, (row, class)."""
         return self.posterior.log_predictive(data, n_rows) + self.offset
 
     def log_likelihood(self, data: Data, n_rows: int) -> Array:
-        """log p(row | class) by the chosen estimate, (row, class), up to a constant of the row."""
+        """log p(row | class) by the chosen estimate, (row, class), up to a constant per row."""
         if self.dependence is not None:
-            # Under equal class probabilities, p(class | row) is the likelihood of the class up to such a constant.
+            # Under equal class probabilities, p(class | row) is the likelihood of the class up to a constant per row.
             equal = np.zeros((n_rows, len(self.posterior.labels)))
             return self.dependence.log_proba(self.posterior, data, n_rows, equal, self.plug_in, self.point)
         if self.plug_in is not None:
@@ -175,7 +175,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and the parts that sampled features add."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and the contributions of sampled features."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -186,9 +186,10 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Leave-one-out log density of each term, (row, class, term): names, terms, and sampled features.
+        """Names of the terms, their leave-one-out log densities, (row, class, term), and the results of sampled
+        features.
 
-        Terms stand as they are, not multiplied by their exponents.
+        The log densities are not multiplied by the exponents.
         """
         names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
@@ -199,7 +200,7 @@ class Believed:
         return [*names, *self.dependence.terms.names_beside(names)], np.concatenate([own, beside], axis=-1), sampled
 
     def linear_exponents(self) -> Array | None:
-        """The exponents by which the columns of a linear form are multiplied, (class, column + 1); ``None`` without."""
+        """Exponents and offset of a linear form, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
         if self.point is None:
@@ -221,35 +222,35 @@ class Believed:
 
     @cached_property
     def by_cells(self) -> frozenset[str]:
-        """The features whose log-likelihood is drawn for each cell: their θ is large, and a row reads little of it."""
+        """Features whose log-likelihood is drawn per cell, because θ is large and a row uses little of it."""
         if not self.naive:
             return frozenset()
         features = self.posterior.model.features.items()
         return frozenset(name for name, family in features if family.by_cells(self.posterior.features[name]))
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
-        """Draws given the data of the parameters, and of the exponents where there are any."""
+        """Draws of the parameters, and of the exponents if the model has them, given the data alone."""
         theta = self.posterior.draw(rng, (n,), without)
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
     def log_joint_at(
         self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class), up to a constant for each draw and row.
+        """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        Draws given the row are made from draws given the data. For each draw, a class c is chosen by p(c | x, D). Then
-        only the factors of class c change, because the parameters of different classes are independent: they are drawn
-        from what the data and the cell say together. The draws are exact, and the same random numbers serve every row.
-        A sampled feature has only its chain; its draws are chosen anew, each with a probability proportional to what it
-        says of the cell.
+        Draws given the row are made from draws given the data. For each draw, a class c is drawn from p(c | x, D). Only
+        the parameters of class c are drawn again, from their posterior given the data and the row, because the
+        parameters of different classes are independent. The draws are exact, and all rows share the same random
+        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
+        likelihood of the cell.
 
         Parameters
         ----------
         drawn : draws given the data
         seed : (int, int)
-            Of what else is drawn given the row; the second number says which part of all draws they are.
+            Seed of the further draws given the row, and the position of ``drawn`` among the parts of all draws.
         data, n_rows
-        offset : array that spreads to (row, class)
+        offset : array that broadcasts to (row, class)
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -277,13 +278,14 @@ class Believed:
         return joint + offset
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
-        """A function of p(c | x, θ) at draws, (draw, row, class), that splits the entropy of their mean, in nats.
+        """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
-        It returns total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2, 3). Given the
-        row, the mean is the predictive ``log_p``, (row, class), so the total is exact, and the epistemic part is the
-        mean divergence of p(c | x, θ) from it, of which every draw is at least 0. Given the data, the mean is that of
-        the draws; the aleatoric part is the mean entropy over draws, and what is left is the mutual information of
-        class and parameters (Houlsby et al. 2011; Depeweg et al. 2018), never negative.
+        The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
+        3). For ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class). So the total is
+        exact. The epistemic part is the mean divergence of p(c | x, θ) from the predictive, which is at least 0 in
+        every draw. For ``given="data"``, the mean is the average of the draws, and the aleatoric part is the mean
+        entropy of a draw. The epistemic part is the difference, which is never negative: the mutual information of
+        class and parameters (Houlsby et al. 2011; Depeweg et al. 2018).
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -297,7 +299,8 @@ class Believed:
             each = entr(p).sum(-1)
             total = entr(p.mean(0)).sum(-1)
             aleatoric = np.minimum(each.mean(0), total)
-            # The total is the entropy of a mean m; by its slope -ln m, a draw p moves it by -Σ p ln m.
+            # The total is the entropy of a mean m. Its slope is -ln m up to a constant, so a draw p contributes -Σ p ln
+            # m.
             of_total = -xlogy(p, p.mean(0)).sum(-1)
             errors = [v.std(0) / np.sqrt(len(p)) for v in (of_total, each, of_total - each)]
             return np.stack([np.stack([total, aleatoric, total - aleatoric], 1), np.stack(errors, 1)], axis=1)
@@ -306,19 +309,19 @@ class Believed:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """The class that each row is taken to be of, by its predictive (row, class) and uniform numbers, (draw, row)."""
+    """Codes of classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Refuse an estimate by the mode if some feature is sampled and has no formula for it."""
+    """Raise if the estimate is a mode and some feature is sampled, so that its mode has no formula."""
     if estimate_rule(estimate).point == "mode":
         model.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Refuse an estimate without priors, under which exponents may have no value."""
+    """Raise if the estimate uses no priors, because the exponents may then have no finite maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -1,8 +1,8 @@
-"""A fitted model as a frozen value that answers questions, about rows and about itself.
+"""A fitted model as an immutable object with methods for all questions about rows and about the model.
 
-:class:`Classifier` reads tables, computes log p(c, x), and refuses questions that have no answer; :class:`FarRowError`
-is what it says of rows that have none. The questions are functions of the other files of this room, which
-:mod:`bayesnb.inference.questions` makes its methods.
+:class:`Classifier` reads tables, computes log p(c, x), and raises if a question has no answer. :class:`FarRowError` is
+raised for rows without an answer. The questions are functions in the other files of this package.
+:mod:`bayesnb.inference.questions` makes them methods of the classifier.
 """
 
 from __future__ import annotations
@@ -43,35 +43,37 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
 HEAVIEST = 2.0**53
-"""The largest weight of a row that can be left out: beside a larger one, a float holds no prior worth one row."""
+"""The largest weight of a row that can be left out. A larger weight plus a prior worth one row rounds to the weight."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classifier(FittedModel):
-    """A fitted model as a value: it answers questions, holds no rows, and never changes.
+    """A fitted model as an immutable object. It holds no rows.
 
-    A fitted :class:`bayesnb.BayesianNB` holds one as ``classifier_`` and passes every question on to it.
-    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return other ones. Threads may share it.
+    A fitted :class:`bayesnb.BayesianNB` holds a classifier as ``classifier_`` and delegates every question to it.
+    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return new classifiers. Threads may share a
+    classifier.
 
     Parameters
     ----------
     schema : Schema
-        Which family reads which column.
+        The family of each column, and how the column is encoded.
     believed : Believed
-        The posterior, and the estimate by which it predicts.
+        The posterior, and the estimate to predict with.
     classes : array (class,)
         Class labels, sorted.
     declared : tuple
         Classes that exist even if no row has them, because ``classes=`` or the type of the labels named them.
     expected : bool
-        Whether the statistics hold expected counts of rows without a label.
+        Whether the statistics include expected counts of rows without a label.
     em : EM or None
-        The result of EM, if the last ``fit`` had rows without a label. Its rows are those without a label and with a
-        weight above 0. ``statistics`` are then those of the labelled rows plus λ times the expected ones of these rows.
+        The result of EM, if the last ``fit`` had rows without a label. Its rows are the unlabelled rows with a weight
+        above 0. ``statistics`` are then the statistics of the labelled rows plus λ times the expected statistics of
+        these rows.
     target : column name or None
         The column of the class, if the labels had a name.
     reading : {"drop": columns, "na": texts}
-        Columns of the file that were left out, and further texts that meant a missing cell, on the command line.
+        On the command line: columns of the file to leave out, and further texts that mean a missing cell.
     absent, unlabelled, seed
         As ``absent``, ``unlabelled`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
 
@@ -109,9 +111,9 @@ class Classifier(FittedModel):
         draws: Mapping[Any, Draws] | None = None,
         **others: Any,
     ) -> Classifier:
-        """The classifier that follows from statistics under a class prior.
+        """Make a classifier from sufficient statistics and a class prior.
 
-        Features that ``draws`` has are not sampled again: these are draws of their posteriors.
+        ``draws`` holds posterior draws of sampled features, which are then not sampled again.
 
         Raises
         ------
@@ -119,7 +121,7 @@ class Classifier(FittedModel):
             If the estimate is unknown or does not exist for these data; the error names the feature and the class.
         """
         model = schema.model(label)
-        # Before any feature is sampled, which takes long.
+        # Check this before any feature is sampled, because sampling is slow.
         require_point(model, estimate)
         believed = Believed(model.posterior(statistics, draws)).with_estimate(estimate)
         return cls(schema, believed, classes, **others)
@@ -129,12 +131,12 @@ class Classifier(FittedModel):
 
     @property
     def classifier_(self) -> Classifier:
-        """The classifier itself, as an estimator holds one."""
+        """The classifier itself, so that classifiers and estimators can be used alike."""
         return self
 
     @property
     def classes_(self) -> Array:
-        """The classes, under the name that scikit-learn's tools ask for."""
+        """The class labels, under the name that scikit-learn's tools expect."""
         return self.classes
 
     @property
@@ -149,12 +151,12 @@ class Classifier(FittedModel):
 
     @property
     def estimate(self) -> Estimate:
-        """Which probabilities are predicted."""
+        """How class probabilities are computed from the posterior."""
         return self.believed.estimate
 
     @property
     def plug_in(self) -> Parameters | None:
-        """The parameters that the estimate plugs in; ``None`` for "predictive"."""
+        """The plugged-in parameters; ``None`` for "predictive"."""
         return self.believed.plug_in
 
     @property
@@ -164,7 +166,7 @@ class Classifier(FittedModel):
 
     @property
     def offset(self) -> Array | float:
-        """Added to log p(class, row), where each row to be asked about has its own class prior."""
+        """Added to log p(class, row) if each row to predict has a separate class prior; otherwise 0."""
         return self.believed.offset
 
     @property
@@ -179,20 +181,20 @@ class Classifier(FittedModel):
 
     @property
     def feature_names(self) -> Array:
-        """Column names of the first table; absent unless all of them are text."""
+        """Column names of the first table; raises ``AttributeError`` unless all of them are strings."""
         if not (self.schema.named and all(isinstance(name, str) for name in self.schema.names)):
             raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
         return np.array(self.schema.names, object)
 
     def read(self, X: Any) -> tuple[Data, int]:
-        """The encoded columns of a table, as the families take them, and the number of rows."""
+        """The encoded columns of a table, as the families expect them, and the number of rows."""
         table = table_of(X, self.schema)
         self.require_offset_of(table)
         self.posterior.warn_of_chains()
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table; warns of levels that were never seen, and of texts without a known word."""
+        """The encoded columns of a table; warns about levels that were never seen and texts without a known word."""
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
         for name, feature in self.schema.features.items():
@@ -201,23 +203,23 @@ class Classifier(FittedModel):
         return data
 
     def require_offset_of(self, table: Table) -> None:
-        """Refuse a table with another number of rows than there are class priors, where each row has its own."""
+        """Raise ``ValueError`` if there is a class prior per row and the table has another number of rows."""
         each = np.shape(self.offset)[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
-        """Rows with their labels, those without a label too."""
+        """Rows with their labels, including rows without a label."""
         return Rows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
     def encoded(self, rows: Rows) -> tuple[Data, Labels]:
-        """The encoded columns of rows that were learned, and their classes and weights."""
+        """The encoded columns of learned rows, and their classes and weights."""
         self.posterior.warn_of_chains()
         _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """Rows that were learned, each of which can be left out."""
+        """As :meth:`encoded`, for the labelled rows; raises ``ValueError`` if a row cannot be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -229,20 +231,20 @@ class Classifier(FittedModel):
         return self.encoded(rows)
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-        """log p(c, x_i | D without row i) of rows that were learned, by the chosen estimate, and their classes.
+        """log p(c, x_i | D without row i) of learned rows by the chosen estimate, and their classes.
 
         Returns
         -------
         log_joint : array (row, class)
         codes : int array (row,)
-            The place of each row's class among ``classes``.
+            The position of each row's class in ``classes``.
         """
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, and what the sampled features add to it; ``refit`` samples them again."""
+        """As :meth:`log_left_out`, and the contributions of sampled features; ``refit`` samples these again."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -253,10 +255,10 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields for copies and pickles, without the caches that other threads may fill in meanwhile.
+        """The fields for ``copy`` and ``pickle``, without caches that other threads may fill at the same time.
 
-        What a part works out when it is first asked becomes a further attribute of it, so its dictionary may grow while
-        ``copy`` or ``pickle`` goes through it. Here each dictionary is taken at once.
+        A cached property adds an attribute to its object on first use. So the dictionary of the object may grow while
+        ``copy`` or ``pickle`` iterates over it. Here each dictionary is copied in one step.
         """
         return _still(vars(self).copy(), {})
 
@@ -265,7 +267,7 @@ class Classifier(FittedModel):
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        """Raise ``ValueError`` if there is a class prior for each row, with which the question has no answer."""
+        """Raise ``ValueError`` if each row has a separate class prior, because the question then has no answer."""
         if each := np.shape(self.offset)[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
@@ -273,12 +275,12 @@ class Classifier(FittedModel):
             )
 
     def require_two_classes(self) -> None:
-        """Raise ``ValueError`` if there is one class, with which a question about odds has no answer."""
+        """Raise ``ValueError`` if there is only one class, because odds need two."""
         if len(self.classes) < 2:
             raise ValueError(f"there are no odds with one class, {labels_of(self.classes)[0]!r}")
 
     def require_counted(self, question: str) -> None:
-        """Raise ``ValueError`` if rows without a label were learned, for which the question has no answer."""
+        """Raise ``ValueError`` if rows without a label were learned, because the question then has no answer."""
         if self.expected:
             raise ValueError(
                 f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
@@ -288,7 +290,7 @@ class Classifier(FittedModel):
     # The same data with another class prior or estimate
 
     def with_estimate(self, estimate: Estimate) -> Classifier:
-        """The same posterior with another estimate.
+        """Return a classifier with another estimate and the same posterior.
 
         Raises
         ------
@@ -306,17 +308,19 @@ class Classifier(FittedModel):
         return replace(self, believed=self.believed.with_estimate(estimate))
 
     def with_dependence(self, dependence: Dependence | None) -> Classifier:
-        """The same posterior with these exponents."""
+        """Return a classifier with these exponents and the same posterior."""
         return replace(self, believed=self.believed.with_dependence(dependence))
 
     @property
     def exponents_(self) -> pd.DataFrame:
-        """The exponents of all terms as a table; absent where none were learned. See :class:`bayesnb.Exponents`.
+        """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes. See
+        :class:`bayesnb.Exponents`.
 
-        ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` (89 %), and ``log_bayes_factor``, in nats, of an
-        exponent that is learned against one that stays at its prior mean. ``attrs["rows"]`` is the weight of the rows
-        that they were learned from; ``attrs["older"]`` is true if rows were learned or forgotten since then;
-        ``attrs["offsets"]`` is "class" if there were too few rows, or too many cells, for the offsets of cells.
+        Columns are ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` ends of the 89 % interval, and
+        ``log_bayes_factor``, in nats, of a learned exponent against an exponent fixed at its prior mean.
+        ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
+        true if rows were learned or forgotten since then. ``attrs["offsets"]`` is "class" if there were too few rows,
+        or too many cells, for offsets of cells.
 
         Examples
         --------
@@ -350,8 +354,8 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
 
-        With a ``dependence`` it is that of naive Bayes, the same as without: exponents make no density of the columns,
-        so they have no evidence. It does not say which dependence is better; ``evaluate`` with ``cv=5`` does.
+        With a ``dependence`` it is still that of naive Bayes: exponents do not define a density of the columns, so they
+        have no evidence. To compare dependences, use ``evaluate`` with ``cv=5`` instead.
 
         Raises
         ------
@@ -369,12 +373,14 @@ class Classifier(FittedModel):
         try:
             return self.log_evidence()
         except ValueError as error:
-            # Python and scikit-learn ask for every attribute, to list and to show them: a property may only be absent.
+            # Python and scikit-learn read every attribute to list or show it, so a property may only raise
+            # AttributeError.
             raise AttributeError(f"log_evidence_ does not exist: {error}") from error
 
     @property
     def choice(self) -> FamilyChoice:
-        """The families that the first rows chose, and what was tried; absent unless families were chosen.
+        """The families chosen from the first rows, and all candidates; raises ``AttributeError`` if no family was
+        chosen.
 
         Examples
         --------
@@ -403,10 +409,11 @@ def index_of(X: Any) -> pd.Index | None:
 
 
 class FarRowError(ValueError):
-    """A row lies so far from all that was learned that squared distances are beyond all floats.
+    """A row is too far from all learned rows: its squared distance overflows.
 
-    Its predictive probability is known, because that needs logarithms of distances only. A Normal density at drawn
-    parameters is not: its logarithm is a squared distance in standard deviations, beyond 1e308 from 1e154 on.
+    The row still has a predictive probability, which needs only logarithms of distances. But the log density of a
+    Normal at drawn parameters is a squared distance in standard deviations, which overflows (1e308) from 1e154 standard
+    deviations on.
 
     Examples
     --------
@@ -431,7 +438,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """The same question, which raises ``FarRowError`` for impossible rows whose predictive probability is above 0."""
+    """Decorate a question to raise ``FarRowError`` for impossible rows with a predictive probability above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -449,7 +456,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn once of all columns with rows that cannot be left out by weighting draws, or by the chains without them."""
+    """Warn once about all columns with rows whose leave-one-out is unreliable, by weighted draws or by new chains."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(
@@ -474,9 +481,9 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """The same value, of data classes that nobody else holds; ``made`` are those made so far, by the id of the first.
+    """Copy a value and all data classes in it; ``made`` maps the id of each original to the original and its copy.
 
-    What stands in two places stands in both again. The first is kept beside its copy, so that no other gets its id.
+    An object that occurs twice is copied once. ``made`` keeps the original alive, so that its id is not used again.
     """
     if id(value) in made:
         return made[id(value)][1]

@@ -1,8 +1,8 @@
 """Conformal prediction: sets of classes with a guarantee that does not depend on the model.
 
-:func:`conformal` gives a :class:`Conformal`. Start with :func:`nonconformity`, the score of a row with a class, and
-:class:`Counts`, how the score of a new row ranks among those of known rows. :func:`full_counts` computes them for full
-conformal prediction, in closed form.
+:func:`conformal` gives a :class:`Conformal`. Start with :func:`nonconformity`, the score of a row with a class.
+:class:`Counts` ranks the score of a new row among the scores of known rows. :func:`full_counts` computes these counts
+for full conformal prediction, in closed form.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 TIE = 1e-9
-"""Scores that differ by less than this, in nats or as a share of the score, are the same number but for rounding."""
+"""Scores are tied if they differ by less than this, in nats or relative to the score: the difference is rounding."""
 
 
 ROUNDING = 1e-12
-"""A p-value this close to 1 - coverage is equal to it, because 1 - 0.9 is 0.09999999999999998."""
+"""A p-value this close to 1 - coverage counts as equal to it, because 1 - 0.9 is 0.09999999999999998."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many known rows conform less than a new row with each class, and how many just as much.
+    """How many known rows are more unusual than a new row with each class, and how many are just as unusual.
 
     Parameters
     ----------
-    less, equal, rows : arrays (row, class)
-        ``rows`` is the number of known rows that each count is of.
+    less, equal, rows : arrays (new row, class)
+        Numbers of known rows that conform less than the new row, conform equally, and were compared.
     """
 
     less: Array
@@ -45,11 +45,11 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """The share of rows that conform no more than the new row does, which itself is one of them, (row, class).
+        """The share of rows that are at least as unusual as the new row, itself included, (new row, class).
 
-        Let R be the rank of the new row's score among the n + 1 scores. If the rows are exchangeable, R is uniform
-        where no two scores are equal, so P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), whatever the distribution
-        of the rows. With u uniform on [0, 1] in place of 1, p = (less + u (equal + 1)) / (n + 1) is uniform itself, and
+        Let R be the rank of the new row's score among the n + 1 scores. If the rows are exchangeable and no two scores
+        are equal, R is uniform. So P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), whatever the distribution of the
+        rows. If 1 is replaced by u, uniform on [0, 1], then p = (less + u (equal + 1)) / (n + 1) is uniform too, and
         P(p ≤ α) = α (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
         """
         return (self.less + u * (self.equal + 1)) / (self.rows + 1)
@@ -58,13 +58,14 @@ class Counts:
 def nonconformity(log_joint: Array, codes: Array) -> Array:
     """How unusual each row would be with its class: minus the log-odds of the class against all others, (row,).
 
-    It ranks as 1 - p(class | row) does. But probabilities near 1 are all rounded to 1, and log-odds are not.
+    The log-odds rank rows as 1 - p(class | row) does. But probabilities near 1 are all rounded to 1, and log-odds are
+    not.
     """
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
     others[row, codes] = -np.inf
     rest = logsumexp(others, axis=1)
-    # Under a plug-in, a row may be impossible with its class; nothing is more unusual.
+    # With plug-in parameters, a row may be impossible under its class. Its score is infinite.
     return np.where(np.isneginf(own), np.inf, rest - np.where(np.isneginf(own), 0.0, own))
 
 
@@ -75,18 +76,18 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """The counts of rows whose scores are less than, and equal to, those of new rows.
+    """Count the known rows that conform less than each new row (higher scores), and those with equal scores.
 
     Parameters
     ----------
     known : array (row, class)
-        The scores of the known rows, with which the score of a new row with each class is compared.
+        Column c holds the known scores to compare with the score of a new row with class c.
     codes, weight : arrays (row,)
         The classes of the known rows, and how many rows each stands for.
     new : array (new row, class)
         The score of each new row with each class.
     by_class : bool
-        Whether a class is compared with the rows of this class alone.
+        Whether to compare a class with the known rows of this class only.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -101,24 +102,24 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 
 
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
-    """The counts of full conformal prediction: for each candidate class, the new row is one of the learned rows.
+    """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
 
-    The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, the model is
-    that of D + (x, c), and each of the n + 1 rows is scored by the model of the *other* n rows. For most classifiers
-    this takes n + 1 fits for each row and class. Here it takes none. Without row i, D + (x, c) differs from D without
-    row i in the factors of class c alone, which x has joined. So it is enough to ask every class twice about each
-    learned row, as D leaves it and after x has joined it, and a candidate c uses the second answer of class c alone.
-    The new row itself is scored by D.
+    The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
+    D + (x, c) is scored by the model of the *other* n rows. Most classifiers need n + 1 fits per row and class for
+    this. Naive Bayes needs no refit. Without row i, D + (x, c) differs from D without row i only in the factors of
+    class c, which x has joined. So two log densities per class and learned row are enough: one without x, and one after
+    x has joined the class. For candidate c, use the second for class c and the first for all other classes. The new row
+    itself is scored by D.
 
-    A prior that is scaled to the data is scaled to all n + 1 rows. It is the same for every c, because the scale is
-    that of the whole column. The class prior is counted separately, for each candidate.
+    A prior that is scaled to the data is scaled to all n + 1 rows. It is the same for every c, because its scale
+    depends on the whole column, not on the classes. The class prior is updated separately for each candidate.
 
     Parameters
     ----------
     posterior : Posterior
-        Of the learned rows.
-    learned, labels : encoded rows, and their classes with the number of rows that each stands for
-        A row that stands for several is left out once.
+        Posterior given the learned rows.
+    learned, labels : encoded rows, and their classes and multiplicities
+        If a row has a multiplicity above 1, one copy is left out.
     new : encoded rows
     n_new : int
     by_class : bool
@@ -153,13 +154,15 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Log density of a feature in each learned row, left out of its own class: under D, and under D with one more row.
+    """Leave-one-out log densities of a feature in each learned row: under D, and under D with one more row.
 
-    ``row`` is the statistic of the new row in every class. Both answers are log p(x_i | class) as (learned row, class);
-    the third is that of the new row under D, (1, class).
+    ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
+    class), where each row is left out of its own class. The third is the log density of the new row under D, (1,
+    class).
 
-    Leaving a row out is a moment: the posterior is p(x | θ) times that without the row, over their integral, so
-    E[1 / p(x | θ)] under the posterior is 1 / p(x | D without the row), and the answer is -log_moment(-1).
+    A row is left out by a moment of its likelihood. The posterior is proportional to p(x | θ) times the posterior
+    without the row. So E[1 / p(x | θ)] under the posterior is 1 / p(x | D without the row), and the log density is
+    -log_moment(-1).
     """
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)
@@ -175,7 +178,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """log p(class) by all labels but the row's own, and one more of the candidate class, (row, class)."""
+    """log p(class) after leaving out the row's own label and adding one of the candidate class, (row, class)."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -198,20 +201,20 @@ GUARANTEES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conformal:
-    """The scores of known rows, by which :meth:`predict_set` makes sets of classes.
+    """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
-    Made by ``conformal(clf, X, y)``; learning more rows with the estimator does not change it.
+    Use ``conformal(clf, X, y)`` to make one. It does not change if the estimator learns more rows.
 
     Parameters
     ----------
     classifier : Classifier
     method : {"full", "loo", "split"}
     by_class : bool
-        Whether the guarantee is for each class.
+        Whether the guarantee holds within each class.
     labels : Labels
         The classes of the known rows, and how many rows each stands for.
     scores : array (row,) or None
-        How unusual each known row is; None for "full", where it depends on the new row.
+        How unusual each known row is; None for "full", because the scores then depend on the new row.
     data : {name: encoded column}
         The known rows, for "full".
 
@@ -252,8 +255,9 @@ class Conformal:
         ----------
         X : table
         smoothed : bool
-            Break ties at random, with one uniform number a row, from the estimator's ``random_state``. The p-value of
-            the true class is then uniform between 0 and 1; by default it is rather too large, so that sets are safe.
+            Break ties at random, with one uniform number per row from the estimator's ``random_state``. The p-value of
+            the true class is then uniform between 0 and 1. By default it is slightly too large, so that sets are
+            conservative.
 
         Returns
         -------
@@ -261,7 +265,7 @@ class Conformal:
 
         Notes
         -----
-        With an integer ``random_state`` every call draws the same numbers, so ask for many rows in one call.
+        If ``random_state`` is an integer, every call draws the same numbers. So pass all rows in one call.
 
         Examples
         --------
@@ -284,22 +288,22 @@ class Conformal:
         return pd.DataFrame(found.p_values(u), index=index_of(X), columns=pd.Index(self.classifier.classes))
 
     def predict_set(self, X: Any, coverage: float = 0.9, smoothed: bool = False) -> pd.DataFrame:
-        """The classes with which each row would not be too unusual, as bool (row, class).
+        """The set of plausible classes of each row, with the requested coverage, as bool (row, class).
 
         Parameters
         ----------
         X : table
         coverage : float
-            The share of rows whose set holds their class; above 0 and below 1.
+            The share of rows whose set should contain their class; above 0 and below 1.
         smoothed : bool
-            As in :meth:`p_values`: the coverage is then exactly the requested one.
+            As in :meth:`p_values`. The coverage is then exactly as requested.
 
         Returns
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set may be empty: then the row is unusual with
-            every class. With fewer than 1 / (1 - coverage) - 1 known rows (of a class, if by class), no class can be
-            ruled out, and is in every set.
+            every class. If there are fewer than 1 / (1 - coverage) - 1 known rows (of a class, if ``by_class``), the
+            class cannot be ruled out and is in every set.
 
         Examples
         --------
@@ -319,25 +323,25 @@ class Conformal:
 def conformal(
     classifier: Classifier, X: Any, y: Any, sample_weight: Any = None, by_class: bool = False, method: Method = "full"
 ) -> Conformal:
-    """Calibrate sets of classes by known rows, so that they hold the true class as often as they say.
+    """Calibrate sets of classes with known rows, so that they contain the true class as often as requested.
 
-    ``credible_set`` of the estimator sums class probabilities, and is right if the model is. The sets of
-    ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` rest on the rows being exchangeable, and on nothing else.
+    ``credible_set`` of the estimator sums class probabilities, so its coverage is right only if the model is right. The
+    sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable.
 
     Parameters
     ----------
     X, y, sample_weight
-        Known rows: exactly those that were learned, or for "split" rows that were not learned. Weights count rows, so
-        they are whole numbers.
+        Known rows: exactly the learned rows, or for "split" rows that were not learned. Weights count rows, so they
+        must be whole numbers.
     by_class : bool
-        Compare a class with the known rows of that class alone (Mondrian), so that the guarantee holds for each class,
-        also for a rare one.
+        Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class,
+        including rare classes.
     method : {"full", "loo", "split"}
-        "full" scores the learned and the new row by the model of all the others, for every class that the new row might
-        have, exactly and without a refit. Its guarantee is exact. Each new row takes two passes over the learned rows.
-        "loo" scores the learned rows by exact leave-one-out once, and new rows by all of them. The difference is that
-        of one row in n, so it covers nearly the same, and it is as quick as predicting; but nothing is guaranteed.
-        "split" takes rows that were not learned. Its guarantee is exact, for every model.
+        "full" scores every row, learned or new, by the model of all other rows, for each possible class of the new row.
+        This is exact, needs no refit, and its guarantee is exact. Each new row takes two passes over the learned rows.
+        "loo" scores the learned rows once by exact leave-one-out, and new rows by the model of all learned rows. It is
+        as fast as predicting. Its models differ from those of "full" by one row in n, so its coverage is nearly the
+        same, but not guaranteed. "split" uses rows that were not learned. Its guarantee is exact for every model.
 
     Returns
     -------
@@ -346,24 +350,26 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing; for "full" and "loo", where it can be seen that the
-        rows are not those that were learned, if a feature is sampled, or with a ``dependence``.
+        If a weight is not a whole number, or a label is missing. For "full" and "loo" also if the class counts show
+        that these are not the learned rows, if a feature is sampled, or if the model has a ``dependence``.
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate.
-    Sets of a score that ranks as the class probability are the smallest on average (Sadinle, Lei and Wasserman 2019).
+    The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate. It
+    ranks classes as their probabilities do, and sets from such scores are the smallest on average (Sadinle, Lei and
+    Wasserman 2019).
 
-    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). Scores by
-    leave-one-out alone are the *jackknife*, which has no such bound; the *jackknife+* (Barber, Candès, Ramdas and
-    Tibshirani 2021) and cross-conformal prediction (Vovk 2015) have 1 - 2α, and cost as much as "full" here, so that
-    they are not offered. "full" treats the new row as one of the learned rows in the factors and in priors that are
-    scaled to the data. Levels and bins are those of the learned rows, and a level that is new is read as ``unseen``
-    says; for the guarantee to be exact, they have to be fixed without the rows, as categorical types and given edges
-    are.
+    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). Leave-one-out
+    scores as in "loo" are the *jackknife*, which has no such bound. The *jackknife+* (Barber, Candès, Ramdas and
+    Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α. They would take as long as "full"
+    here, so they are not offered.
 
-    With a ``dependence``, exponents have seen the labels of the learned rows, and leaving a row out with the exponents
-    held would be too good. So hold rows out, and use "split".
+    "full" treats the new row as one of the learned rows in the factors and in priors that are scaled to the data.
+    Levels and bins still come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is
+    exact only if levels and bins are fixed without these rows, by categorical types and given edges.
+
+    With a ``dependence``, the exponents were learned from the labels of all learned rows. Leave-one-out with fixed
+    exponents would be too optimistic, so hold rows out and use "split".
 
     References
     ----------
@@ -403,14 +409,15 @@ def conformal(
             f"{classifier.classes.tolist()}; got {labels.weights().tolist()}. For rows that were not learned, use "
             'method="split"'
         )
-    # Of a row that stands for several, one is left out. This also refuses priors under which a row cannot be left out.
+    # If a row has a weight above 1, one copy is left out. This call also raises if the prior does not allow
+    # leave-one-out.
     once = Labels(labels.codes, np.ones(len(labels)), labels.n)
     scores = nonconformity(classifier.posterior.log_left_out(data, once, classifier.estimate), labels.codes)
     return Conformal(classifier, method, by_class, labels, *((None, data) if method == "full" else (scores, {})))
 
 
 def _require_left_out(classifier: Classifier, method: str) -> None:
-    """Refuse a method that leaves out learned rows where that is not exact."""
+    """Raise if the method needs leave-one-out and leave-one-out is not exact for this model."""
     classifier.believed.require_naive(
         f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
         'fit without some rows, and ask conformal(X, y, method="split") with these'

@@ -1,8 +1,8 @@
-"""Where the log-odds of a prediction come from: the prior, one contribution of each column, and their sum.
+"""Split the log-odds of a prediction into the prior and one contribution per column.
 
-Start with :func:`explain`: its lines come from :func:`naive_terms`, or from :func:`weighed_terms` with exponents.
-The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the
-row is divided among the words in proportion to their counts.
+Start with :func:`explain`. Its lines come from :func:`naive_terms`, or from :func:`weighed_terms` if terms have
+exponents. The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the
+length of the row is divided among the words in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ UNITS: Mapping[Unit, float] = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 1
 PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)"
 
 DRAWS = 1000
-"""Draws of the parameters and the exponents, from which the interval of each entry is taken."""
+"""Number of draws of the parameters and the exponents for the interval of each entry."""
 
 BLOCK = 32
-"""Rows that are explained at once where terms have exponents: each of their cells has that many draws."""
+"""Rows per batch if terms have exponents, because every cell of a batch has ``DRAWS`` draws."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """The contributions of some cells to the log-odds of their rows: the cells of one column, or all words that occur.
+    """Contributions of some cells to the log-odds of their rows: the cells of one column, or all words that occur.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class Contribution:
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
     factor : (Family or OneWord, Prior, encoded column), or ()
-        The family, the belief and the cells of these rows, from which the interval follows; none of a term that is no
+        The family, its posterior and the cells of these rows, which determine the interval. Empty if the term is not a
         column.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
     term : int
-        The position of the column, or of the bag, among the terms of the model.
+        The position of the column or the bag among the terms of the model.
     """
 
     name: Sequence[Any]
@@ -86,22 +86,22 @@ class Contribution:
 
 
 type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
-"""An entry, or the name of an entry of every row that is no column; its log-odds; and their distribution."""
+"""A contribution, or the name of an entry that is not a column; its log-odds; and their distribution."""
 
 
 class OneWord:
-    """The moments of θ_k^n, where word k occurs n times: under a Dirichlet, one word against all others has a Beta.
+    """The moments of θ_k^n for a word k that occurs n times; under a Dirichlet posterior, θ_k has a Beta distribution.
 
-    A row of ``x`` holds the position of a word and its count; α of the Dirichlet is (class, word).
+    Each row of ``x`` holds the position of a word and its count. The α of the Dirichlet has shape (class, word).
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
-        """ln E[θ_k^(t n)] with its first and second derivative in t, (3, cell, class)."""
+        """ln E[θ_k^(t n)] and its first and second derivatives in t, (3, cell, class)."""
         belief, n = self._of_words(posterior, x)
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
-        """The t above which it exists, (cell, class)."""
+        """The t above which the moment E[θ_k^(t n)] exists, (cell, class)."""
         belief, n = self._of_words(posterior, x)
         return belief.floor(n, np.zeros(()))
 
@@ -112,21 +112,21 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """The belief about the probability of each word, (cell, class), and its count, (cell, 1)."""
+        """The posterior of the probability of each word, (cell, class), and the word's count, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 
 
 def _against(log_p: Array, a: int, b: int) -> Array:
-    """ln p(x | a) - ln p(x | b); NaN where both are impossible."""
+    """ln p(x | a) - ln p(x | b); NaN if x is impossible in both classes."""
     with np.errstate(invalid="ignore"):
         return log_p[..., a] - log_p[..., b]
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield what each term of naive Bayes adds to the log-odds of classes a and b, and last their sum.
+    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, and last their sum.
 
-    Each has its distribution in closed form, or draws if its feature is sampled.
+    Each distribution has a closed form, or consists of draws if the feature is sampled.
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
@@ -150,18 +150,19 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield what each term adds to the log-odds of classes a and b, and last their sum, where terms have exponents.
+    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, and last their sum.
 
-    A column contributes what it does in naive Bayes times its exponent. If cells have offsets or numbers slopes, these
-    are added, and so is the column's share of the terms of the kernel and of the partitions. Shapes, pairs, joint
-    columns and trees have entries of their own. Distributions are draws of the parameters and the exponents.
+    A column's contribution is its exponent times its contribution in naive Bayes. Offsets of cells, slopes of numbers,
+    and the column's shares of the kernel and the partitions are added to it. Shapes, pairs, joint columns and trees
+    have separate entries. Distributions are draws of the parameters and the exponents.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
     rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     drawn = dependence.draws(believed.posterior, believed.posterior.draw(rng, (DRAWS,)), rng)
-    # The exponents at the point that is plugged in, or at the mean, and at the draws: (..., class, term).
+    # The exponents at the plugged-in point (the mean, if the estimate plugs in no point) and at the draws, (..., class,
+    # term).
     v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
     sums = np.zeros(n)
 
@@ -170,7 +171,7 @@ def weighed_terms(
         return entry, log_odds, DrawnLogOdds(among_draws)
 
     def weighed_odds(k: int, log_p: Array, drawn_log_p: Array) -> Array | Any:
-        """What a term adds to the log-odds, and draws of it; its log-likelihoods are (..., class)."""
+        """The contribution of term k to the log-odds, and draws of it. The log-likelihoods have shape (..., class)."""
         found = []
         for own, each in ((v[:, k], log_p), (vs[:, None, :, k], drawn_log_p)):
             with np.errstate(invalid="ignore"):
@@ -180,7 +181,7 @@ def weighed_terms(
     yield line(PRIOR, _against(believed.log_pi + offset, a, b), _against(drawn.log_pi[:, None] + offset, a, b))
     biases = np.broadcast_to(_against(vs[..., -1], a, b)[:, None], (DRAWS, n))
     yield line(OFFSET, np.full(n, _against(v[:, -1], a, b)), biases)
-    # What the offsets of cells, the kernel and the partitions add to each column, and draws of it.
+    # Contributions of cell offsets, the kernel and the partitions to each column, and draws of them.
     beside_columns: dict[int, list[Any]] = defaultdict(lambda: [0.0, 0.0])
     alike, shares, layout = dependence.alike(data, n), dependence.terms.shares(data, n), exponents.layout
     if alike is not None:
@@ -227,9 +228,9 @@ def weighed_terms(
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods of words, (..., word, class), relative to the mean over classes of their sum in a row.
+    """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes.
 
-    What is taken off a row is divided among its words in proportion to their counts.
+    The mean that is subtracted from a row is divided among its words in proportion to their counts.
     """
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
@@ -239,7 +240,7 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 
 
 def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Contribution]:
-    """An entry for each column; one for columns that are one term; of a bag of words, one for each word that occurs."""
+    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag."""
     point, shown, missing = held.plug_in, {}, {}
     for name, feature in schema.features.items():
         if feature.family.support != BAG:
@@ -265,7 +266,7 @@ def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Contribution
 
 
 def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: int) -> Iterator[Contribution]:
-    """Yield the entries of all words that occur, and of rows whose bag is missing."""
+    """Yield an entry for each word that occurs, and for rows with a missing bag."""
     believed, blank = piece.believed, np.flatnonzero(x.missing())
     if len(blank):
         zero, cell = np.zeros((len(blank), len(believed.alpha))), np.zeros((len(blank), 2))
@@ -287,7 +288,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about what a reader of the contributions to one row would take for a mistake.
+    """Sentences that explain surprising values among the contributions to one row.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ def oddities(lines: pd.DataFrame) -> Iterator[str]:
     Returns
     -------
     iterator of str
-        Why an entry is outside of its interval, and why one is infinite, where that is so.
+        The reason if an entry is outside of its interval, and the reason if an entry is infinite.
     """
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
@@ -333,9 +334,9 @@ def explain(
     X : table
         The rows to ask about.
     label : optional
-        The class that is asked about. By default it is the most probable class.
+        The class whose log-odds are explained. By default the most probable class.
     against : optional
-        The class that the log-odds are against. By default it is the most probable of the others.
+        The class to compare it with. By default the most probable of the other classes.
     unit : {"nats", "bits", "decibans"}
         The unit of the log-odds. Ten decibans are a factor of ten.
     prob : float, optional
@@ -345,19 +346,21 @@ def explain(
     -------
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
-        "(prior)", then comes one entry a column (one a word, for bags of words), and last "(total)", the sum of the
-        others: the log-odds by the chosen estimate. The interval is equal-tailed, of the entry's log-odds under the
-        posterior of the parameters given the learned rows alone, by the saddlepoint approximation, or by draws if a
-        feature is sampled. A level that was never seen is ``missing`` too, and stands under ``value``.
+        "(prior)". Then follows one entry per column, or one per word of a bag of words. The last entry, "(total)", is
+        the sum of the others: the log-odds by the chosen estimate. The interval is equal-tailed. It covers the entry's
+        log-odds under the posterior of the parameters given the learned rows only, by the saddlepoint approximation, or
+        by draws if a feature is sampled. A level that was never seen counts as ``missing``, but is shown under
+        ``value``.
 
     Notes
     -----
-    With a dependence, an entry is what the column says times its exponent, plus the offset of its cell, its slope times
-    its number, and its share of what the kernel and the partitions say of all columns together (of the partitions, the
-    steps that ask for the column; of the kernel, the value of Aumann and Shapley 1974, as all distances grow together).
-    The interval is of 1000 draws of the parameters and the exponents. Further entries are "(offset)", of the class, the
-    shapes, pairs and joint columns, the trees, and, by the "predictive" estimate, "(averaging)": what it adds to
-    average class probabilities over the exponents instead of taking their mean.
+    With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus the offset of its
+    cell, its slope times its number, and its shares of the partitions and of the kernel. Its share of a partition is
+    the steps that split on the column. Its share of the kernel is the value of Aumann and Shapley (1974), as all
+    distances grow together. The interval is computed from 1000 draws of the parameters and the exponents. Further
+    entries are "(offset)", the learned correction of the class frequencies; the shapes, pairs, joint columns and trees;
+    and, by the "predictive" estimate, "(averaging)", the difference between averaging over the exponents and plugging
+    in their mean.
 
     Examples
     --------
@@ -409,7 +412,7 @@ def explain(
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
     for name in unseen_levels(classifier.schema, table):
-        # A level that was never seen adds nothing, as a missing value; but it is shown.
+        # A level that was never seen contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name
         kept, cells = found.loc[here, "value"].tolist(), cells_of(table, classifier.schema, name)
         found["value"] = found["value"].astype(object)
@@ -417,7 +420,7 @@ def explain(
     found[["log_odds", "lower", "upper"]] *= UNITS[unit]
     found.attrs["unit"] = unit
     if (index := index_of(X)) is not None:
-        # The index of the table in place of the positions of its rows.
+        # Replace row positions by the index of the table.
         rows = index.take(found.index.get_level_values("row"))
         names = [*(index.names if rows.nlevels > 1 else ["row"]), "entry"]
         outer = [rows.get_level_values(k) for k in range(rows.nlevels)]

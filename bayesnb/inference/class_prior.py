@@ -1,4 +1,4 @@
-"""Another class prior, and the class probabilities of new rows where only the frequencies of classes have changed."""
+"""Replace the class prior, and estimate the class frequencies of new rows under label shift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """The class probabilities of new rows without labels, if the distribution within each class is as it was learned.
+    """Maximum likelihood class frequencies of new rows without labels, if p(x | class) has not changed.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         log p(x | c, D). A constant added to a whole row changes nothing.
     max_iter : int
     tol : float
-        EM stops when no other π could raise the objective by more than this, in nats. One standard error corresponds
-        to half a nat.
+        EM stops if no other π could increase the objective by more than this, in nats. A change of one standard error
+        in π lowers the objective by half a nat.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     ImpossibleRowError
         If a row is impossible under every class.
     ValueError
-        If there are no rows, or one has a NaN.
+        If there are no rows, or an entry is NaN or +∞.
 
     Warns
     -----
@@ -51,10 +51,10 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
     Notes
     -----
-    The estimate is right if only the class frequencies have changed (label shift), and not the rows within a class. π
-    has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
-    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better by more than the largest slope minus the
-    number of rows, which is where the loop stops.
+    The estimate assumes label shift: the class frequencies have changed, but the distribution of the rows within a
+    class has not. π has no prior here, so the probability of a class that explains no row goes to 0. The objective is
+    concave, and its slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better than the current one by more
+    than the largest slope minus the number of rows. The loop stops if this bound is at most ``tol``.
 
     References
     ----------
@@ -71,7 +71,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
     require_whole(1, max_iter=max_iter)
     share = np.exp(normalize(log_likelihood))
-    # The objective is concave, so any start leads to its maximum, except that a probability of 0 would stay 0.
+    # The objective is concave, so EM reaches the maximum from every start with positive probabilities.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     gap = np.inf
     for n_iter in range(1, max_iter + 1):
@@ -102,9 +102,9 @@ TUNE = 100
 def interval_of_shares(
     log_likelihood: Array, quantiles: tuple[float, float], draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """These quantiles of each class share, (2, class), and their largest Monte Carlo standard error.
+    """Two posterior quantiles of each class frequency, (2, class), and their largest Monte Carlo standard error.
 
-    The parameters are those of :func:`draw_shares`.
+    For the other parameters, see :func:`draw_shares`.
     """
     from arviz_stats.base import array_stats
 
@@ -115,26 +115,26 @@ def interval_of_shares(
 
 
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Posterior draws of the class shares π of new rows under Dirichlet(1), (chain, draw, class).
+    """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    The posterior is proportional to Π_i Σ_c π_c p(x_i | c); p(x | c) is held as it was learned. Its mode is the
-    estimate of ``most_probable_shares``.
+    The posterior is proportional to Π_i Σ_c π_c p(x_i | c), with p(x | c) fixed as learned. Its mode is the estimate of
+    ``most_probable_shares``.
 
     Parameters
     ----------
     log_likelihood : array (row, class)
-        log p(x | c, D), as ``most_probable_shares`` takes it, which validates it.
+        log p(x | c, D), as validated by ``most_probable_shares``.
     draws : int
-        How many, of all chains together; rounded up to a whole number for each chain.
+        Total number of draws of all chains, rounded up to a multiple of the number of chains.
     rng : Generator
 
     Notes
     -----
-    A Gibbs sampler of two blocks (Diebolt and Robert 1994): the labels of all rows given the shares, and the shares
-    given how many rows each class has, which is Dirichlet(1 + counts). Chains start at draws of the prior. Draws never
-    leave the simplex, so they need no care near shares of 0, where a normal approximation at the mode would fail.
+    A Gibbs sampler with two blocks (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π
+    given the class counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. Draws never leave the
+    simplex, so frequencies near 0 need no special treatment; a normal approximation at the mode would fail there.
     """
-    # Under equal shares, p(c | x) is the likelihood of the class up to a constant of the row.
+    # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
     require_whole(100, draws=draws)
     n_classes, each = likelihood.shape[1], -(-draws // CHAINS)
@@ -144,7 +144,8 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
         if step >= 0:
             kept[:, step] = shares
         below = np.cumsum(likelihood * shares[:, None], axis=2)
-        # A uniform number below the total falls on a class with its probability.
+        # Draw a class with probability proportional to its entry: compare a uniform number below the total with
+        # cumulative sums.
         drawn = (rng.random(below.shape[:2])[..., None] * below[..., -1:] > below[..., :-1]).sum(axis=2)
         counts = (drawn[..., None] == np.arange(n_classes)).sum(axis=1)
     return kept
@@ -152,20 +153,20 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
 
 @question("another class prior", "predict", "deploy")
 def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
-    """The same data with another class prior.
+    """Return the classifier with another class prior, given the same data.
 
     Parameters
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
-        Class probabilities that hold for all rows, by label or in the order of ``classes_``, are taken as known. A
-        Dirichlet learns from the labels. Probabilities of each row to be asked about are given as an array
-        (row, class) or as a DataFrame with a column for each class.
+        Class probabilities for all rows, by label or in the order of ``classes_``, are fixed. A Dirichlet prior is
+        updated with the learned labels. For class probabilities that differ between the rows to predict, pass an array
+        (row, class) or a DataFrame with a column per class.
 
     Returns
     -------
     Classifier
-        A fitted model that cannot learn. The classifier or estimator that it was made from does not change. With a
-        dependence, the exponents are held, and the change of the log class prior is added to their offsets.
+        A fitted model that cannot learn further rows. The original classifier or estimator does not change. With a
+        dependence, the exponents are kept fixed, and the change of the log class prior is added to their offsets.
 
     Examples
     --------
@@ -192,38 +193,38 @@ def estimate_class_prior(
     prob: float | None = None,
     draws: int = 4000,
 ) -> pd.Series | pd.DataFrame:
-    """Estimate the class probabilities of new rows without labels, if p(x | class) is as it was learned (label shift).
+    """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
 
-    The method is EM (Saerens, Latinne and Decaestecker 2002). The class prior that was learned does not matter.
+    The method is EM (Saerens, Latinne and Decaestecker 2002). The learned class prior has no influence.
     ``with_class_prior(clf, estimate_class_prior(clf, X))`` predicts with the estimate. With a dependence, the
     likelihood of a class is p(class | row) under equal class probabilities.
 
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The new rows.
     max_iter : int
-        The most steps of EM.
+        The largest number of steps of EM.
     tol : float
-        EM stops when no other class probabilities could raise the log probability of all rows by more than this, in
-        nats. One standard error corresponds to half a nat.
+        EM stops if no other class probabilities could increase the log probability of all rows by more than this, in
+        nats. A change of one standard error in the estimate lowers it by half a nat.
     prob : float, optional
-        Probability of an equal-tailed interval for each class probability. By default there is none.
+        Probability of an equal-tailed interval for each class probability. By default no interval is computed.
     draws : int
-        How many draws of the Gibbs sampler the interval is read from. They have the estimator's seed (0 if it has
-        none).
+        Number of draws of the Gibbs sampler for the interval. They use the estimator's seed, or 0 if it has no seed.
 
     Returns
     -------
     Series (class,)
-        The estimate; or, with ``prob``, a DataFrame (class, "probability" | "lower" | "upper"), whose
-        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a bound. ``frame["probability"]`` is the Series.
+        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper") with the estimate in its
+        first column. Its ``attrs["mcse"]`` is the largest Monte Carlo standard error of a bound.
 
     Notes
     -----
-    The interval belongs to the posterior of the class probabilities under Dirichlet(1), of which the estimate is the
-    mode. It says how much the new rows leave open, with p(x | class) held as it was learned; how well that is known is
-    not in it, so it is too narrow where few rows were learned. The mode may lie outside, if it is 0 or 1.
+    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior, and the estimate is the
+    mode of this posterior. The interval shows the uncertainty from the number of new rows only. It treats the learned
+    p(x | class) as known, so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its
+    interval.
 
     Examples
     --------

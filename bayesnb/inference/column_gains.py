@@ -1,4 +1,4 @@
-"""What each column tells about the class by itself, and what is lost without it: gains in exact leave-one-out."""
+"""How informative each column is by itself, and the loss without it, by exact leave-one-out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayesnb.priors import Array
 from bayesnb.wording import Message
 
 NUMBERS = 2**24
-"""Log probabilities that are looked at; of more, those of rows that are drawn at random."""
+"""The largest number of log probabilities to compute; larger tables are subsampled by rows."""
 
 
 @question(
@@ -32,27 +32,29 @@ NUMBERS = 2**24
     },
 )  # fmt: skip
 def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
-    """What each column tells about the class by itself, and what is lost without it.
+    """How informative each column is about the class by itself, and what is lost without it.
 
     Parameters
     ----------
     X, y
-        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+        Exactly the learned rows, because the estimator does not store them.
 
     Returns
     -------
     DataFrame (column, ...)
-        The most telling first. ``alone``, by how many nats a row the log loss of the class shares falls if only this
-        column is known; ``alone_se``, its standard error; ``without``, by how many nats a row the log loss of all
-        columns rises if this one is left out, below 0 where predictions are better without it; ``without_se``, its
-        standard error. ``attrs["says"]`` is a sentence. It names columns that are better left out for naive Bayes
-        only: under a dependence, exponents weigh them, and a column that does harm here may be useful there.
+        The most informative column comes first. ``alone``: decrease in log loss per row, in nats, from the class
+        frequencies to a model with only this column; ``alone_se``: its standard error. ``without``: increase in log
+        loss per row, in nats, if this column is left out of the full model, negative if that helps; ``without_se``: its
+        standard error.
+
+        ``attrs["says"]`` is a summary sentence. It names columns that are better left out, but only for naive Bayes.
+        With a dependence, exponents weight the columns, and a column that harms naive Bayes may be useful.
 
     Notes
     -----
-    All of it is exact leave-one-out, of columns taken as independent: exponents and further terms of a dependence take
-    no part. A column that tells much alone and nothing beside the others says what they say. Of tables whose log
-    probabilities are more than 16 million numbers, some rows are drawn at random.
+    All numbers come from exact leave-one-out under naive Bayes; exponents and further terms of a dependence are
+    ignored. If a column is informative alone but not in the full model, it is redundant given the others. If a table
+    needs more than 16 million log probabilities, a random sample of its rows is used.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     own = target.among(classifier.classes)[chosen]
     rows = table.rows(np.isin(np.arange(table.n_rows), chosen))
     found = loo(classifier, rows, classifier.classes[own], by="feature").to_numpy()
-    # With a dependence, terms that no naive Bayes has stand behind those of the columns.
+    # With a dependence, its further terms follow the terms of the columns. They are not used.
     log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
     lines = []
@@ -85,7 +87,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
 
 
 def _drawn(n: int, numbers: int) -> Array:
-    """Positions of rows: all of them, or so many that there are not too many numbers."""
+    """Positions of all rows, or of a random sample if there are more than ``NUMBERS`` log probabilities."""
     most = max(1000, NUMBERS // numbers)
     return np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
@@ -101,9 +103,9 @@ def _error(gains: Array) -> float:
 
 
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:
-    """The most informative columns; of naive Bayes also those that do harm.
+    """Name the most informative columns, and for naive Bayes also the harmful ones.
 
-    A column that does harm in naive Bayes may be useful under a dependence, whose exponents weigh it.
+    A column that harms naive Bayes may be useful under a dependence, because exponents weight it.
     """
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]

@@ -1,7 +1,7 @@
-"""A fitted classifier as a few arrays, for a service that is asked about one row at a time.
+"""A fitted classifier as a few arrays, for services that predict one row at a time.
 
-:class:`CompiledClassifier` answers an ordinary row from these arrays, without making a table of it first. It hands any
-other row to the classifier that it was made from, so both give the same answers, warnings and errors.
+:class:`CompiledClassifier` predicts an ordinary row from these arrays, without converting it to a table. It passes any
+other row to the original classifier, so both give the same predictions, warnings and errors.
 """
 
 from __future__ import annotations
@@ -22,40 +22,41 @@ from bayesnb.kernels import reading
 from bayesnb.numerics import Array, log
 
 COUNTED = 256
-"""The log densities of the counts below this number are kept in the table."""
+"""The table holds the log densities of the counts below this number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledClassifier:
-    """A fitted classifier that answers one row of plain values in about 10 µs. It never changes.
+    """An immutable fitted classifier that predicts one row of plain values in about 10 µs.
 
-    Call it with one row: a sequence of values in the order of the columns that were fitted, or a mapping from column to
-    value. The result is p(c | x, D), (class,), in the order of ``classes``. The logarithm of the joint is
+    Call it with one row: a sequence of values in the order of the fitted columns, or a mapping from column to value.
+    The result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j,
 
-    over the columns j of real numbers, which have a Student-t if parameters are integrated out (b = 0) and a Normal if
-    they are plugged in (a = 0, b = ½), and the columns k that have few values: 0 and 1, levels, and counts below 256.
-    Terms that are the same in every class are left out.
+    The first sum is over the columns j of real numbers. They have a Student-t density if parameters are integrated out
+    (b = 0), and a Normal density if parameters are plugged in or the variance is known (a = 0, b = ½). The second sum
+    is over the columns k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class
+    are left out.
 
-    A row with a missing cell, a level that was never seen, a larger count, or a value that is not allowed is handed to
-    ``classifier``, which takes as long as its ``predict_proba``.
+    A row with a missing cell, a level that was never seen, a larger count, or an invalid value is passed to
+    ``classifier``. Such a row takes the time of its ``predict_proba``.
 
     Parameters
     ----------
     classifier : Classifier
-        What was compiled.
+        The original classifier.
     classes : array (class,)
     base : array (class,)
         Log class probabilities, plus the log densities at the centres of the real columns.
     reals : tuple of int
         Positions of the columns of real numbers in a row.
     curves : array (m | low | scale | a | b, class, column)
-        Of these columns; low is what one float lacks of m.
+        Parameters of these columns; low is the rounding error of m, so that m + low is exact to twice the digits.
     table : array (cell, class)
         Log densities of the values of all other columns.
     cells : tuple of (position, {value: row of ``table``})
-        For each of these columns.
+        Where to find the values of each of these columns in ``table``.
 
     Examples
     --------
@@ -92,9 +93,9 @@ class CompiledClassifier:
         Raises
         ------
         TypeError
-            If the row is no list, tuple, array or mapping.
+            If the row is not a list, tuple, array or mapping.
         ValueError
-            If the row has not one value for each column, or holds a value that its column cannot have.
+            If the row does not have one value per column, or a value is invalid for its column.
         """
         names = self.names
         if not isinstance(row, list | tuple | np.ndarray | Mapping):
@@ -112,7 +113,7 @@ class CompiledClassifier:
         largest = max(joint)
         powers = [exp(v - largest) for v in joint]
         total = sum(powers)
-        # Below 1, or NaN: some cell is missing or infinite, or no class can have produced the row.
+        # The total is below 1 or NaN if a cell is missing or infinite, or if the row is impossible under every class.
         return np.array(powers) / total if total >= 1.0 else self._asked(row)
 
     def predict_proba(self, rows: Any) -> Array:
@@ -121,7 +122,8 @@ class CompiledClassifier:
         Parameters
         ----------
         rows : array (row, column) or sequence of rows
-            Rows as a call takes them. For many rows the classifier itself is faster, which reads a whole table.
+            Rows in the form that a call accepts. For many rows the original classifier is faster, because it reads
+            whole tables.
         """
         if isinstance(rows, str | bytes | Mapping) or hasattr(rows, "columns") or not isinstance(rows, Iterable):
             raise TypeError(
@@ -136,7 +138,7 @@ class CompiledClassifier:
         Raises
         ------
         KeyError, TypeError, ValueError
-            If a value is not an ordinary one.
+            If a value has to be passed to the original classifier.
         """
         joint = self.base
         if self.reals:
@@ -149,7 +151,7 @@ class CompiledClassifier:
         return joint.tolist()
 
     def _asked(self, row: Any) -> Array:
-        """The answer of the classifier, which reads the row as a table."""
+        """The prediction of the original classifier, which reads the row as a table."""
         names = self.names
         if isinstance(row, Mapping):
             return self.classifier.predict_proba({name: [value] for name, value in row.items()})[0]
@@ -164,12 +166,12 @@ LEAST, MOST = float(reading.LEAST), float(reading.MOST)
 
 
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
-    """The values at these places as numbers; raise ``TypeError`` for anything else, such as text or lists."""
+    """The values at these positions as numbers; raises ``TypeError`` for anything else, such as text or lists."""
     picked = values if len(places) == len(values) else [values[k] for k in places]
     x = np.array(picked)
     if x.ndim != 1 or x.dtype.kind not in "fiub":
         raise TypeError("not one number a column")
-    # A row is so short that a look at each number is faster than numpy's.
+    # For one short row, a Python loop is faster than numpy.
     if not all(LEAST <= abs(value) <= MOST or value == 0 for value in picked):
         raise ValueError("a number is missing, infinite or extreme")
     return x
@@ -177,20 +179,20 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 
 @question("answers to one row at a time, in microseconds", "predict", "deploy")
 def compile(classifier: Classifier) -> CompiledClassifier:
-    """The model as a few arrays that answer one row at a time, without making a table of it first.
+    """Compile the model to a few arrays that predict one row at a time, without converting it to a table.
 
-    A row of 20 numbers takes a fifteenth of the time of :meth:`predict_proba`, a row of a data frame a hundredth.
+    A row of 20 numbers takes 1/15 of the time of :meth:`predict_proba`, and 1/100 of its time on a row of a data frame.
 
     Returns
     -------
     CompiledClassifier
-        It is called with one row, a dict or a list, and stays as it is when the estimator learns more.
+        Call it with one row as a dict or a list. It does not change if the estimator learns more rows.
 
     Raises
     ------
     ValueError
-        If there are exponents (``dependence``) or a class prior for each row, or if a column has a family whose density
-        is neither that of a Normal or a Student-t nor a table of values; the error names the column.
+        If the model has exponents (``dependence``) or a class prior per row. Also if the family of a column has neither
+        a Normal or Student-t density nor a table of values; the error names the column.
 
     Examples
     --------
@@ -225,7 +227,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
                 )
             values, densities = table_of_values(classifier, name, feature, j)
             if feature.indicates:
-                # A row with a missing cell is read by the classifier itself, so here no cell is missing.
+                # Rows with a missing cell are passed to the original classifier, so here no cell is missing.
                 base += densities[0]
                 continue
             start = sum(map(len, table))
@@ -236,7 +238,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log height of columns of Normals, (class, column), and what ``CompiledClassifier.curves`` holds of them."""
+    """Log density at the centre of Normal columns, and their ``CompiledClassifier.curves``, each (class, column)."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
@@ -255,16 +257,16 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether each value of a column of the feature has one density in each class, which a table can hold."""
+    """Whether a table can hold the densities of the feature: discrete values, and one density per value and class."""
     family = feature.family
     return family.support in (ZEROS_AND_ONES, LEVELS, COUNTS) and family.exact and not feature.exposure
 
 
 def table_of_values(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
-    """The values of the j-th column of a feature, and their log densities, (value, class), as its family gives them."""
+    """The values of the j-th column of a feature, and their log densities, (value, class)."""
     family, support = feature.family, feature.family.support
     values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
-    # The other columns of the feature are missing, so that they add nothing.
+    # The other columns of the feature are missing, so they contribute 0.
     shape = len(values), len(feature.columns)
     x: Any = np.full(shape, -1, np.intp) if support is LEVELS else np.full(shape, np.nan)
     x[:, j] = np.arange(len(values))

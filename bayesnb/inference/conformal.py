@@ -83,7 +83,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
     known : array (row, class)
         Column c holds the known scores to compare with the score of a new row with class c.
     codes, weight : arrays (row,)
-        The classes of the known rows, and how many rows each stands for.
+        The classes of the known rows, and the number of rows that each represents.
     new : array (new row, class)
         The score of each new row with each class.
     by_class : bool
@@ -157,8 +157,7 @@ def _asked_twice(
     """Leave-one-out log densities of a feature in each learned row: under D, and under D with one more row.
 
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
-    class), where each row is left out of its own class. The third is the log density of the new row under D, (1,
-    class).
+    class); each row is left out of its own class. The third is the log density of the new row under D, (1, class).
 
     A row is left out by a moment of its likelihood. The posterior is proportional to p(x | θ) times the posterior
     without the row. So E[1 / p(x | θ)] under the posterior is 1 / p(x | D without the row), and the log density is
@@ -212,7 +211,7 @@ class Conformal:
     by_class : bool
         Whether the guarantee holds within each class.
     labels : Labels
-        The classes of the known rows, and how many rows each stands for.
+        The classes of the known rows, and the number of rows that each represents.
     scores : array (row,) or None
         How unusual each known row is; None for "full", because the scores then depend on the new row.
     data : {name: encoded column}
@@ -361,8 +360,8 @@ def conformal(
 
     The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). Leave-one-out
     scores as in "loo" are the *jackknife*, which has no such bound. The *jackknife+* (Barber, Candès, Ramdas and
-    Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α. They would take as long as "full"
-    here, so they are not offered.
+    Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α. They would be as slow as "full" here,
+    so they are not offered.
 
     "full" treats the new row as one of the learned rows in the factors and in priors that are scaled to the data.
     Levels and bins still come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is

@@ -1,24 +1,25 @@
-"""Class probabilities under a set of priors: their lower and upper bounds, and the classes that no other one dominates.
+"""Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
-Nominal columns and the class probabilities have the *imprecise Dirichlet model* (Walley 1996) of the naive credal
-classifier (Zaffalon 2002; Corani and Zaffalon 2008): all Dirichlet priors of total concentration s. A prior of the set
-gives class c the concentration s t_c, with Σ_c t_c = 1, and level a of column i in class c the concentration
-s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. All t are above 0. Under it
+The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
+naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008): all Dirichlet priors of total concentration s. A
+prior of the set gives class c the concentration s t_c, with Σ_c t_c = 1, and level a of column i in class c the
+concentration s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. All t are above 0. Under this prior
 
     p(c, x) ∝ J_c = g_c (n_c + s t_c) ∏_i (n_{c,x_i} + s t_{c,x_i,i}) / (n_{c,i} + s t_c),
 
-where g_c is what is the same under all priors: the predictive of the other columns. For given t_c, the smallest J_c has
-t_{c,x_i,i} = 0 in every column, the largest has t_c; call their logarithms f_c(t_c) and h_c(t_c). Then
+where g_c does not depend on the prior: it is the predictive of the other columns. For given t_c, J_c is smallest if
+t_{c,x_i,i} = 0 in every column, and largest if t_{c,x_i,i} = t_c. Call the logarithms of these extremes f_c(t_c) and
+h_c(t_c). Then
 
 * f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c);
 * class k dominates c if J_k > J_c under every prior: if min over t of f_k(t) - h_c(1 - t) is above 0, a convex problem;
 * the upper probability of c is 1 / (1 + min Σ_{k≠c} exp(f_k(t_k) - h_c(t_c))) over the simplex, a convex problem;
-* the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). Where no learned cell is missing, exp(h_k) is
-  convex, so that the maximum has only one t_k beside t_c: a search in one dimension for each k. With missing cells
-  and more than two classes it is found by exchanges of shares, a local search.
+* the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). If no learned cell is missing, exp(h_k) is
+  convex. Then only one t_k besides t_c is above 0 at the maximum, and a search in one dimension for each k finds it.
+  With missing cells and more than two classes, exchanges of shares search for a local maximum.
 
-Start with :func:`predict_credal`, which asks :class:`Bounds` and :func:`credal`; the bounds under intervals of
-hyperparameters are :func:`interval_bounds`.
+Start with :func:`predict_credal`, which uses :class:`Bounds` and :func:`credal`. :func:`interval_bounds` computes the
+bounds under intervals of hyperparameters.
 """
 
 from __future__ import annotations
@@ -46,27 +47,27 @@ from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import Cure, Message
 
 LEAST = 1e-12
-"""The smallest share t, in place of 0, which is not in the set."""
+"""The smallest share t. The share 0 itself is not in the set."""
 
 
 HALVINGS = 48
-"""Steps of a bisection: the interval that is left is 4e-15 of the first."""
+"""Steps of a bisection, which shrink the interval to 4e-15 of its first length."""
 
 
 GRID = 17
-"""Points of the first search in one dimension where a problem is not convex."""
+"""Points of the initial grid in one dimension, because the problem may not be convex."""
 
 
 SECTIONS = 28
-"""Steps of a golden section: the interval that is left is 1e-6 of the first, and the error of a maximum its square."""
+"""Golden-section steps, which shrink the interval to 1e-6 of its first length; the error of a maximum is its square."""
 
 
 SWEEPS = 12
-"""The most sweeps of exchanges between all pairs of classes."""
+"""The largest number of sweeps of exchanges between all pairs of classes."""
 
 
 CELLS = 2**18
-"""Numbers that are computed with at once."""
+"""Numbers of a temporary array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +77,13 @@ class Bounds:
     Parameters
     ----------
     low, high : array (row, class)
-        The part of ln J that does not depend on t, at its smallest and largest.
+        The smallest and the largest value of the part of ln J that does not depend on t.
     rows : array (class,) or None
-        The learned rows of each class; ``None`` if the class probabilities are in ``low`` and ``high``.
+        The weight of learned rows per class; ``None`` if ``low`` and ``high`` include the class probabilities.
     own_low, own_high : array (row, class, column)
-        The learned cells that equal the cell of the row, at least and at most; NaN where the cell is missing.
+        The smallest and the largest possible number of learned cells equal to the row's cell; NaN at missing cells.
     seen : array (class, column)
-        The learned cells of each column.
+        The number of learned cells per column.
     s : float
     """
 
@@ -95,16 +96,16 @@ class Bounds:
     s: float
 
     def part(self, cut: slice) -> Bounds:
-        """Some of the rows."""
+        """The bounds of some of the rows."""
         rows = (self.low[cut], self.high[cut], self.rows, self.own_low[cut], self.own_high[cut])
         return Bounds(*rows, self.seen, self.s)
 
     def f(self, t: Array) -> tuple[Array, Array]:
-        """ln of the smallest J at shares t, (..., row, class), and its derivative."""
+        """ln of the smallest J at shares t, (..., row, class), and its derivative in t."""
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln of the largest J at shares t, (..., row, class), and its derivative."""
+        """ln of the largest J at shares t, (..., row, class), and its derivative in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -118,9 +119,9 @@ class Bounds:
 
 
 def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
-    """Lower and upper probabilities, (row, class), and which class dominates which, (row, class, class).
+    """Lower and upper probabilities, (row, class), and the pairs of classes with dominance, (row, class, class).
 
-    ``dominates[i, k, c]`` says that class k is more probable than c in row i under every prior of the set.
+    ``dominates[i, k, c]`` is True if class k is more probable than c in row i under every prior of the set.
     """
     n, classes, columns = bounds.own_low.shape
     parts = [_block(bounds.part(cut)) for cut in slices(n, max(1, CELLS // (GRID * classes**2 * max(1, columns))))]
@@ -135,7 +136,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
     n, classes = bounds.low.shape
     ratio = log_ratio(best_share(lambda t: -log_ratio(t), (classes, n, classes), GRID, SECTIONS))
-    # A difference of rounding errors is no dominance.
+    # A difference of the size of rounding errors does not count as dominance.
     dominates = np.moveaxis((ratio > 1e-9) & ~np.eye(classes, dtype=bool)[:, None], 0, 2)
     if classes == 2:
         upper = np.stack([expit(-ratio[0, :, 1]), expit(-ratio[1, :, 0])], axis=1)
@@ -144,7 +145,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """The ends of the intervals that are left of those in which a condition ceases to hold, by bisection."""
+    """Bisect to the point where a condition that holds at ``low`` stops holding; returns the last intervals."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -155,9 +156,9 @@ def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple
 def _upper(bounds: Bounds) -> Array:
     """Upper probabilities, (row, class).
 
-    At the minimum, all -d exp(f_k)/dt_k are one multiplier μ, except where t_k is 0 or 1. They fall in t_k, so each t_k
-    follows from μ by bisection. As μ grows, t_c = 1 - Σ t_k grows, and with it the slope of the objective along t_c; so
-    μ itself follows by bisection.
+    At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. The derivative
+    decreases in t_k, so bisection finds each t_k from μ. As μ grows, t_c = 1 - Σ t_k grows, and with it the slope of
+    the objective along t_c. So bisection finds μ too.
     """
     n, classes = bounds.low.shape
     shape, c = (classes, n, classes), np.arange(classes)  # (c, row, k)
@@ -169,9 +170,9 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, and the logarithm of the odds against class c at its shares, (c, row)."""
+        """Whether μ is too small, and the log-odds against class c at the shares that follow from μ, (c, row)."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
-        # Below the first step, the price is too low at every t.
+        # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
         rest = 1 - t.sum(axis=-1)
         value = np.logaddexp.reduce(np.where(others, bounds.f(t)[0], -np.inf), axis=-1)
@@ -189,9 +190,10 @@ def _upper(bounds: Bounds) -> Array:
 def _lower(bounds: Bounds) -> Array:
     """Lower probabilities, (row, class).
 
-    For each other class, the shares of the two are searched, those of the others being 0. Where learned cells are
-    missing, exp(h) may be concave, and more shares may differ from 0: then shares are exchanged between all pairs of
-    classes in turn, from the best of these points and from equal shares, until nothing is gained.
+    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, exp(h)
+    may be concave, and more than two shares may differ from 0. Then exchange shares between all pairs of classes in
+    turn until the objective stops increasing. Start once from the best of the points found before and once from equal
+    shares.
     """
     n, classes = bounds.low.shape
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
@@ -219,7 +221,7 @@ def _lower(bounds: Bounds) -> Array:
 
 
 def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Array:
-    """The shares t, (..., class), after the exchange between classes a and b that has the largest value."""
+    """The shares t, (..., class), after the exchange between classes a and b that maximizes ``value``."""
     both = t[..., a] + t[..., b]
 
     def at(share: Array) -> Array:
@@ -231,20 +233,20 @@ def _exchanged(value: Callable[[Array], Array], t: Array, a: int, b: int) -> Arr
 
 
 CLASS = "(class)"
-"""The name of the class prior among ``priors``."""
+"""The key of the class prior in ``priors``."""
 
 
 MOST_COMPLETIONS = 1024
-"""Ways to complete a row whose missing cells may be anything."""
+"""The largest number of completions of a row if its missing cells may have any level."""
 
 
 def _one_class(found: pd.DataFrame) -> pd.Series:
-    """Which rows have one class that is more probable than any other under all priors."""
+    """Mark the rows with a class that is more probable than any other under all priors."""
     return found.xs("undominated", axis=1, level=1).sum(axis=1) == 1
 
 
 def _undecided(found: pd.DataFrame) -> str:
-    """How many rows have an answer that no prior of the set would change, as a sentence."""
+    """A sentence with the number of rows whose most probable class does not depend on the prior."""
     sure = _one_class(found)
     return (
         "Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
@@ -269,43 +271,43 @@ def predict_credal(
     priors: Mapping[Any, Any] | None = None,
     missing: Literal["ignored", "any"] = "ignored",
 ) -> pd.DataFrame:
-    """Lower and upper class probabilities under a set of priors, and the classes that no other one dominates.
+    """Lower and upper class probabilities under a set of priors, and the undominated classes.
 
     Parameters
     ----------
     X : table
         The rows to ask about.
     s : float or None
-        The total concentration of the priors of the imprecise Dirichlet model, usually 1 or 2. The set holds all of
-        them, for the classes and for every column of levels or of zeros and ones, whatever prior was fitted. ``None``
-        leaves these columns their own prior.
+        The total concentration of the priors of the imprecise Dirichlet model, usually 1 or 2. The set contains all
+        Dirichlet priors with this concentration, for the classes and for every column of levels or of zeros and ones.
+        They replace the fitted priors. With ``None``, the classes and these columns keep their fitted prior.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters: the priors between the two. The hyperparameters of each class and column range by
-        themselves. A feature that is named here takes no part in the imprecise Dirichlet model.
+        Intervals of hyperparameters: the set contains all priors between the two. The hyperparameters of each class and
+        column vary independently. A feature that is named here is excluded from the imprecise Dirichlet model.
     missing : {"ignored", "any"}
-        How missing cells of nominal columns are treated, in the learned rows and in ``X``: the reason why they are
-        missing does not matter, or each may hold any level (Corani and Zaffalon 2008). Only for the imprecise Dirichlet
-        model.
+        How to treat missing cells of nominal columns, in the learned rows and in ``X``. "ignored" assumes that they are
+        missing at random; with "any", each may have any level (Corani and Zaffalon 2008). Only for the imprecise
+        Dirichlet model.
 
     Returns
     -------
     DataFrame (row, (class, ...))
         ``lower`` and ``upper`` bound p(class | row) over all priors of the set. ``undominated`` is False if some other
-        class is more probable under every one of them. A row with one undominated class has an answer that no prior of
-        the set would change.
+        class is more probable under every prior of the set. If a row has one undominated class, this class is the most
+        probable under every prior of the set.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, the features have exponents, or the estimate plugs
-        in a point; if an interval has an infinite end or belongs to a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate plugs in a
+        point. Also if an interval has an infinite end or belongs to a bag of words.
 
     Notes
     -----
-    This is the naive credal classifier: the concentrations of a column in a class sum to that of the class (Zaffalon
-    2002). Columns that are neither nominal nor among ``priors`` keep their prior, and their precise predictive
-    multiplies; so do known class probabilities. If a class was never seen with the level of a row, its lower
-    probability is 0, and it dominates no other class.
+    This is the naive credal classifier: the concentrations of the levels of a column in a class sum to the
+    concentration of the class (Zaffalon 2002). Columns that are neither nominal nor in ``priors`` keep their prior and
+    contribute a single predictive density. Known class probabilities are kept too. If a class was never seen with the
+    level of a row, its lower probability is 0, and it dominates no other class.
 
     Examples
     --------
@@ -345,7 +347,7 @@ def predict_credal(
 
 
 def _require_priors(classifier: Classifier) -> None:
-    """Refuse models whose answers do not follow from a prior of the set by a formula."""
+    """Raise if there is no formula for the class probabilities under each prior of the set."""
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
     classifier.posterior.model.require_exact(
@@ -368,14 +370,14 @@ def _bounds(
     priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:
-    """The contribution of each factor: precise, between bounds, or by the imprecise Dirichlet model.
+    """Combine all factors: single densities, bounds under intervals of hyperparameters, and imprecise Dirichlet models.
 
-    ``cells`` are those of the columns of the imprecise Dirichlet model, as codes of levels.
+    ``cells`` are the codes of levels in the columns with the imprecise Dirichlet model.
     """
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
-    # The lower and the upper bound stand side by side, (bound, row, class).
+    # The first axis has the lower and the upper bound, (bound, row, class).
     low, high = total = np.zeros((2, n, classes))
     if CLASS in priors:
         given = priors[CLASS]
@@ -399,14 +401,14 @@ def _bounds(
             else:
                 total += family.log_predictive(posterior.features[name], data[name])
     own_low, seen = np.concatenate(own, axis=-1), np.concatenate(seen, axis=-1)
-    # A learned cell that is missing may have held this level, or any other.
+    # A missing learned cell may have had this level or any other.
     gaps = np.maximum(rows[:, None] - seen, 0.0) if missing == "any" else 0.0
     of_classes = rows if imprecise_class else None
     return Bounds(low, high, of_classes, own_low, own_low + gaps, seen + gaps, s or 1.0)
 
 
 def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
-    """The weight of each level, (class, column, level), also of zeros and ones; and how many levels a column has."""
+    """The weight of each level (or of 0 and 1), (class, column, level), and the number of levels per column."""
     s = classifier.statistics.features[name]
     if isinstance(s, BinaryCounts):
         return np.stack([s.n - s.ones, s.ones], axis=-1), [2] * s.n.shape[1]
@@ -414,7 +416,7 @@ def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
-    """Every way to complete the missing cells of nominal columns, as rows, and the row that each of them completes."""
+    """All completions of the missing cells of nominal columns, as rows, and the original row of each completion."""
     whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
     for row in range(n):
         gaps = np.flatnonzero(np.isnan(whole[row]))
@@ -431,8 +433,8 @@ def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: i
     return dict(zip(cells, made, strict=True)), source
 
 
-# The bounds of a column's predictive if the hyperparameters of its prior are only known to lie in intervals. The prior
-# of each class and column ranges over its intervals by itself.
+# Bounds of a column's predictive if the hyperparameters of its prior may have any value in given intervals. The prior
+# of each class and column varies independently.
 
 
 PARAMETERS: Mapping[type[Prior], tuple[str, ...]] = {
@@ -440,21 +442,21 @@ PARAMETERS: Mapping[type[Prior], tuple[str, ...]] = {
     Normal: ("m", "v"),
     NormalGamma: ("m", "kappa", "a", "b"),
 }
-"""The hyperparameters that are searched. Those of a Dirichlet and of a Beta have a formula."""
+"""The hyperparameters to search. The bounds under a Dirichlet or a Beta have a formula."""
 
 
 POINTS, ROUNDS = 9, 4
-"""Points of the first search along a hyperparameter, and sweeps over all of them."""
+"""Points of the initial grid along a hyperparameter, and sweeps over all hyperparameters."""
 
 
 ROWS = 512
-"""Rows that are searched at once."""
+"""Rows per batch of the search."""
 
 
 def interval_bounds(
     family: Conjugate, intervals: tuple[Prior, Prior], s: Statistic, x: Column, labels: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    """The smallest and the largest log p(x | c, D), (row, class), over all priors between two.
+    """The smallest and the largest log p(x | c, D), (row, class), over all priors between two given priors.
 
     Parameters
     ----------
@@ -462,7 +464,7 @@ def interval_bounds(
     intervals : (Prior, Prior)
         The ends of the intervals of all hyperparameters.
     s : Statistic
-        What was learned.
+        The statistics of the learned rows.
     x : encoded column
     labels : tuple
         The classes.
@@ -470,7 +472,7 @@ def interval_bounds(
     Raises
     ------
     ValueError
-        For priors of another class, infinite ends, or a family without such bounds.
+        If the priors have an unsupported type or infinite ends, or if the columns of the family share one θ.
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
@@ -485,7 +487,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable if its own concentration is largest and all others are smallest."""
+    """A level is most probable if its own concentration is largest and all other concentrations are smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 
@@ -497,10 +499,10 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """The bounds by search along one hyperparameter after another, from every corner of the intervals and their middle.
+    """Find the bounds by coordinate search over the hyperparameters, from every corner and the middle of the intervals.
 
-    Locations are searched evenly, other hyperparameters evenly in their logarithm. Along each, the best of a few points
-    is improved by golden sections between its neighbours, for all rows, classes and columns at once.
+    Grids are even in locations, and even in the logarithm of other hyperparameters. Golden sections between the
+    neighbours of the best grid point refine it, for all rows, classes and columns at once.
     """
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
@@ -520,7 +522,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 
         def value(shares: Array, cell: Any = cell, log_h: Any = log_h) -> Array:
-            """The log density of each cell at shares of the intervals, (hyperparameter, ...)."""
+            """The log density of each cell at positions (0 to 1) within the intervals, (hyperparameter, ...)."""
             made = {name: between(pair, share, name == "m" or (pair <= 0).any())
                     for (name, pair), share in zip(pairs.items(), shares, strict=True)}  # fmt: skip
             with np.errstate(all="ignore"):
@@ -540,7 +542,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
-    """The shares from 0 to 1 of the largest values: the best of a few points, and golden sections around it."""
+    """Maximize a function on [0, 1] elementwise: take the best point of a grid, then golden sections around it."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)

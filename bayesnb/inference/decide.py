@@ -1,4 +1,4 @@
-"""What to do with class probabilities: decide by costs or abstain, and name the smallest sets of classes."""
+"""Use class probabilities: decide by costs or abstain, and find the smallest sets of classes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from bayesnb.priors import Array
 from bayesnb.priors.class_prior import repeated, require_each
 
 ROUNDING = 1e-12
-"""A set may have this much less than the required mass, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+"""The mass of a set may fall short by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
 
 
 def least_expected_cost(
     proba: Array, classes: Array, costs: pd.DataFrame, reject_cost: float | None = None, index: Any = None
 ) -> pd.DataFrame:
-    """The decision of least expected cost for each row, or no decision if every one would cost too much.
+    """The decision of least expected cost for each row, or no decision if every decision is too expensive.
 
     Parameters
     ----------
     proba : array (row, class)
-        p(c | x), the classes in the order of ``classes``.
+        p(c | x), with classes in the order of ``classes``.
     classes : array (class,)
     costs : DataFrame (class, decision)
-        The cost of each decision (column) if a class (row label) is the true one, in any unit. A gain is a negative
-        cost. A decision may be a class or anything else ("treat"). The rows may be in any order.
+        The cost of each decision (column) for each true class (row label), in any unit. A gain is a negative cost. A
+        decision may be a class or anything else ("treat"). The rows may be in any order.
     reject_cost : float, optional
         The cost of not deciding. By default, every row gets a decision.
     index : optional
@@ -39,16 +39,16 @@ def least_expected_cost(
     Returns
     -------
     DataFrame (row, ...)
-        ``decision``, a column of ``costs`` (the first, if several cost the same) or None; ``expected_cost`` of the
-        decision, or of not deciding; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+        ``decision``, a column of ``costs`` (the first in a tie) or None; ``expected_cost`` of the decision, or
+        ``reject_cost`` without one; ``abstained``, whether every expected cost exceeds ``reject_cost``.
 
     Raises
     ------
     TypeError
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
-        If ``costs`` misses a class, has an unknown or repeated one, or a cost that is not finite; if
-        ``reject_cost`` is so high that it could never be used.
+        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite. Also if ``reject_cost``
+        is not below the largest cost, so that it could never be used.
 
     References
     ----------
@@ -119,7 +119,7 @@ def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
 
 
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:
-    """The cost of not deciding, if it is a number and low enough that some row could be left undecided."""
+    """Validate the cost of not deciding: a number below the largest cost, so that a row can be left undecided."""
     number = isinstance(reject_cost, Real) and not isinstance(reject_cost, bool)
     if not (number and np.isfinite(float(reject_cost))):
         said = f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}"
@@ -147,8 +147,8 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     Returns
     -------
     DataFrame of bool (row, class)
-        Whether a class is in the set. The most probable classes are; of two equally probable ones, the earlier comes
-        first. A set is never empty.
+        Whether a class is in the set, which takes the most probable classes; ties go to the earlier class. A set is
+        never empty.
 
     Raises
     ------
@@ -157,8 +157,8 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
     Notes
     -----
-    A set with 1e-12 less than the mass counts as large enough, because probabilities are rounded. The set is a
-    credible set (Berger 1985, 4.3.2): if the model is right, it holds the true class as often as ``mass`` says.
+    The mass of a set may fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger
+    1985, 4.3.2): if the model is right, it contains the true class with probability at least ``mass``.
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
@@ -187,7 +187,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     X : table
         The rows to ask about.
     costs : DataFrame (class, decision)
-        The cost of each decision if each class is the true one. Decisions may be classes or anything else.
+        The cost of each decision (column) for each true class (row). Decisions may be classes or anything else.
     reject_cost : float, optional
         The cost of not deciding. A row is left undecided if every decision is expected to cost more.
 
@@ -216,15 +216,15 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
-    It holds the true class as often as ``mass`` says if the class probabilities are right. A guarantee that does not
-    depend on them needs rows to calibrate with: see :func:`bayesnb.sets.conformal`.
+    If the class probabilities are right, it contains the true class with probability at least ``mass``. For a guarantee
+    that does not depend on the model, calibrate with known rows: see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------
     X : table
         The rows to ask about.
     mass : float
-        The probability that a set has at least; above 0 and at most 1.
+        The least probability of a set; above 0 and at most 1.
 
     Examples
     --------

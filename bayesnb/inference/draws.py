@@ -1,11 +1,12 @@
-"""How sure the class probabilities are: the posterior distribution of p(class | row, θ), row by row.
+"""The uncertainty of class probabilities: the posterior distribution of p(class | row, θ) for each row.
 
-The class probability is a function of the parameters θ, and θ has a posterior; so the probability has a distribution,
-and ``predict_proba``, its mean given the row, says nothing about its width. With two classes the distribution follows
-from that of the log-odds (``bayesnb.inference.law``); with more, from exact draws (:class:`PosteriorDraws`). ``given``
-says whether the posterior of θ has seen the row to predict.
+The class probability is a function of the parameters θ. Because θ has a posterior, the class probability has a
+distribution too. ``predict_proba`` is the mean of this distribution given the row, and does not show its width. With
+two classes the distribution is computed from the distribution of the log-odds (``bayesnb.inference.law``). With more
+classes it comes from exact draws (:class:`PosteriorDraws`). ``given`` sets whether the posterior of θ conditions on the
+row to predict.
 
-``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
+``offset``, (row, class), is added to log p(class, row), if each row has a separate class prior.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CHUNK = 2**21
 
 
 PART = 2**24
-"""Numbers of the parameters that are drawn at once, about 128 MiB."""
+"""Numbers of the parameters in one batch of draws, about 128 MiB."""
 
 
 type Ask = Callable[[Array, slice], Array]
@@ -40,15 +41,15 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws, the same ones in every pass.
+    """Exact posterior draws, which are the same in every pass.
 
     Parameters
     ----------
     believed : Believed
     draws : int
-        How many draws of the parameters, and of the exponents where there are any.
+        Number of draws of the parameters, and of the exponents if the model has them.
     seed : Any
-        As ``numpy.random.default_rng`` takes it; a Generator is copied, so its state does not change.
+        As for ``numpy.random.default_rng``. A Generator is copied, so its state does not change.
     """
 
     believed: Believed
@@ -56,36 +57,36 @@ class PosteriorDraws:
     seed: Any
 
     def __iter__(self) -> Iterator[Drawn]:
-        """The draws given the data, some at a time."""
+        """Iterate over the draws given the data, in batches."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
         for cut in slices(self.draws, self._part):
             yield self.believed.draw(rng, cut.stop - cut.start, self.believed.by_cells)
 
     @cached_property
     def _part(self) -> int:
-        """How many draws are made at once."""
+        """The number of draws per batch."""
         return max(1, PART // size_of_draw(self.believed.posterior, self.believed.by_cells))
 
     @cached_property
     def _few(self) -> list[Drawn]:
-        """All draws if they fit into one part; else an empty list, and they are drawn again in every pass."""
+        """All draws if they fit into one batch; otherwise an empty list, so that every pass draws them again."""
         return list(self) if self.draws <= self._part else []
 
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Functions of p(class | row, θ) over all draws, (row, ...) each, in one pass over the rows.
+        """Evaluate functions of the draws of p(class | row, θ) in one pass over the rows; each result is (row, ...).
 
         Parameters
         ----------
         asks : {name: function}
-            Each takes an array (draw, row, class) and the slice of rows that it holds.
+            Each function takes an array (draw, row, class) and the slice of rows in it.
         data, n_rows
-        offset : array that spreads to (row, class)
+        offset : array that broadcasts to (row, class)
         """
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
-        # Draws that do not fit into memory are made anew for every part of the rows, so these parts are larger.
+        # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
         size = CHUNK if self._few else 8 * CHUNK
         parts = []
         for cut in slices(n_rows, max(1, size // (self.draws * n_classes))):
@@ -103,33 +104,34 @@ class PosteriorDraws:
         return found[..., 0], found[..., 1]
 
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """log p(c, x | θ) at every draw, (draw, row, class): for a few rows."""
+        """log p(c, x | θ) at every draw, (draw, row, class), for one batch of rows."""
         seed, parts = seed_of_rows(self.seed), enumerate(self._few or self)
         at = self.believed.log_joint_at
         return np.concatenate([at(drawn, (seed, k), data, n_rows, offset) for k, drawn in parts])
 
 
 def seed_of_rows(seed: Any) -> int:
-    """The seed of what is drawn given each row; a Generator stays as it is."""
+    """The seed of the draws given each row; the state of a Generator does not change."""
     return int(np.random.default_rng(copy.deepcopy(seed)).integers(2**63))
 
 
 def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
-    """How many numbers one draw of all parameters is, those of some features left out."""
+    """The number of values in one draw of all parameters, except those of some features."""
     return posterior.draw(np.random.default_rng(0), without=without).size
 
 
 def error_ranks(n: int, shares: Array) -> list[Array]:
-    """The shares below and above which a quantile of n draws is one Monte Carlo standard error away.
+    """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws.
 
-    The rank of a quantile among n independent draws is Beta(n q + 1, n (1 - q) + 1) / n; half of the distance between
-    the draws at the ends of its central 68 % is the error (Vehtari et al. 2021, section 4.4).
+    The relative rank of the quantile q among n independent draws has the distribution Beta(n q + 1, n (1 - q) + 1). The
+    error is half of the distance between the quantiles at the ends of its central 68 % interval (Vehtari et al. 2021,
+    section 4.4).
     """
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """These quantiles of p(class | row, θ) and their Monte Carlo standard errors, as (row, class, quantile, 2)."""
+    """A function for quantiles of p(class | row, θ) and Monte Carlo standard errors, (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)
@@ -140,12 +142,12 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """The share of draws under which class ``codes[i]`` is the most probable one of row i, (row,)."""
+    """A function for the share of draws in which class ``codes[i]`` is the most probable class of row i, (row,)."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
 def probability_of_interval(prob: float | None) -> float:
-    """The probability of an interval: the given one, or ArviZ's default."""
+    """The probability of an interval: ``prob``, or ArviZ's default if it is None."""
     if prob is None:
         from arviz_base import rcParams
 
@@ -156,7 +158,7 @@ def probability_of_interval(prob: float | None) -> float:
 
 
 MEMORY = 2**29
-"""Bytes of which ``sample_proba`` fills half with draws of parameters; its blocks of rows need far less."""
+"""Memory for ``sample_proba``, in bytes. Draws of parameters fill half of it; blocks of rows need far less."""
 
 
 @question("draws of the class probabilities", "how sure", "draws")
@@ -164,19 +166,19 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Their spread is the uncertainty of the class probability, and given the row their mean is ``predict_proba`` (by the
-    estimate "predictive"). With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w); the terms
-    of shapes, pairs and joint columns stay at their predictive.
+    Their spread is the uncertainty of the class probability. Given the row, their mean is ``predict_proba`` of the
+    estimate "predictive". With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w). The terms
+    of shapes, pairs and joint columns are not drawn, but use their predictive.
 
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     draws : int
-        How many draws of the parameters.
+        Number of draws of the parameters.
     given : {"row", "data"}, optional
-        The posterior of θ, as in :meth:`predict_interval`. Given the data alone, θ is the same for all rows of a draw,
-        and the mean over draws, an average of ratios, is not ``predict_proba``, a ratio of averages.
+        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ. The mean over
+        draws then differs from ``predict_proba``, because an average of ratios is not a ratio of averages.
 
     Examples
     --------
@@ -205,6 +207,6 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
                 joint = believed.log_joint_at(drawn, (seed, place), some, many, offset[rows])
                 proba[part, rows] = probabilities(joint)
 
-        # Few enough rows for their joints to stay in the cache from step to step.
+        # Use so few rows per batch that their joint probabilities stay in the processor's cache.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
     return proba

@@ -142,7 +142,7 @@ def test_the_page_has_every_section_and_links_only_to_them(tennis_page):
         "Does the model fit",
         "How much the priors matter",
         "Rows that a prior decides",
-        "What each column was taken for",
+        "How each column was read",
         "Parameters",
         "Evidence",
         "How this page was made",

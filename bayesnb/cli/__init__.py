@@ -34,7 +34,7 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="bayesnb")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:
-    """Naive Bayes as a probabilistic program: exact, conjugate, with its uncertainty."""
+    """Predict a column of a table, and how sure the prediction is."""
 
 
 for _command in (

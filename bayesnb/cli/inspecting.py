@@ -1,4 +1,4 @@
-"""``bayesnb inspect``: how a table is read, what is remarkable about it, and what a model file holds."""
+"""``bayesnb inspect``: how a table is read, what deserves attention, and what a model file contains."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @options.command("DATA|MODEL", epilog=options.SOURCES, settings="naive")
 def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
-    """Say how a table is read, what each column is taken for, and what is remarkable about it; or what a model holds.
+    """Show how a table and its columns are read, and what deserves attention; or what a model file contains.
 
-    The last line is the command that fits a model to the table. It leaves out the columns that are best left out, reads
-    as missing what looks like a mark of gaps, and chooses the families that are advised.
+    The last line is the command that fits a model to the table with the advised options: columns to leave out, markers
+    to read as missing, and families of columns.
     """
     import pandas as pd
 
@@ -82,7 +82,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
 
 def _how_read(source: Source) -> dict[str, Any]:
-    """How a CSV or Excel file was read."""
+    """The settings with which a CSV or Excel file was read."""
     if not source.layouts:
         return {}
     first = source.layouts[0]
@@ -102,7 +102,7 @@ def _how_read(source: Source) -> dict[str, Any]:
 
 
 def _columns(summary: Summary) -> pd.DataFrame:
-    """One row a column, with the mean and the standard deviation of numbers."""
+    """One row per column, with the mean and the standard deviation of numbers."""
     import numpy as np
 
     from bayesnb.statistics.moments import Moments
@@ -123,7 +123,7 @@ def _print(
     about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
     said: Sequence[str | Message] = (),
 ) -> None:  # fmt: skip
-    """Print what is known of a table or a model, its columns, and remarks."""
+    """Print the properties of a table or a model, its columns, and remarks."""
     from bayesnb.report.parts import Grid, Section, count_of
 
     lines = []

@@ -1,4 +1,4 @@
-"""``bayesnb compare``, ``score``, ``audit`` and ``report``: how good a model is, and what its rows say against it."""
+"""``bayesnb compare``, ``score``, ``audit`` and ``report``: how good a model is, and where its rows contradict it."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def compare(
     more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
     random_state: int, layout: str, format: Format,
 ) -> int:  # fmt: skip
-    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and what dependence changes.
+    """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and models with dependence.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. Printed are one sentence, the scores of full Bayes
-    with their yardsticks, the family of each column, the scores of each estimate on rows it has not seen, and the
-    probabilities of the asked rows with the interval of p(class | row, parameters) under the posterior. At the end
-    stands which of the models to take, and the command that fits it.
+    DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommendation and the
+    scores of the recommended model beside simple forecasts. The family of each column follows, then the scores of each
+    estimate on held-out rows. For the rows of --row and --set, it shows the class probabilities and the interval of
+    p(class | row, parameters) under the posterior. It ends with the recommended model and the command that fits it.
 
-    Beside the four estimates of naive Bayes stand models whose columns may depend on each other. They are scored by
-    five folds; by two from 65,536 rows on; and where the scored rows are a fifth of all or fewer, by one fit without
-    them. With --more, the table shows what further rows are worth to the model to take.
+    Besides the four estimates of naive Bayes, models are compared whose columns may depend on each other. They are
+    scored by five folds, or by two folds from 65,536 rows on. If at most a fifth of all rows is scored, one fit without
+    the scored rows is used. With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison
@@ -111,7 +111,7 @@ def compare(
 
 
 def _with_each(asked: Parameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, Classifier | str]:
-    """The same table learned with each dependence, or the reason why it cannot be."""
+    """Models fitted to the table with each dependence, or the reason why the fit is impossible."""
     from bayesnb import learning
 
     found: dict[str, Classifier | str] = {}
@@ -128,7 +128,7 @@ def _answer_of(
     clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
     others: Mapping[str, Classifier | str],
 ) -> dict[str, Any]:  # fmt: skip
-    """The probabilities of one row by class, by each estimate and by others, and the interval of p(class | row, θ)."""
+    """The class probabilities of one row by each estimate and other model, and the interval of p(class | row, θ)."""
     from bayesnb.model import ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
 
@@ -147,7 +147,7 @@ def _answer_of(
 
 
 def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
-    """The probabilities of one row by each estimate, and their interval."""
+    """A section with the class probabilities of one row by each estimate, and their interval."""
     import pandas as pd
 
     from bayesnb.report.parts import Grid, Section
@@ -168,7 +168,7 @@ def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float,
 def _by_nuts(
     clf: Classifier, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Sample the model, add the sampled predictive to each answer, and say whether the two roads agree."""
+    """Sample the model, add the sampled predictive to each answer, and test whether it agrees with the closed form."""
     from bayesnb.sampling.agreement import ConvergenceError
 
     frame = frame_of(asked, X)
@@ -190,7 +190,7 @@ def _by_nuts(
 
 
 def _nuts_section(roads: Mapping[str, Any]) -> Section:
-    """Whether the two roads agree, and how long each of them took."""
+    """A section that states whether the sampler and the closed form agree, and the time of each."""
     from bayesnb.report.parts import Section
 
     closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]
@@ -207,9 +207,9 @@ def score(
 ) -> int:  # fmt: skip
     """Score a model on rows that it has not learned.
 
-    Printed are one sentence; each score with its interval, beside what the model claims and what the class shares alone
-    would score; and how often each class is taken for another. Rows of a class that was never learned are counted, and
-    have no score.
+    The output is one sentence, a table of scores and a confusion matrix. The table shows each score with its interval,
+    the score that the model expects, and the score of the class frequencies. Rows of a class that was never learned
+    are counted but not scored.
     """
     from bayesnb.data.tables import Table
     from bayesnb.data.warned import said_of, unseen_levels
@@ -236,7 +236,7 @@ def score(
 
 
 def _as_learned(y: pd.Series, clf: Classifier) -> Any:
-    """The labels as the classes that were learned, where only their types differ: 1 and "1" are one class."""
+    """Convert labels to the learned classes if only their types differ: 1 and "1" are the same class."""
     learned = clf.classes_.tolist()
     texts, known = {str(label): label for label in learned}, {*learned}
     each = {label: label if label in known else texts.get(str(label), label) for label in y.unique().tolist()}
@@ -244,7 +244,7 @@ def _as_learned(y: pd.Series, clf: Classifier) -> Any:
 
 
 def _document_of(card: Scorecard) -> dict[str, Any]:
-    """A scorecard for programs."""
+    """A scorecard as a document for JSON."""
     return {
         "sentence": card.finding, "rows": card.rows, "prob": card.prob, "scored_by": str(card.how),
         "confidence": card.confidence, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,
@@ -263,17 +263,17 @@ def audit(
     data: str, target: str | None, top: int, prob: float, output: str | None, layout: str, settings: Settings,
     format: Format, force: bool,
 ) -> int:  # fmt: skip
-    """Say which columns of a table depend on each other given the class, and which labels are to be doubted.
+    """Find columns of a table that depend on each other given the class, and labels that may be wrong.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes takes the columns as independent
-    given the class. Every pair of columns is held against that: by a Bayes factor, by the mutual information,
-    and by what modelling the pair gains on rows that were left out. Then the columns and the pairs are compared with
-    tables that the model makes. The time grows with the number of pairs: 30 columns take a few seconds, 200 are the
-    most. A label is doubtful if it is improbable by the model of all other rows; where the audit advises a dependence,
-    the model has it.
+    DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
+    independent given the class. The audit tests this for every pair of columns with a Bayes factor, the mutual
+    information, and the gain in log loss on held-out rows if the pair is modelled. It then compares columns and pairs
+    with tables simulated from the model. The time grows with the number of pairs: 30 columns take a few seconds, and
+    200 is the maximum. A label is doubtful if the model of all other rows gives it a small probability. If the audit
+    advises a dependence, this model includes it.
 
-    There is no --dependence here: the audit asks whether naive Bayes needs one, and its first sentence names it.
-    `compare` and `report` show what it gains.
+    There is no option --dependence here: the audit tests whether naive Bayes needs a dependence, and its first sentence
+    names it. `compare` and `report` show how much it improves predictions.
     """
     from bayesnb.data.tables import Table
     from bayesnb.report.questions import Asking
@@ -305,7 +305,7 @@ def audit(
 
 
 def _draw(found: Independence, output: str) -> None:
-    """Write the map of the pairs to a file, all of it or nothing."""
+    """Write the map of the pairs to a file; a failure leaves no partial file."""
     from bayesnb import plots
     from bayesnb.data.writers import replacing
 
@@ -322,10 +322,10 @@ def report(
     cv: Folds, rows: int, settings: Settings, unit: str, draws: int, prob: float, random_state: int, format: Format,
     force: bool,
 ) -> int:  # fmt: skip
-    """Write one self-contained page about a table: what its model is worth, what to look at, and what was learned.
+    """Write one self-contained page about a table: the scores of its model, the findings, and what was learned.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The page asks nothing of the network. It is
-    light or dark as the reader's screen is.
+    DATA is the name of an embedded data set, or a path as for `fit`. The page needs no network access. It follows the
+    light or dark setting of the reader's screen.
     """
     from bayesnb.estimator import holding
     from bayesnb.report import is_report, write

@@ -1,4 +1,4 @@
-"""``bayesnb fit``, ``update``, ``forget`` and ``merge``: the verbs that make or change a model file."""
+"""``bayesnb fit``, ``update``, ``forget`` and ``merge``: the commands that make or change a model file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fit(
 ) -> int:
     """Learn a model from a table of any size, and write it to a file.
 
-    The exponents of a --dependence are learned from rows that are drawn at random while the table is read.
+    The exponents of a --dependence are learned from a random sample of the rows, drawn while the table is read.
     """
     from bayesnb import learning
     from bayesnb.data import engines
@@ -41,7 +41,7 @@ def fit(
     for column in settings.features():
         if column not in table.names and not isinstance(settings.features()[column], tuple):
             table.require(column, "--feature")
-    # The labels of a class prior are text until the classes are known.
+    # The labels of a class prior stay text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
     asked = learning.Parameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = watched(table)
@@ -93,8 +93,9 @@ CHANGED = ("target", "weight", "format", "output", "force")
 def update(model: str, more: str, **given: Any) -> int:
     """Learn further rows into a model, as if they had been there from the start.
 
-    The old file is there until the new one is whole. If someone else changes it meanwhile, it is read again and these
-    rows are learned into the new one; rows from stdin cannot be read again, so nothing is written then.
+    The old file stays until the new file is complete. If another process changes the file meanwhile, the command reads
+    it again and learns these rows into the changed model. Rows from stdin cannot be read again, so the command then
+    fails and writes nothing.
     """
     return _changed("with_rows", model, more, **given)
 
@@ -106,7 +107,7 @@ def forget(model: str, rows: str, **given: Any) -> int:
 
 
 TRIES = 100
-"""How often a model that others change too is read again; each time one of them has finished."""
+"""How often to read a model again that other processes change; each new attempt follows a change by one of them."""
 
 
 def _changed(
@@ -132,7 +133,7 @@ def _changed(
             save_model(parameters, clf, model if in_place else output or "-", replacing=read if in_place else None)
             break
         except ModelChangedError:
-            # Someone else has changed the file: learn these rows into the new one, if they can be read again.
+            # Another process changed the file: learn these rows into the changed model, if they can be read again.
             if data == "-" or left == 1:
                 raise
     say(f"rows of weight {before.statistics.rows.sum():,.10g} became {clf.statistics.rows.sum():,.10g}")
@@ -141,10 +142,10 @@ def _changed(
 
 @options.command("MODELS…", output="to_model")
 def merge(models: Sequence[str], output: str, force: bool) -> int:
-    """Merge models of different rows into the one of all of them.
+    """Merge models of different rows into one model of all rows.
 
-    With a --dependence, exponents are those of the first model. So are the cells in which shapes, pairs, near rows and
-    partitions are counted; where other models have counted other cells, the counts are those of the first alone.
+    With a --dependence, the exponents come from the first model. So do the cells in which shapes, pairs, near rows and
+    partitions are counted. If another model has counted other cells, the counts of the first model are kept unchanged.
     """
     from bayesnb import learning
 

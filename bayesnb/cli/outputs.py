@@ -1,4 +1,4 @@
-"""Where a command may write: never over a file that it reads, and over others only if it could have written them."""
+"""Output files: never overwrite an input, and overwrite other files only if this command could have written them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ WRITTEN = {
     "sql": ("a query in SQL", (".sql", ".txt")),
     "picture": ("a picture", (".png", ".svg")),
 }
-"""What a kind of file is called, and the suffixes that promise it."""
+"""The description of each kind of file, and its suffixes."""
 
 OWN_PICTURE = "bayesnb audit"
-"""Stands in the description of a picture that a command has drawn."""
+"""Marker in the metadata of a picture that a command has drawn."""
 
 
 def require_output(
     output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool], force: bool
 ) -> None:
-    """Refuse an output before any work is done.
+    """Raise an error for an unsuitable output before any work is done.
 
     Parameters
     ----------
     output : path, "-" or None
-        "-" and None are not files, and are always accepted.
+        "-" and None are not files and are always accepted.
     kind : key of WRITTEN
         The kind of file that will be written.
     inputs : paths, globs, "-", or names of embedded data
-        The files that are read.
+        The input files.
     is_own : function of a path
-        True if this command writes such files, so that a second run may replace the file of the first.
+        True if the file could have been written by this command; a second run may then replace it.
     force : bool
-        Replace whatever is there, if it is not an input.
+        Replace any existing file that is not an input.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def require_output(
         return
     path, suffix = Path(output), Path(output).suffix.lower()
     called, suffixes = WRITTEN[kind]
-    # A model or a page may have no suffix, which promises nothing; a table or a picture is written as its suffix says.
+    # A model or a page may lack a suffix. The suffix of a table or a picture selects its format, so it is required.
     if suffix not in suffixes and (suffix or kind in ("table", "picture")):
         *others, last = suffixes
         ends = f"{', '.join(others)} or {last}" if others else last
@@ -75,7 +75,7 @@ def _refuse(said: str) -> None:
 
 
 def _files(given: str) -> Iterator[Path]:
-    """The files that a path, a folder or a glob stands for."""
+    """The files that a path, a folder or a glob matches."""
     paths = [given] if Path(given).exists() else glob.glob(given, recursive=True)  # noqa: PTH207
     for path in map(Path, paths):
         yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
@@ -94,14 +94,14 @@ def same_place(output: str | None, model: str) -> bool:
 
 
 def is_model(path: str) -> bool:
-    """True if a file begins as a model file does."""
+    """True if a file begins like a model file."""
     from bayesnb.modelfile import container
 
     return container.is_model(path)
 
 
 def is_picture(path: str) -> bool:
-    """True if a picture says that a command has drawn it."""
+    """True if the metadata of a picture contain the marker of this command."""
     return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 

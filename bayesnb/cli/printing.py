@@ -1,4 +1,4 @@
-"""The output of commands: sections for people, JSON and CSV for programs."""
+"""Print the output of commands: sections for people, JSON and CSV for programs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def print_command(command: str) -> None:
-    """A command to be copied, on a line of its own."""
+    """Print a command to copy, on a separate line."""
     stdout().write(visible(f"\n{command}\n", keep="\n"))
 
 
 def plain(value: Any) -> Any:
-    """What JSON has in place of a value: lines for a table, a text for infinity, null for NaN."""
+    """Convert a value to JSON types: a list of records for a table, text for infinity, null for NaN."""
     if hasattr(value, "to_dict"):
         named = any(name is not None for name in value.index.names)
         return [plain(line) for line in (value.reset_index() if named else value).to_dict("records")]
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 def print_answer(
     layout: str, document: Mapping[str, Any], frame: pd.DataFrame, sections: Callable[[], Iterable[Section]]
 ) -> None:
-    """The answer of a command in the layout that is asked for: "json" holds everything, "csv" one table."""
+    """Print the answer of a command in a layout: "json" holds everything, "csv" one table, otherwise sections."""
     if layout == "json":
         stdout().write(json_text(plain(document)) + "\n")
     elif layout == "csv":
@@ -49,14 +49,14 @@ def print_answer(
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """A table whose columns have one name each: "no: lower" for ("no", "lower")."""
+    """Join multi-level column names into one name: "no: lower" for ("no", "lower")."""
     if frame.columns.nlevels == 1:
         return frame
     return frame.set_axis([": ".join(map(str, name)) for name in frame.columns], axis=1)
 
 
 def print_sections(sections: Iterable[Section]) -> None:
-    """Sections for people: the answer or the title of each in bold, its tables, and what their words mean."""
+    """Print sections for people: the answer or the title in bold, then the tables and the legends."""
     from bayesnb.report.parts import Grid
 
     console = console_of()
@@ -78,9 +78,9 @@ def _text(text: Any) -> Any:
 
 
 def table_of(shown: Grid, console: Any) -> Any:
-    """A table for people. Lines are folded between words; where words do not fit, rows become lists.
+    """A table for people. Lines are wrapped between words; if words do not fit, rows become lists.
 
-    A bar has two halves; on narrow terminals they are short, or there are none.
+    Bars are shorter on narrow terminals and are omitted if they do not fit.
     """
     from rich.console import Group
     from rich.padding import Padding
@@ -105,7 +105,7 @@ def table_of(shown: Grid, console: Any) -> Any:
             lines += [Text(visible(head), "bold"), Padding(Text(visible(said)), (0, 0, 0, 2), expand=False)]
         return Group(*lines)
     grid, widths = Table(), dict(enumerate(least))
-    # What is left goes in equal parts to the columns that want more, those first that want the least.
+    # Divide the remaining width equally among the columns that need more, starting with the smallest need.
     for n, k in enumerate(sorted(widths, key=lambda k: wanted[k] - least[k])):
         more = min(wanted[k] - least[k], spare // (len(widths) - n))
         widths[k], spare = least[k] + more, spare - more
@@ -123,14 +123,14 @@ def table_of(shown: Grid, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """Draw a bar, to the right if the share is positive and to the left if it is negative; an arrow means infinite."""
+    """Draw a bar, to the right if the share is positive and to the left if it is negative; an arrow means infinity."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half
     bar = "█" * int(size) + ("▌" if size % 1 >= 0.5 else "")
     endless = abs(share) == float("inf")
     if share < 0:
-        # The half block that fills its right side.
+        # The block character whose right half is filled.
         bar = bar[::-1].replace("▌", "▐")
         bar = "◀" + bar[1:] if endless else bar
         return Text.assemble((bar.rjust(half), "dark_orange3"), "│", " " * half)

@@ -1,4 +1,4 @@
-"""The models and rows that are named on the command line."""
+"""Read the models and rows that the command line names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
     from bayesnb.learning import Parameters
 
-# The rows that the textbooks ask about (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
+# The rows that the textbooks predict (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
 TEXTBOOK_ROWS = {
     "play-tennis": "outlook=sunny,temperature=cool,humidity=high,wind=strong",
     "buys-computer": "age=youth,income=medium,student=yes,credit_rating=fair",
@@ -29,7 +29,7 @@ TEXTBOOK_ROWS = {
 
 
 def read_model(path: str) -> tuple[Parameters, Classifier, str]:
-    """The parameters of a model file or of stdin, what was learned with them, and the content hash."""
+    """Read a model from a file or from stdin: its parameters, the fitted classifier and the content hash."""
     from bayesnb import learning
 
     if path == "-":
@@ -38,7 +38,7 @@ def read_model(path: str) -> tuple[Parameters, Classifier, str]:
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """The model of a file, or of stdin, with another ``absent`` if one is given; and the column of the class."""
+    """Read a model, and the name of its class column, from a file or from stdin; ``absent`` replaces its setting."""
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
@@ -60,7 +60,7 @@ def save_model(parameters: Parameters, clf: Classifier, path: str, replacing: st
 
 
 def template_of(clf: Classifier) -> pd.DataFrame:
-    """A table of the model's columns and their types, without a row."""
+    """An empty table with the model's columns and their types."""
     import pandas as pd
 
     columns = {}
@@ -77,7 +77,7 @@ def template_of(clf: Classifier) -> pd.DataFrame:
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position, counted from 0, of the table of this name, which is read in parts."""
+    """The row at a position, counted from 0, of a table that is read in parts; ``name`` appears in errors."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -89,7 +89,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict, each value read as its column's type; ``values`` are those of one more row."""
+    """The rows to predict, with each value read as its column's type; ``values`` describe one additional row."""
     said = [_typed(_items(row, X), X) for row in rows]
     if values:
         said.append(_typed([_named(value, X) for value in values], X, "--set"))
@@ -100,9 +100,9 @@ def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """The columns and values of a row as K=V,K=V, or as JSON.
+    """Parse the columns and values of a row, written as K=V,K=V or as JSON.
 
-    Values may hold commas and equals signs, and so may names: a new item begins only where a column is named.
+    Values and names may contain commas and equals signs: a new item begins only at the name of a column.
     """
     if row.lstrip().startswith("{"):
         try:
@@ -127,7 +127,7 @@ def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _named(value: str, X: pd.DataFrame) -> tuple[str, str]:
-    """The column and the value of K=V."""
+    """Split K=V into the column and the value."""
     fits = [str(name) for name in X.columns if value.startswith(f"{name}=")]
     if not fits:
         _refuse_item(value, X, "--set")
@@ -154,7 +154,7 @@ def _typed(items: Sequence[tuple[str, str]], X: pd.DataFrame, option: str = "--r
 
 
 def typed(text: str, column: pd.Series, name: str) -> Any:
-    """The text as a value of the column's type; empty is missing."""
+    """Convert a text to the column's type; an empty text is missing."""
     from pandas.api import types
 
     if not text:
@@ -175,7 +175,7 @@ def typed(text: str, column: pd.Series, name: str) -> Any:
 
 
 def class_of(clf: Classifier, text: str | None, option: str) -> Any:
-    """Find the class whose text this is."""
+    """Find the class with this text."""
     if text is None:
         return None
     for label in clf.classes_.tolist():
@@ -187,13 +187,13 @@ def class_of(clf: Classifier, text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """The asked rows as a table of the fitted columns; columns that they do not name are missing."""
+    """Make the asked rows a table of the fitted columns; cells of columns that a row does not name are missing."""
     import pandas as pd
 
     columns = {}
     for name in X.columns:
         dtype = X[name].dtype
-        # A row to predict may lack a value, and may hold a fraction in a column of integers.
+        # A row to predict may have a missing value, or a fraction in a column of integers.
         wide = {"i": "float64", "u": "float64", "b": "boolean"}.get(getattr(dtype, "kind", "O"), dtype)
         columns[name] = pd.Series([row.get(name) for row in rows], dtype=wide)
     return pd.DataFrame(columns)

@@ -1,6 +1,7 @@
-"""The options that say what a model is, the same for every command that learns; and the command that has them.
+"""The options that specify a model, shared by all commands that learn.
 
-They are parameters of the estimator. :func:`fit_command` writes them as a command to be copied, with what is advised.
+They correspond to parameters of the estimator. :func:`fit_command` writes them, with the advised options, as a command
+to copy.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a model, as the command line has them.
+    """The options of a model, as given on the command line.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Settings:
 
     Notes
     -----
-    ``unseen``, ``absent`` and ``columns`` are those of :class:`bayesnb.BayesianNB`, which documents them.
+    ``unseen``, ``absent`` and ``columns`` are documented in :class:`bayesnb.BayesianNB`.
     """
 
     drop: tuple[str, ...] = field(default=(), metadata={"metavar": "COL", "group": "Reading"})
@@ -62,15 +63,15 @@ class Settings:
 
     @property
     def of_all(self) -> str | None:
-        """The word that stands for all columns, "best" or "missing"; None if columns are named."""
+        """The family that applies to all columns, "best" or "missing"; None if columns are named."""
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
-        """The families of the columns that are named."""
+        """The families of the named columns."""
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether the options already choose a family for the column of a remark that advises one."""
+        """Whether the remark advises a family and the options already choose one for its column."""
         from bayesnb.data.specifications import Missing, values_of
 
         advised = remark.families
@@ -81,7 +82,7 @@ class Settings:
         return isinstance(spec, Missing) if "missing" in advised else values_of(spec) is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """The remark without advice that contradicts the options: it drops no column that they name."""
+        """The remark without advice that contradicts the options, such as dropping a column that they name."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -90,7 +91,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of an estimator, except ``dependence``, ``--m`` and the labels of the class prior."""
+        """The parameters of the estimator, without ``dependence`` and ``--m``; the class prior has labels as text."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
@@ -100,7 +101,7 @@ class Settings:
         }
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
-        """A schema with the priors that ``--m`` asks for, and the families to specify for them."""
+        """A schema with the priors of ``--m``, and the families that specify these priors."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
@@ -126,7 +127,7 @@ class Settings:
 
 
 def by_label(given: Any, labels: list[Any]) -> Any:
-    """Probabilities by label, not by the text of a label. Where labels are text, one that no row has can be named."""
+    """Replace the texts of labels by the labels. If labels are text, a label without rows may be named."""
     if not isinstance(given, Mapping):
         return given
     texts = {str(label): label for label in labels}
@@ -166,7 +167,7 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
 
 
 def _spec(said: str, m: float | None) -> Any:
-    """The family after "COL=", such as ``missing:binned:1,3``; with its columns if they are named."""
+    """Parse the family after "COL=", such as ``missing:binned:1,3``; with its columns if they are named."""
     from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
     from bayesnb.families.compound import Hurdle, Mixture
     from bayesnb.families.trees import Ordinal
@@ -190,7 +191,7 @@ def _spec(said: str, m: float | None) -> Any:
 
 
 def _levels(items: Sequence[str]) -> tuple[Any, ...]:
-    """The names of levels as they stand in a file: numbers, if all of them are."""
+    """The levels as a file would give them: numbers if all of them are numbers, otherwise text."""
     try:
         numbers = [float(item) for item in items]
     except ValueError:
@@ -207,7 +208,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """Give a feature of levels or of zeros and ones the prior that is worth m rows. Other features stay as they are."""
+    """Set the prior of a categorical or Bernoulli feature to m imaginary rows. Other features stay unchanged."""
     from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES
 
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names:
@@ -234,11 +235,11 @@ def _class_prior(text: str | None) -> Any:
     return found
 
 
-# The command that has these settings, with what is advised about the columns of a table
+# The command with these settings and the advised options for the columns of a table
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
-    """The command that fits a model to a file that is read in this way, with these settings."""
+    """The command that fits a model to a file with these settings and this way of reading the file."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
     for name in ("sep", "decimal", "encoding", "sheet"):
         if (value := getattr(format, name)) is not None:
@@ -258,7 +259,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
 
 
 def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
-    """The settings with what the remarks advise: columns that are left out, and the families of others."""
+    """The settings with the advice of the remarks added: columns to leave out, and families of columns."""
     remarks = [remark for remark in remarks if str(remark.column) != settings.weight]
     drop = dict.fromkeys([*settings.drop, *(str(remark.column) for remark in remarks if remark.drop)])
     given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.feature}

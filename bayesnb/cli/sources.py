@@ -1,4 +1,4 @@
-"""The tables that are named on the command line: files, standard input and embedded data, all read in one way."""
+"""Read the tables that the command line names: files, standard input and embedded data sets."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ NO_FAMILY = "{kind}, which no family reads: turn it into numbers (days since a d
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A table that is named on the command line.
+    """A table named on the command line.
 
     Parameters
     ----------
     name : str
     embedded : DataFrame, optional
-        An embedded table, with its class.
+        An embedded table with its class column.
     file : Source, optional
-        Any other.
+        The source of any other table.
     settings : Settings
-        What is said of its columns: those of ``drop`` are left out.
+        Options about its columns; the columns in ``drop`` are left out.
     """
 
     name: str
@@ -52,37 +52,37 @@ class Opened:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of its columns, those that are left out included."""
+        """The names of all columns, including those to be left out."""
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
     def require(self, column: str | None, option: str = "") -> None:
-        """Refuse a column that the table does not have, and say which one may be meant."""
+        """Raise an error, with a did-you-mean hint, if the table does not have the column."""
         if column is None or column in self.names:
             return
         hint = meant(column, self.names, f"; its columns are {self.names[:30]}")
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
-        """Its rows as tables of bounded size, without the columns that are left out."""
+        """The rows as tables of bounded size, without the columns to be left out."""
         from bayesnb.data import engines
 
         for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
             yield table.without(self.settings.drop) if self.settings.drop else table
 
     def frame(self) -> pd.DataFrame:
-        """All of it in memory, without the columns that are left out."""
+        """The whole table in memory, without the columns to be left out."""
         from bayesnb.data import readers
 
         whole = self.embedded if self.file is None else readers.frame(self.file)
         return whole.drop(columns=list(self.settings.drop))
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
-        """Remarks about columns of types that no family reads, such as dates in Parquet, and that are not needed."""
+        """Remarks about columns whose type no family supports, such as dates in Parquet; ``needed`` are skipped."""
         from bayesnb.data.columns import NoFamilyError
 
         found = []
-        typed = self.file is not None and not self.file.layouts  # The columns of other files hold numbers or text.
+        typed = self.file is not None and not self.file.layouts  # Columns of other files contain numbers or text.
         first = next(self.tables(), None) if typed else None
         for name in () if first is None else first.names:
             if name not in needed:
@@ -94,7 +94,7 @@ class Opened:
         return found
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
-        """What is remarkable about its columns, of which a frame holds all or some rows."""
+        """The findings about its columns, from a frame with all rows or a sample of them."""
         layouts = () if self.file is None else self.file.layouts
         frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
         remarks = examine(frame, target, rows, layouts)
@@ -104,8 +104,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table for a fitted model, and read it as the model's own table was read.
 
-    The model knows the expected columns, those to leave out, and the texts that mean a missing cell. A CSV file does
-    not show whether 101 is a number or a code: a column is text where the model has learned text.
+    The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A CSV file
+    does not show whether 101 is a number or a code, so a column is read as text if the model has learned text.
     """
     text = [
         column
@@ -124,16 +124,16 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open a table: a path if it has a suffix, or is a folder or an existing file; else an embedded table.
+    """Open a table: a path if it has a suffix, or is a folder or an existing file; otherwise an embedded data set.
 
     Parameters
     ----------
     data : str
     format : Format
     settings : Settings, optional
-        The columns of ``drop`` are left out, and all columns that the settings name must exist.
+        The columns in ``drop`` are left out. All columns that the settings name must exist.
     names : names of columns
-        Expected names, by which a first line is recognized as a header.
+        Expected names, used to recognize a header in the first line.
     """
     from bayesnb.data.readers import Source
 
@@ -155,7 +155,7 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
 
 
 def target_of(table: Opened, target: str | None) -> str:
-    """The column of the class: that which was named, or that of embedded data."""
+    """The name of the class column: the given name, or the target of the embedded data set."""
     if target is None and table.file is None:
         return datasets.target(table.name)
     if target is None:
@@ -168,7 +168,7 @@ def target_of(table: Opened, target: str | None) -> str:
 
 
 def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-    """The columns of a table in memory, and the labels of its rows; rows without one are left out."""
+    """Read the columns and the labels of a table into memory; rows without a label are left out."""
     target = target_of(table, target)
     frame = table.frame()
     if target not in frame.columns:
@@ -184,7 +184,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A table in memory and the model that has learned it.
+    """A table in memory and the model fitted to it.
 
     Parameters
     ----------
@@ -193,10 +193,10 @@ class Learned:
     X : DataFrame
     y : Series
     parameters : Parameters
-        With which it was learned.
+        The parameters of the fit.
     clf : Classifier
     remarks : tuple of Remark
-        What is remarkable about the columns.
+        The findings about the columns.
     """
 
     name: str
@@ -210,9 +210,10 @@ class Learned:
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
 ) -> Learned:
-    """Read a table into memory and fit a model to it; write to stderr what was read, and serious remarks.
+    """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
 
-    Where rows are weighted and ``repeat`` is true, they are repeated, so that scores count them as often as learning.
+    If rows are weighted and ``repeat`` is true, rows are repeated, so that they have the same weight in the scores as
+    in the fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -245,10 +246,11 @@ def fitted(
 def with_dependence(
     asked: Parameters, settings: Settings, learn: Callable[[Parameters], Classifier]
 ) -> tuple[Parameters, Classifier]:
-    """Learn with the dependence of the settings, and say what was averaged; return the parameters and the model.
+    """Fit with the dependence of the settings; return the parameters and the model.
 
-    With the default, "auto", there is no dependence if the estimate plugs in a point, as textbooks do; if columns may
-    join later, because these have no exponents; or if exponents cannot be learned, which stderr says.
+    The default, "auto", adds no dependence in three cases. First, the estimate plugs in a point, as in textbooks.
+    Second, columns may join later, and such columns have no exponents. Third, exponents cannot be learned; the reason
+    is then printed on stderr. If models were averaged, stderr names them.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
@@ -271,7 +273,7 @@ def with_dependence(
 
 
 def _times(weight: pd.Series) -> pd.Series:
-    """How often each row is repeated."""
+    """The number of repetitions of each row."""
     wrong = ~(weight.ge(0) & weight.mod(1).eq(0)).fillna(False)
     if wrong.any():
         raise ValueError(
@@ -282,7 +284,7 @@ def _times(weight: pd.Series) -> pd.Series:
 
 
 def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], pd.DataFrame]]:
-    """The rows of a table in parts, and a function that gives some of them, drawn at random, after they were read."""
+    """The rows of a table in parts, and a function that returns a random sample once all rows have been read."""
     from bayesnb.data.rows import drawn
 
     passing, sample = drawn(table.tables(), LOOKED_AT, seed=0)

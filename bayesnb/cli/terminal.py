@@ -1,7 +1,7 @@
-r"""The text that is written to a terminal or a pipe.
+r"""Write text to a terminal or a pipe.
 
-Data, models and file names come from others, and a terminal obeys escape sequences in them. So every control character
-is shown escaped, as ``\x1b``; data that go to a file or a pipe stay as they are.
+Data, models and file names are untrusted, and a terminal executes the escape sequences in them. So every control
+character is shown escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from bayesnb.wording import Message, written
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
 ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
-# Two format characters that some scripts and emoji need.
+# Two format characters that some scripts and emoji require.
 JOINERS = "\u200c\u200d"
 LONGEST = 2000
-"""The most characters of a message; a longer one is cut."""
+"""The maximum length of a message, in characters; a longer message is truncated."""
 
 
 def visible(text: Any, keep: str = "") -> str:
-    """Text in which control characters are shown escaped.
+    """Escape the control characters of a text.
 
     Parameters
     ----------
     text : anything that can be written as text
     keep : str
-        Control characters that are left as they are.
+        Control characters to leave unchanged.
     """
     text = str(text)
     return text if text.isprintable() else "".join(_shown(c) if c not in keep else c for c in text)
@@ -49,7 +49,7 @@ def _shown(c: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """A document as JSON, in which control characters are escaped as JSON escapes them."""
+    """A document as JSON; control characters have JSON escapes."""
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -57,13 +57,13 @@ def json_text(document: Any) -> str:
 
 
 def one_line(said: Any) -> str:
-    """A message, an error or a warning as one line that a person can read, with its cures as options."""
+    """A message, an error or a warning as one readable line, with its cures spelled as options."""
     line = visible(" ".join(written(said, "command").split()))
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
 def message_of(error: BaseException) -> str:
-    """Write an error as one line. An unexpected error is written with the name of its class."""
+    """Write an error as one line. An unexpected error includes the name of its class."""
     match error:
         case UnicodeEncodeError():
             return one_line(f"{error.object[:200]} is not text in the encoding {error.encoding}: rename it")
@@ -77,7 +77,7 @@ def message_of(error: BaseException) -> str:
 
 
 def require_text(arguments: list[str]) -> None:
-    """Refuse arguments that are no text in this system's encoding, such as file names that are not UTF-8."""
+    """Raise an error for arguments that are not text in the system's encoding, such as file names not in UTF-8."""
     for argument in arguments:
         try:
             argument.encode()
@@ -88,7 +88,7 @@ def require_text(arguments: list[str]) -> None:
 
 
 def set_up_streams() -> None:
-    """Write UTF-8 to pipes, escape what the encoding of a terminal cannot show, and print warnings as one line."""
+    """Write UTF-8 to pipes, escape characters that a terminal cannot encode, and print warnings as one line."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(
             encoding=None if sys.stdout.isatty() else "utf-8",
@@ -101,8 +101,8 @@ def set_up_streams() -> None:
 def ended_by_signals() -> Iterator[list[int]]:
     """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed.
 
-    Yields the signals that have arrived: a package that is interrupted while it is imported raises an ImportError,
-    which does not say why.
+    Yields the list of signals that have arrived. It identifies an interruption even if it surfaces as another error,
+    such as the ImportError of a package that was interrupted during its import.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -113,7 +113,7 @@ def ended_by_signals() -> Iterator[list[int]]:
         arrived.append(number)
         signal.default_int_handler(number, frame)
 
-    # A shell that runs the command in the background has SIGINT ignored, and it stays so.
+    # A shell ignores SIGINT for background commands; keep it ignored.
     numbers = [signal.SIGTERM, *([] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGINT])]
     before = {number: signal.signal(number, end) for number in numbers}
     try:
@@ -124,19 +124,19 @@ def ended_by_signals() -> Iterator[list[int]]:
 
 
 def discard_stdout() -> None:
-    """Discard what is still to be written, because the reader has closed the pipe."""
+    """Discard the remaining output, because the reader has closed the pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def require_stdin() -> None:
-    """Refuse to read from a stdin that is closed."""
+    """Raise an error if stdin is closed."""
     if sys.stdin is None:
         raise click.UsageError("stdin is closed: there is nothing to read from -")
 
 
 class _Shown(io.TextIOBase):
-    """A terminal that shows control characters escaped."""
+    """A terminal stream that escapes control characters."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
@@ -149,30 +149,30 @@ class _Shown(io.TextIOBase):
 
 
 def stdout() -> TextIO:
-    """Where data are written: stdout as it is, and on a terminal with control characters escaped."""
+    """The stream for data: stdout unchanged; a terminal gets control characters escaped."""
     if sys.stdout is None:
         raise click.UsageError("stdout is closed: there is nothing to write to")
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
 
 
 def say(text: str | Message) -> None:
-    """Say something on stderr, if there is one."""
+    """Print a message on stderr, if it exists."""
     if sys.stderr is not None:
         click.echo(visible(written(text, "command")), err=True)
 
 
 def warn(said: object) -> None:
-    """Say on stderr what is likely to go wrong."""
+    """Print a warning on stderr."""
     click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
 
 
 def console_of() -> Any:
-    """Stdout for tables. If it is no terminal, its width is the variable COLUMNS, or 120."""
+    """Stdout for tables. If it is not a terminal, its width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again, instead of ending the process with code 1 as rich does."""
+            """Raise the error again; rich would end the process with code 1."""
             raise
 
     stdout()

@@ -266,7 +266,7 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
 
 @question(
     "to know which family reads which column", "why",
-    shown=Shown("What each column was taken for", lines=_telling, top=40, finding=False),
+    shown=Shown("How each column was read", lines=_telling, top=40, finding=False),
 )  # fmt: skip
 def describe(classifier: Classifier) -> pd.DataFrame:
     """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.

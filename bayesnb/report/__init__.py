@@ -1,10 +1,10 @@
-"""A fitted model as one page: what was learned, how good it is, and which rows are uncertain.
+"""A report of a fitted model as one page: what was learned, how good it is, and which rows are uncertain.
 
-Start with :func:`report`. ``page`` chooses the sections and their order; ``scores`` and ``questions`` make them of
-``parts``, also for the command line; ``writer``, with ``templates``, writes the page.
+Start with :func:`report`. ``page`` chooses the sections and their order. ``scores`` and ``questions`` build the
+sections from ``parts``, also for the command line. ``writer`` renders the page with ``templates``.
 """
 
 import lazy_loader
 
-# A screen of the command line takes its parts from here, and imports no more than it shows.
+# Lazy, because a screen of the command line imports only the parts that it shows.
 __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"page": ["is_report", "report", "write"]})

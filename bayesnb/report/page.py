@@ -1,4 +1,4 @@
-"""The content of the page of a fitted model, the same in every format: scores, rows, and questions of the table."""
+"""The content of the report of a fitted model, identical in every format: scores, uncertain rows, and questions."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 LOOK = "What to look at"
 MADE = "How this page was made"
-TELLS, READ = "What each column tells", "What each column was taken for"
+TELLS, READ = "What each column tells", "How each column was read"
 
 OPEN = {scores.WORTH, TELLS, UNCERTAIN}
-"""The sections that are not folded."""
+"""The sections that are open when the page is opened."""
 
 ORDER = (
     scores.WORTH, TELLS, UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
     "Dependence between columns", "Does the model fit", "How much the priors matter", "Rows that a prior decides",
     READ, "Parameters", scores.EVIDENCE,
 )  # fmt: skip
-"""The sections from the most to the least important; those of further questions come after them."""
+"""The sections in order of importance; sections of other questions follow."""
 
 MOST_REMARKS = 4
-"""Remarks about the table that stand first; the others stand beside the families of the columns."""
+"""The number of remarks at the top of the page; all remarks are listed with the families of the columns."""
 
 
 def report(
@@ -69,21 +69,21 @@ def report(
     remarks: Sequence[Sentence] = (),
     form: Form = "python",
 ) -> str:
-    """The page of a fitted classifier.
+    """Write the report of a fitted classifier.
 
     Parameters
     ----------
     clf : BayesianNB
         Fitted.
     X, y : table and labels
-        The rows that it was fitted with; the estimator keeps none.
+        The rows that it was fitted to; the estimator does not store them.
     title : str
     format : {"html", "md"}
-        One self-contained HTML page, or Markdown, with tables in place of the pictures.
+        One self-contained HTML page, or Markdown with tables instead of pictures.
     explain : int
-        How many of the most uncertain rows to show with their contributions; 0 for none.
+        Number of most uncertain rows to show with their contributions; 0 for no rows.
     by : {"total", "epistemic"}
-        Which entropy makes a row uncertain.
+        The entropy by which rows are ranked as uncertain.
     unit : {"nats", "bits", "decibans"}
         The unit of the contributions.
     prob : float, optional
@@ -91,26 +91,26 @@ def report(
     draws : int
         The number of exact posterior draws for the entropies.
     progress : callable, optional
-        It is called with a text that says what is being computed, and how long the steps before it took.
+        Called with a text that names the current step and the seconds since the start.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int, or None for all
-        Score at most so many rows, drawn at random. All are learned.
+        Score at most this number of rows, drawn at random. The model learns all rows.
     remarks : sequence of str
-        Sentences about the table that stand first among what to look at, such as those of ``bayesnb inspect``.
+        Sentences about the table to list first among the findings, such as the remarks of ``bayesnb inspect``.
     form : {"python", "command"}
-        Whether cures are spelled as in Python, ``dependence="weighted"``, or as on the command line.
+        Whether cures are spelled for Python, as in ``dependence="weighted"``, or for the command line.
 
     Returns
     -------
     str
-        The page. A section that the model does not have (such as the evidence under an improper prior) is left out, and
-        the last section says why.
+        The page. Sections that do not exist for the model, such as the evidence under an improper prior, are left out;
+        the last section gives the reason.
 
     Raises
     ------
     ValueError
-        If an argument has another value than those above, or the rows are not those that were learned.
+        If an argument has an unknown value, or the rows differ from the learned rows.
     NotFittedError
         If the classifier is not fitted.
     """
@@ -167,26 +167,26 @@ def report(
 
 
 def write(page: str, path: str | Path) -> None:
-    """Write a page as UTF-8 so that the file is at every moment the old one or the whole new one.
+    """Write a page as UTF-8 and atomically: at every moment the file holds the complete old or the complete new page.
 
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written; the old file is then as it was.
+        If the folder does not exist or cannot be written; the old file then stays unchanged.
     """
     with replacing(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
 
 
 def is_report(path: str | Path) -> bool:
-    """True if a file is a page that :func:`report` wrote, as HTML or as Markdown."""
+    """True if :func:`report` wrote the file, as HTML or as Markdown."""
     text = Path(path).read_bytes()
     headings = (f"\n## {title}\n".encode() for title in (LOOK, MADE))
     return MARK.encode() in text[:2000] or all(heading in text for heading in headings)
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
-    """Encode the classes of the rows. Rows other than the learned ones are refused."""
+    """Encode the classes of the rows; raise ``ValueError`` if the class counts differ from the learned rows."""
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")
@@ -204,7 +204,7 @@ def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
 
 
 def _about(clf: BayesianNB, table: Table, y: Any) -> str:
-    """What the page is about."""
+    """A summary of the table and the model, for the head of the page."""
     target = getattr(y, "name", None)
     named = "" if target is None else f" of {one_line(target)}"
     classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))

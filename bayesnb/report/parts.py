@@ -1,6 +1,6 @@
-"""The parts of a page or a screen: sections with paragraphs, lists, tables and pictures; and how numbers are written.
+"""The parts of a page or a screen (sections, paragraphs, lists, tables, pictures), and the format of numbers.
 
-A section is made once. The writers of :mod:`bayesnb.report.writer` and of the command line show it in their own way.
+A section is built once. :mod:`bayesnb.report.writer` and the command line each render it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from bayesnb.numerics import Array
 
 DIGITS = 3
-"""Digits after the point of a score or a probability."""
+"""Decimal places of a score or a probability."""
 
 NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
-"""A cell that stands on the right: a number, or one with its interval or its error."""
+"""A right-aligned cell: a number, or a number with its interval or its standard error."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """A last column of a table that holds a bar for each row.
+    """The last column of a table, with one bar per row.
 
     Parameters
     ----------
     sizes, lower, upper : array (row,)
-        How long the bars are, to the right where positive, and their intervals; NaN where there is none.
+        Lengths of the bars, positive to the right, and their intervals; NaN for a missing bar or interval.
     label, against : str
-        What bars to the right are for, and what bars to the left are for.
+        The classes that bars to the right and bars to the left favour.
     """
 
     sizes: Array
@@ -53,12 +53,12 @@ class Grid:
     Parameters
     ----------
     frame : DataFrame
-        Its index heads the rows.
+        The index contains the row headings.
     caption : str
     folded : bool
-        True if HTML shows it only on demand, as for the numbers behind a picture.
+        True if HTML shows it only on demand, such as the numbers behind a picture.
     bars : Bars, optional
-        The last row is then the total of the others.
+        If given, the last row is the total of the other rows.
     """
 
     frame: pd.DataFrame
@@ -69,7 +69,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture with a description in words for those who cannot see it. The writer of the page draws it."""
+    """A picture with a text description for readers who cannot see it. The writer of the page draws it."""
 
     figure: Callable[[], Figure]
     caption: str
@@ -78,20 +78,20 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A list of sentences, each with the title of the section that has more, or with ``None``."""
+    """A list of sentences, each with the title of the section with details, or with ``None``."""
 
     items: Sequence[tuple[Sentence, str | None]]
 
 
 type Sentence = str | Message
-"""What a person reads; the writer of a page or a screen spells its cures."""
+"""A text for people; the writer of the page or of the screen spells its cures."""
 
 type Part = Sentence | Grid | Picture | Findings
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading, and what stands under it.
+    """A heading and its content.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class Section:
     parts : sequence of parts
         A text is a paragraph.
     lead : str or Message
-        The sentence that stands first, and is the answer.
+        The first sentence, which is the answer.
     finding : str or Message
-        One sentence for the list of what to look at.
+        One sentence for the list of findings.
     folded : bool
         True if HTML shows the section only on demand.
     """
@@ -115,7 +115,7 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A page: its title, what it is about in one sentence, and its sections."""
+    """A page: its title, a one-sentence summary, and its sections."""
 
     title: str
     about: str
@@ -123,14 +123,14 @@ class Page:
 
 
 def one_line(value: Any, most: int = 200) -> str:
-    """Write a name or a value as one line; a character that cannot be shown becomes a replacement character."""
+    """Write a name or a value as one line; unprintable characters become the replacement character."""
     text = re.sub(r"\r\n|[\r\n\v\f\u0085\u2028\u2029]", " ↵ ", str(value))
     text = "".join("\ufffd" if not c.isprintable() and c not in "\t\u00a0" else c for c in text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def written(value: Any, digits: int | None = DIGITS) -> Any:
-    """A number as text, with so many digits after the point, or four significant digits; other values unchanged."""
+    """A number as text with ``digits`` decimal places, or four significant digits if None; other values unchanged."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "—"
     if not isinstance(value, float | np.floating):
@@ -145,7 +145,7 @@ def written(value: Any, digits: int | None = DIGITS) -> Any:
 
 
 def with_interval(value: float | None, lower: float, upper: float, digits: int | None = None) -> str:
-    """A number with its interval, as text; by default with the digits that the largest of them needs."""
+    """A number with its interval, as text; by default with decimal places to suit the largest of the numbers."""
     numbers = [number for number in (value, lower, upper) if number is not None]
     if any(np.isnan(numbers)):
         return "—" if value is None or np.isnan(value) else str(written(value))
@@ -161,7 +161,7 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def _digits(column: pd.Series) -> int | None:
-    """Choose the digits that all numbers of a column are written with; None if they are not all numbers."""
+    """Choose the decimal places of a column; None if the column contains other values than numbers."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -175,7 +175,7 @@ def _digits(column: pd.Series) -> int | None:
 
 @dataclass(frozen=True)
 class Cells:
-    """A frame as texts, without the columns that are empty.
+    """The cells of a frame as texts, without empty columns.
 
     Parameters
     ----------
@@ -183,9 +183,9 @@ class Cells:
         The names of the index and of the columns.
     rows : list of list of str
     numbers : list of bool
-        Which columns hold numbers.
+        Whether each column contains numbers.
     heads : int
-        How many of the columns are the index.
+        The number of columns that are the index.
     """
 
     names: list[str]
@@ -210,15 +210,15 @@ def cells_of(frame: pd.DataFrame) -> Cells:
 
 
 def spoken(name: Any) -> str:
-    """The name of a column of an answer with spaces and capitals: "log Bayes factor"."""
+    """The name of a column of an answer as shown to people, such as "log Bayes factor"."""
     return str(name).replace("_", " ").replace("bayes", "Bayes")
 
 
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
-    """The answer of a question as a person reads it: intervals and standard errors stand beside their numbers.
+    """Format the answer of a question for people: intervals and standard errors share a cell with their number.
 
-    ``lower`` and ``upper`` belong to the column before them and before ``sd``, or to the ``median`` between them;
-    ``se`` and ``x_se`` belong to the column before them.
+    ``lower`` and ``upper`` belong to the column before them, also if ``sd`` is in between, or to the ``median`` between
+    them. ``se`` and ``x_se`` belong to the column before them.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}
@@ -245,6 +245,6 @@ def readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_of(counts: Mapping[Any, float], most: int = 12) -> str:
-    """Write counts of classes as text, the first of many."""
+    """Write the counts of classes as text; only the first if there are many classes."""
     each = [f"{label} {n:,.10g}" for label, n in counts.items()]
     return ", ".join(each[:most]) + (f", and {len(each) - most:,} more" if len(each) > most else "")

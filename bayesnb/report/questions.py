@@ -1,8 +1,7 @@
-"""Sections of the page, or screens of commands, made of questions of the table and of their answers.
+"""Build sections of the report, and screens of commands, from questions about the table and their answers.
 
-The heading, the sentence, the table and the picture are what the question says of itself
-(:class:`bayesnb.inference.questions.Shown`); what the columns mean stands in its docstring. Uncertain rows, and the
-ledger of a row, are shown in a form of their own.
+The declaration of a question (:class:`bayesnb.inference.questions.Shown`) defines the heading, the sentence, the table
+and the picture. Its docstring explains the columns. Uncertain rows and the ledger of a row have special layouts.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ if TYPE_CHECKING:
     from bayesnb.priors import Array
 
 MOST_ROWS = 200
-"""The most rows for a question that takes no labels; of a longer table, so many rows at equal distances."""
+"""Maximum rows for a question without labels; longer tables are reduced to this number of evenly spaced rows."""
 
 WIDEST = 40
-"""Columns of a table that are written out; of the rest, the page says how many there are."""
+"""Maximum columns of a table on the page; the caption gives the number of omitted columns."""
 
 UNCERTAIN = "Uncertain rows"
 
 CANDIDATES = 500
-"""Rows whose uncertainty is split by draws: those of the highest predictive entropy."""
+"""Number of rows, those with the highest predictive entropy, whose uncertainty is split by draws."""
 
 MOST_ENTRIES = 12
-"""Entries of a ledger on a page; the smallest contributions share one line."""
+"""Maximum entries of a ledger on a page; the smallest contributions share one line."""
 
 MEANT = {
     OFFSET: "what the labels say of the class beside its columns",
@@ -55,13 +54,13 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model and its learned rows, which answers each question once and keeps the answer.
+    """A fitted model with its learned rows; answers each question once and caches the answer.
 
     Parameters
     ----------
     model : Classifier
     X : table
-        A question that takes no labels gets at most 200 rows, which are spread evenly.
+        Questions without labels use at most 200 evenly spaced rows.
     y : labels
     prob : float, optional
         The probability of the intervals.
@@ -78,13 +77,13 @@ class Asking:
 
     @cached_property
     def advice(self) -> str | None:
-        """The dependence that the audit of the columns advises, and that the model has not."""
+        """The dependence that the audit of the columns advises, if the model does not already have it."""
         with contextlib.suppress(ValueError):
             return self.answer("independence").advice if self.model.dependence is None else None
         return None
 
     def answer(self, name: str) -> Any:
-        """The answer to a question, which gets the options that its section names."""
+        """The answer to a question with the options that its section requires."""
         if name not in self._answers:
             question, model, rows = QUESTIONS[name], self.model, self.X
             shown = question.shown or Shown(name)
@@ -111,14 +110,14 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """The answer to a question: its sentence, its picture, the first lines of its table, and what they mean.
+    """A section for the answer to a question: a sentence, a picture, the first lines of the table, and a legend.
 
     Parameters
     ----------
     question : Question
     found : its answer
     top : int, optional
-        How many lines of the table are shown; by default, as many as the question says.
+        Number of lines of the table; by default, the number that the question declares.
     """
     shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
     says, lines = shown.says(found), shown.lines(found)
@@ -140,24 +139,24 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
 
 
 def table_of(question: Question, found: Any) -> pd.DataFrame:
-    """An answer as a table; one of numbers alone has the name of the question as its column."""
+    """An answer as a table; for a bare array, the column is named after the question."""
     return pd.DataFrame(found) if isinstance(found, pd.DataFrame | pd.Series) else pd.DataFrame({question.name: found})
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first rows and columns of a table, with a caption that says so where there are more."""
+    """The first rows and columns of a table; the caption mentions omitted rows and columns."""
     for size, most, what in zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True):
         caption += f": the first {most} of {size} {what}" if size > most else ""
     yield Grid(readable(frame.iloc[:top, :WIDEST]), caption)
 
 
-# Rows: those that are uncertain, and what each value of a row adds to its log-odds
+# Rows: the uncertain rows, and the contribution of each value of a row to its log-odds
 
 
 def uncertain(
     clf: BayesianNB, table: Table, codes: Array, explain: int, by: str, unit: str, share: float, draws: int
 ) -> Section:
-    """How the uncertainty of rows splits, and where the most uncertain predictions come from."""
+    """A section about the parts of the uncertainty, and the contributions to the most uncertain predictions."""
     log_proba = clf.predict_log_proba(table)
     order = np.argsort(-entr(np.exp(log_proba)).sum(1), kind="stable")
     chosen = np.sort(order[:CANDIDATES])
@@ -183,7 +182,7 @@ def uncertain(
         replace(picture, figure=lambda: plots.uncertainty_scatter(split), says=says),
         sentences([legend, learned]),
     ]
-    notes: dict[Part, None] = {}  # What several rows have in common is said once.
+    notes: dict[Part, None] = {}  # Notes that several rows share are shown once.
     if explain:
         parts.append(replace(grid, caption=f"The rows of the highest {by} entropy"))
         for k in top:
@@ -197,7 +196,7 @@ def uncertain(
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:
-    """The contributions to the log-odds of one row, from the largest to the smallest; what they mean, what is odd."""
+    """Parts for one row: contributions to the log-odds, the largest first, then a legend and unusual values."""
     label, against = map(str, contributions.iloc[-1][["label", "against"]])
     shown = by_size(contributions)
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
@@ -212,7 +211,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """The probability of a class for one row with its interval, in words; and the prediction, where it is another."""
+    """A sentence with the probability of a class and its interval; names the prediction if it is another class."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))
@@ -222,7 +221,7 @@ def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: f
 
 
 def _named(frame: pd.DataFrame) -> Iterator[str]:
-    """The name of each entry, with the value that it has in the row."""
+    """The name of each entry, with its value in the row."""
     for entry, value, gone in zip(frame.index, frame["value"], frame["missing"], strict=True):
         empty = value is None or value != value
         text = "" if empty else f"{value:g}" if isinstance(value, float) else str(value)
@@ -231,7 +230,7 @@ def _named(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def by_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """The contributions from the largest to the smallest, the small ones of many in one line, and the total."""
+    """The contributions, the largest first, with one line for the sum of the smallest, and the total."""
     size = frame["log_odds"].abs().fillna(np.inf).to_numpy()[:-1]
     order = np.argsort(-size, kind="stable")
     if len(order) <= MOST_ENTRIES:

@@ -1,4 +1,4 @@
-"""The sections about scores: what a model is worth, each estimate beside the others, calibration, and evidence."""
+"""The sections about scores: the scorecard, the comparison of estimates, calibration, and evidence."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MORE = "What more rows are worth"
 EVIDENCE = "Evidence"
 
 MOST_CLASSES = 12
-"""With more classes, the pairs that are confused most are shown instead of the whole matrix."""
+"""With more classes, the most confused pairs are shown instead of the confusion matrix."""
 
 MOST_COLUMNS = 40
-"""Columns whose evidence is written out."""
+"""Maximum number of columns whose evidence is listed."""
 
 LEGEND = (
     "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
@@ -45,7 +45,7 @@ NAMES = {
 
 
 def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
-    """The scores of a model beside their yardsticks, and how often each class is predicted as another."""
+    """The scores of a model beside those of simple forecasts, and the confusion matrix."""
     digits = 3 if card.rows < 20_000 else 4
     scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
     ends = scores.pop("lower") + "–" + scores.pop("upper")
@@ -63,7 +63,7 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
 
 
 def _confusion(card: Scorecard) -> pd.DataFrame:
-    """The confusion matrix with recall and precision; of many classes, the pairs that are confused most."""
+    """The confusion matrix with recall and precision; for many classes, the most confused pairs."""
     if len(card.by_class) > MOST_CLASSES:
         wrong = card.confusion.rename_axis(index="true", columns="predicted").stack().rename("rows").reset_index()
         wrong = wrong[(wrong["true"].astype(str) != wrong["predicted"].astype(str)) & (wrong["rows"] > 0)]
@@ -80,7 +80,7 @@ def _confusion(card: Scorecard) -> pd.DataFrame:
 
 
 def _commonest_mistake(card: Scorecard) -> str:
-    """The class that is most often predicted as another."""
+    """A sentence about the most frequent confusion of two classes."""
     wrong = card.confusion.to_numpy().copy()
     np.fill_diagonal(wrong, 0)
     if not wrong.any():
@@ -92,7 +92,7 @@ def _commonest_mistake(card: Scorecard) -> str:
 
 
 def estimates(compared: Comparison) -> Section:
-    """The four estimates, and the dependences, on the same held-out rows."""
+    """The four estimates and the models with dependence on the same held-out rows."""
     many, worse = len(compared.codes) >= 20_000, compared.worse
     percents = 0 if len(compared.codes) < 1000 else 2 if many else 1
     lines = {}
@@ -133,7 +133,7 @@ def estimates(compared: Comparison) -> Section:
 
 
 def more_rows(found: pd.DataFrame) -> Section:
-    """The loss to expect after further rows, and what a plug-in costs then."""
+    """The expected loss after further rows, and the regret of a plug-in then."""
     made = section_of(QUESTIONS["worth_of_rows"], found)
     since = {0.0: "already now", np.inf: "at none of these sizes"}
     needed = ", ".join(
@@ -146,7 +146,7 @@ def more_rows(found: pd.DataFrame) -> Section:
 
 
 def calibration(compared: Comparison, name: str) -> Section:
-    """Whether classes are as frequent as a model says."""
+    """Compare the frequencies of the classes with the predicted probabilities."""
     from bayesnb.model import normalize
 
     share, codes = compared.prob, compared.codes
@@ -169,7 +169,7 @@ def calibration(compared: Comparison, name: str) -> Section:
 
 
 def evidence(clf: BayesianNB, table: Table) -> Section:
-    """The marginal likelihood of each column, and whether the classes differ in it."""
+    """The marginal likelihood of each column, with and without a difference between the classes."""
     found = clf.classifier_.log_evidence()
     frame = pd.DataFrame({"log evidence": {name: float(value) for name, value in found.features.items()}})
     text = (
@@ -180,7 +180,7 @@ def evidence(clf: BayesianNB, table: Table) -> Section:
         asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive", dependence=None)
         pooled = learning.fitted(asked, table, np.zeros(table.n_rows, int)).log_evidence().features
     except ValueError:
-        # A prior that is given by class has no counterpart for one class.
+        # A prior specified per class has no counterpart for a model with one class.
         pooled = None
     if pooled is not None:
         frame["Bayes factor"] = frame["log evidence"] - frame.index.map(dict(pooled))

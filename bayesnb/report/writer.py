@@ -1,9 +1,9 @@
-"""A page as one file of HTML, which asks nothing of the network and runs no script, or as Markdown.
+"""Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-The templates are ``templates/page.html`` and ``templates/page.md``. In HTML, Jinja2 escapes every text that it fills
-in. Tables of pandas are written by them too: ``DataFrame.to_html`` can neither mark a column of numbers nor say what a
-heading is the heading of, and ``Styler.to_html`` escapes no caption and adds a style sheet, which the content policy of
-the page forbids.
+The templates are ``templates/page.html`` and ``templates/page.md``. In HTML, Jinja2 escapes every inserted text. The
+templates also write the tables, because the methods of pandas do not suffice. ``DataFrame.to_html`` cannot mark a
+column of numbers or the scope of a heading. ``Styler.to_html`` does not escape captions and adds a style sheet, which
+the content security policy of the page forbids.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = "bayesnb report"
-"""Stands in the head of an HTML page, so that a page is known as one."""
+"""Marker in the head of an HTML page, by which the file is recognized as a report."""
 
 LONGEST = 2000
-"""The most characters of a paragraph."""
+"""Maximum length of a paragraph, in characters."""
 
 PHONE = 46
-"""Letters of a table that stand side by side on a screen of 390 pixels."""
+"""Width of a table, in letters, that fits a screen of 390 pixels."""
 
 
 def page_as(page: Page, format: str, form: Form = "python") -> str:
     """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests.
 
-    ``form`` says whether cures are spelled as in Python or as on the command line.
+    ``form`` selects whether cures are spelled for Python or for the command line.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -49,7 +49,7 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
     environment.filters |= {
         "line": one_line, "paragraph": lambda text: one_line(written(text, form), LONGEST), "md": escaped
     }  # fmt: skip
-    # The style sheet is the package's own text, and its hash allows it: escaped it would be another.
+    # The policy allows the style sheet by its hash, so it must not be escaped; it contains no text of users.
     style = Markup(environment.loader.get_source(environment, "style.css")[0])
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return environment.get_template(f"page.{format}").render(
@@ -63,7 +63,7 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
 
 
 def _in_words(part: Part) -> dict[str, Any]:
-    """What the template of Markdown needs of a part, and its kind: words in place of pictures."""
+    """The fields and the kind of a part for the Markdown template; pictures become text."""
     match part:
         case Grid():
             return {"kind": "grid", "cells": cells_of(part.frame), "caption": part.caption}
@@ -75,7 +75,7 @@ def _in_words(part: Part) -> dict[str, Any]:
 
 
 def _filled(part: Part) -> dict[str, Any]:
-    """What the template of HTML needs of a part, and its kind."""
+    """The fields and the kind of a part for the HTML template."""
     match part:
         case Picture():
             image, width, height = svg(part.figure())
@@ -91,7 +91,7 @@ def _filled(part: Part) -> dict[str, Any]:
 
 
 def _letters(cells: Cells) -> int:
-    """About how many letters wide a table is, at least: a heading is one line, and a cell is broken between words."""
+    """Approximate minimum width of a table in letters, if headings stay on one line and cells wrap between words."""
     columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
     words = (
         [name, *(word for cell in column for word in re.split(r" \(|(?<!to) (?!±|to)", cell))]
@@ -101,7 +101,7 @@ def _letters(cells: Cells) -> int:
 
 
 def _places(bars: Bars) -> dict[str, Any]:
-    """What the bars are for, and where each begins and ends, and its interval, from -100 to 100."""
+    """The labels of the bars, and the ends of each bar and of its interval on a scale from -100 to 100."""
     numbers = np.array([bars.sizes, bars.lower, bars.upper]).T
     far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
     lines = []
@@ -115,22 +115,22 @@ def _places(bars: Bars) -> dict[str, Any]:
 
 
 def escaped(text: Any) -> str:
-    """Escape a text so that Markdown shows it as it is, also in the cell of a table."""
+    """Escape a text so that Markdown shows it literally, also in a table cell."""
     text = str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # In the middle of a word an underscore means nothing, and stays.
+    # An underscore inside a word has no meaning in Markdown, so it stays.
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", re.sub(r"([\\`*\[\]|~$])", r"\\\1", text))
-    # At the start of a line these signs would begin a heading or a list.
+    # At the start of a line, these characters would begin a heading or a list.
     text = re.sub(r"^(\s*)(#|[-+=](?=[\s=-]|$))|^(\s*\d+)([.)])(?=\s|$)", r"\1\3\\\2\4", text)
     return text.replace("://", "&#58;//").strip()
 
 
-# Pictures as SVG that can be read on a light and on a dark page. The colours of text, axes and ground are variables of
-# the picture's own style sheet, which asks the browser whether the page is dark. The blue and the orange become lighter
-# there too, so that they stand out. Letters are drawn as outlines: a picture looks the same wherever it is opened.
+# Pictures are SVG for light and dark pages. The colours of text, axes and background are variables in the style sheet
+# of the picture, which switches with the browser's preference for dark pages. The blue and the orange become lighter
+# there for contrast. Letters are drawn as outlines, so a picture looks the same everywhere.
 
 
 PIXELS = 90
-"""Pixels on the page for each inch of a figure."""
+"""Pixels on the page per inch of a figure."""
 
 SHADES = {
     "#000000": ("ink", "#1b1f24", "#eceff2"),
@@ -139,19 +139,19 @@ SHADES = {
     FOR.lower(): ("for", FOR.lower(), "#56a8dd"),
     AGAINST.lower(): ("against", AGAINST.lower(), "#ff8a45"),
 }
-"""Colours of matplotlib, each with its name in the style sheet and its colours on a light and on a dark page."""
+"""Colours of matplotlib with their names in the style sheet and their colours on light and on dark pages."""
 
 
 def svg(figure: Figure) -> tuple[str, int, int]:
-    """Draw a figure as SVG, and return its width and height on the page in pixels too."""
+    """Draw a figure as SVG; return it with its width and height on the page in pixels."""
     import matplotlib as mpl
 
     file = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bayesnb"}), warnings.catch_warnings():
-        # A name that the font of the pictures lacks can be read in the tables.
+        # Characters missing from the font of the pictures are still readable in the tables.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    # What stands before the picture, and the texts that its outlines were drawn from, are not needed.
+    # Drop the XML prologue and the comments with the texts of the outlines.
     text = re.sub(r"<!--.*?-->", "", file.getvalue(), flags=re.DOTALL)
     start = text.index("<svg")
     head, _, body = text[start:].partition(">")

@@ -1,15 +1,15 @@
-"""Any table to encoded columns, and a large one to sums: pandas, polars, Arrow, arrays, files, streams and engines.
+"""Any table to encoded columns, and a large table to sums: pandas, polars, Arrow, arrays, files, streams and engines.
 
-Start with ``tables`` (a user's table as the package sees it) and ``schema`` (which family reads which column). The
-files, each of which imports only from those before it:
+Start with ``tables`` (how the package represents a user's table) and ``schema`` (which family reads which column).
+Each file imports only from earlier files in this list:
 
-* ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: what a table holds, its class labels,
-  and what may be said of its columns;
+* ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: the content of a table, its class
+  labels, and how its columns may be specified;
 * ``decoding``, ``csv_reader``, ``readers``: files and streams as tables of bounded size; ``writers``: tables to files;
-* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read; invalid cells are refused;
-* ``warned``: what is warned of; ``choice``: families that the rows choose; ``rows``, ``summary``: a table with its
-  labels and weights, in memory or in parts, to the sum of its statistics;
-* ``engines``: the same for tables of any size, wherever they are.
+* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read; invalid cells raise an error;
+* ``warned``: warnings about tables; ``choice``: families chosen from the rows; ``rows``, ``summary``: statistics of a
+  table with its labels and weights, in memory or in parts;
+* ``engines``: statistics of tables of any size, wherever the tables are.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""Which family each column of numbers gets, where the rows choose it: start with :func:`chosen`.
+"""Choose the family of each column of numbers from the rows: start with :func:`chosen`.
 
-The leave-one-out terms of a column do not depend on the other columns, given its family. So every candidate is fitted
-once to its column alone, and the leave-one-out score of the whole classifier is, for any combination of families, a sum
-of known terms.
+Given the family of a column, its leave-one-out terms do not depend on the other columns. So every candidate is fitted
+once, to its column alone. For any combination of families, the leave-one-out score of the whole classifier is a sum of
+known terms.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError
 
 PASSES = 20
-"""How often all columns are gone through at most."""
+"""The largest number of passes over all columns."""
 
 
 type Tried = tuple[tuple[str, float, float], ...]
 """The name, the evidence and the log score of each candidate that can read a column."""
 
 type Reasons = Mapping[Any, tuple[Origin, Tried]]
-"""For each column whose family was chosen: why it has its family, and what was tried."""
+"""For each column whose family was chosen: why it has its family, and the candidates."""
 
 
 def _reason(name: str, by: str, tried: Tried) -> Origin:
-    """Why a column has the family of this name, and the runner-up."""
+    """Return why a column has the family of this name, and the runner-up."""
     place = 1 if by == "evidence" else 2
     scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
     own = scores.pop(name)
@@ -58,9 +58,10 @@ class FamilyChoice:
     features : {column: Family}
         The chosen families, as ``BayesianNB(features=...)`` takes them.
     table : DataFrame (column and family, ...)
-        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among those
-        of its column, which have equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the
-        whole model, if this column has this family and all others have the chosen ones; ``chosen``.
+        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among the
+        candidates of its column, which have equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but
+        i) of the whole model, if this column has this family and all other columns have their chosen families;
+        ``chosen``.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class FamilyChoice:
 
 
 def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
-    """The schema of the features that :func:`chosen` returned, with the reasons of each choice."""
+    """Return the schema of the features that :func:`chosen` returned, with the reasons of each choice."""
     put = {
         name: replace(schema.features[name], origin=origin, tried=tried) for name, (origin, tried) in reasons.items()
     }
@@ -106,18 +107,18 @@ def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[
     Parameters
     ----------
     table, target, weight : Table, Target, array (row,)
-        Rows without a label take no part.
+        Rows without a label are ignored.
     settings : BayesianNB or Parameters
 
     Returns
     -------
     features : as in :class:`bayesnb.BayesianNB`, or {column: family}
-    reasons : {column: (why, what was tried)}
+    reasons : {column: (reason, candidates)}
 
     Raises
     ------
     ValueError
-        If a column that was named holds no numbers, no candidate can read it, or no row has a label.
+        If a named column holds no numbers, if no candidate can read it, or if no row has a label.
     """
     features = settings.features
     if not _asked(features):
@@ -130,7 +131,7 @@ def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[
     keep = _drawn(target, max(one.rows for one in columns.values()))
     table, target, weight = table.rows(keep), target.rows(keep), weight[keep]
     schema = Schema.infer(table, others | dict.fromkeys(columns, Gaussian()), "missing", weight)
-    # A class exists as in a fit: rows have it, or it is named.
+    # As in a fit, a class exists if rows have it or if it is named.
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
     labels = Labels(target.among(classes), weight, len(classes))
     tried = {column: _tried(table, column, spec, labels, labels_of(classes)) for column, spec in columns.items()}
@@ -149,7 +150,7 @@ def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate on one column: its leave-one-out terms (row, class), and its evidence in nats, NaN if it has none."""
+    """A candidate for one column: its leave-one-out terms (row, class), and its evidence in nats, NaN if undefined."""
 
     family: Family
     terms: Array
@@ -157,12 +158,12 @@ class _Candidate:
 
 
 def _asked(features: Any) -> list[Entry]:
-    """The settings of the choice, for each column whose family the rows choose."""
+    """Return the settings of the choice, for each column whose family is chosen from the rows."""
     return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
 
 
 def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
-    """The columns whose family the rows choose."""
+    """Return the columns whose family is chosen from the rows."""
     found = {}
     for entry in _asked(features):
         if entry.columns is None:
@@ -176,7 +177,7 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
 
 
 def _drawn(target: Target, most: int) -> Array:
-    """Which rows have a label, or a sample of them if they are too many; the sample depends only on their number."""
+    """Return which rows have a label, or a sample of these if they are too many; it depends only on their number."""
     places = np.flatnonzero(target.labelled)
     if not len(places):
         raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
@@ -186,7 +187,7 @@ def _drawn(target: Target, most: int) -> Array:
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:
-    """Every candidate that can read a column, fitted to it."""
+    """Fit every candidate that can read a column to this column."""
     x, found = table.column(column).ordinary(), {}
     for family in spec.candidates:
         if not _suits(family, x):
@@ -197,7 +198,7 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
             prior = own.priors(s, named)
             believed = own.update(prior, s)
             terms = left_out_of_all(own, believed, s, x[:, None], _once(labels))
-            # Cells that were taken from the column have seen the rows, and a probability of 0 is no density.
+            # Cells placed by the column depend on the rows, and a probability at 0 is not comparable with a density.
             compared = not (family.needs_rows or family.atoms)
             evidence = float(own.log_evidence(prior, s).sum()) if compared else np.nan
         found[family.title] = _Candidate(family, terms, evidence)
@@ -211,12 +212,12 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """The same rows, of which one copy is left out: a row of weight 2 was seen twice, and its other copy stays."""
+    """Return the rows with one copy left out at a time: from a row of weight 2, one copy stays."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:
-    """Whether a family can read a column; a Hurdle also needs zeros there, and other numbers."""
+    """Return whether a family can read a column; a Hurdle also needs both zeros and other numbers."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
@@ -230,7 +231,7 @@ def _of_others(
     label: Dirichlet | FixedProbabilities,
     columns: Mapping[Any, Any],
 ) -> Array:
-    """Leave-one-out log joint of the class prior and of the features whose family is given, (row, class)."""
+    """Return the leave-one-out log joint of the class prior and the features with given families, (row, class)."""
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
@@ -239,7 +240,7 @@ def _of_others(
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:
-    """The candidate of the largest evidence for each column; the search by class begins there."""
+    """Return the candidate with the largest evidence for a column; the search by class starts from it."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
         raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")
@@ -254,7 +255,7 @@ def _score(total: Array, labels: Labels) -> float:
 def _improved(
     best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Candidate]], labels: Labels
 ) -> tuple[dict[Any, str], Array]:
-    """Change one family after another while that improves the score."""
+    """Change one family at a time while this improves the score."""
     best = dict(best)
     for _ in range(PASSES):
         before = dict(best)

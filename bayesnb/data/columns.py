@@ -1,6 +1,6 @@
-"""One column of a table: what it holds, and how it is read as numbers or as codes.
+"""One column of a table: the kind of its values, and its conversion to numbers or codes.
 
-Start with :class:`Column`. Missing is None, NaN, NaT, pd.NA and null alike.
+Start with :class:`Column`. None, NaN, NaT, pd.NA and null all mean missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Column:
     name : hashable
     values : pandas Series or array (row,)
     declares : bool
-        Whether a categorical type says which levels there are; a part of a larger table does not.
+        Whether a categorical type declares the levels. In a part of a larger table it does not.
     """
 
     name: Any
@@ -43,12 +43,12 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The name of its type."""
+        """The name of the type of the column."""
         return "text" if not self.declares and self.textual else str(self.values.dtype)
 
     @property
     def textual(self) -> bool:
-        """Whether its type is text or categorical, even if the column holds no value."""
+        """Whether the type is text or categorical, even if the column holds no value."""
         return isinstance(self.values.dtype, pd.CategoricalDtype | pd.StringDtype)
 
     @property
@@ -59,12 +59,12 @@ class Column:
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """Its levels in their order, which an ordered categorical type declares, and which numbers have.
+        """Return the levels in order: as declared by an ordered categorical type, or as sorted numbers.
 
         Raises
         ------
         ValueError
-            If they have no order, or there are none.
+            If the levels have no order, or if there are no levels.
         """
         if self.declared and self.values.cat.ordered:
             return self.declared
@@ -83,7 +83,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """What its values are, in whatever type they are stored; "empty" if every value is missing."""
+        """The kind of the values, in whatever type they are stored; "empty" if every value is missing."""
         kind = self._stored
         if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
             return kind
@@ -97,7 +97,7 @@ class Column:
 
     @cached_property
     def _stored(self) -> Kind:
-        """What cells of its type hold; "empty" if it can be seen that every value is missing."""
+        """The kind of values that the type implies; "empty" if every value is evidently missing."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -110,12 +110,12 @@ class Column:
         return KIND_OF[dtype.kind]
 
     def binary(self) -> bool:
-        """Whether a column of numbers holds only 0 and 1, beside missing values."""
+        """Return whether a column of numbers holds only 0, 1 and missing values."""
         cells = self._numpy()
         return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
 
     def reals(self) -> Array:
-        """Its numbers as float64 (row,), NaN where missing."""
+        """Return the numbers as float64 (row,), NaN if missing."""
         kind = self._stored
         if kind == "text":
             example = next((v for v in self.values if not pd.isna(v)), None)
@@ -144,27 +144,27 @@ class Column:
             ) from error
 
     def missing(self) -> Array:
-        """Which cells are missing, as booleans (row,)."""
+        """Return a mask of missing cells, booleans (row,)."""
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def _numpy(self) -> Array | None:
-        """Its cells if they are a numpy array of numbers or booleans, else ``None``."""
+        """Return the cells if they are a numpy array of numbers or booleans, otherwise ``None``."""
         cells = self.values
         if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
             cells = cells.to_numpy()
         return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
     def ordinary(self) -> Array:
-        """Its numbers; raise ``ValueError`` if one is infinite or extreme."""
-        # A column of a table of rows is copied once, and not at each look at it.
+        """Return the numbers; raise ``ValueError`` if one is infinite or extreme."""
+        # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
         return x
 
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
-        """Codes (row,), -1 where missing, and the distinct values they stand for."""
-        _ = self._stored  # It refuses cells that no family reads.
+        """Codes (row,), -1 if missing, and the distinct values that the codes index."""
+        _ = self._stored  # Raises an error for cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
             if not self.declares:
@@ -175,13 +175,13 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Codes, -1 where missing, and values, without those that no row has; a categorical type may have such values."""
+    """Drop values that no row has, as a categorical type may declare; return new codes, -1 if missing, and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
 
 def as_floats(cells: Any) -> Array:
-    """Numbers as float64; those of a wider type that are beyond it become infinite."""
+    """Return numbers as float64; numbers of a wider type that exceed its range become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(cells, float)
 
@@ -201,14 +201,14 @@ EXTREME = (
     "column {column!r}{where} holds {value:g} in row {row}, and numbers other than 0 are read from 1e-150 to 1e150 in "
     "size: divide the column by a constant, in every table, or write a missing value (NaN) there"
 )
-"""The error about a number whose square, or a sum of such squares, would be no float."""
+"""The errors about a number whose square, or a sum of such squares, is out of the range of floats."""
 
 
 def as_objects(values: Any) -> Any:
-    """An array that numpy's functions misread, as one that they read; anything else as it is.
+    """Convert an array that numpy's functions misread to an array that they read; return anything else unchanged.
 
-    An array of strings of any length holds Python's strings then. Masked cells are missing: most of numpy ignores the
-    mask, and takes what lies under it.
+    Arrays of variable-width strings become arrays of Python strings. Masked cells become missing, because most numpy
+    functions ignore the mask and use the values under it.
     """
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
@@ -219,7 +219,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of an array, -1 where missing, and the distinct values in its type, unsorted."""
+    """Return the codes (row,) of an array, -1 if missing, and the distinct values in its dtype, unsorted."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
@@ -228,9 +228,9 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
 
 
 def _coded_text(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of numpy's text of fixed width, in native byte order, and the distinct texts, unsorted.
+    """Return the codes (row,) of numpy's fixed-width text, in native byte order, and the distinct texts, unsorted.
 
-    Arrow takes each cell as the bytes that it is, and makes no Python string of it.
+    Arrow compares cells as bytes, so no Python strings are made.
     """
     import pyarrow as pa
 
@@ -242,11 +242,11 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
 
 
 def zeros_and_ones(x: Array) -> Array:
-    """Which columns of an array of numbers, (row, column), hold 0 or 1 and perhaps missing values, and nothing else."""
+    """Return which columns of an array of numbers, (row, column), hold only 0 or 1 and perhaps missing values."""
     if x.dtype.kind in "iu":
         return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1) & (len(x) > 0)
     found = _zeros_and_ones(x[:64])
-    for k in np.flatnonzero(found):  # The first rows have ruled out nearly all others.
+    for k in np.flatnonzero(found):  # The first rows have excluded nearly all other columns.
         found[k] = _zeros_and_ones(x[:, k : k + 1])[0] and not np.isnan(x[:, k]).all()
     return found
 
@@ -256,14 +256,14 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Whether all numbers, (row,), are whole, beside missing ones; above 2^53 every float is."""
+    """Return whether all numbers, (row,), are whole or missing; False above 2^53, where every float is whole."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )
 
 
 class NoFamilyError(RefusedError):
-    """A column is of a type that no family reads."""
+    """The type of a column is one that no family reads."""
 
 
 NO_FAMILY = (
@@ -275,7 +275,7 @@ NO_FAMILY = (
 KIND_OF: dict[str, Kind] = {
     "b": "boolean", "i": "integer", "u": "integer", "f": "real", "U": "text", "S": "text", "T": "text",
 }  # fmt: skip
-"""What a column holds, by the kind of its type in numpy."""
+"""The kind of values of a column, by the kind of its numpy dtype."""
 
 
 def _kind_of_objects(name: Any, values: Sequence[Any]) -> Kind:
@@ -311,13 +311,13 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 def _signals(value: Number) -> bool:
-    """Whether it is a signalling NaN, which raises an error when it is compared."""
+    """Return whether a value is a signalling NaN, which raises an error when it is compared."""
     return isinstance(value, Decimal) and value.is_snan()
 
 
 class CellError(RefusedError, TypeError):
     """A cell is neither a string nor a number nor missing.
 
-    It is a ``ValueError``, as every error about a table, and also the ``TypeError`` that scikit-learn's conventions ask
-    for.
+    It is a ``ValueError``, like every error about a table, and also a ``TypeError``, as scikit-learn's conventions
+    require.
     """

@@ -1,6 +1,7 @@
-"""A column of text as a bag of words: its words are counted by scikit-learn, and read by a :class:`Multinomial`.
+"""A column of text as a bag of words: scikit-learn counts the words, and a :class:`Multinomial` reads the counts.
 
-:class:`Text` says how words are counted. :func:`are_sentences` says which columns of text are read so by themselves.
+:class:`Text` sets how words are counted. :func:`are_sentences` detects columns of text that are read this way by
+default.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bayesnb.wording import require_choice, warn
 def marks() -> str:
     """The marks of Unicode (category M), as ranges of a regular expression.
 
-    Vowels and accents of many scripts, such as Devanagari, are marks, and Python counts them as no part of a word.
+    Vowels and accents of many scripts, such as Devanagari, are marks. Python does not count them as parts of words.
     """
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
@@ -36,17 +37,17 @@ def marks() -> str:
 
 @cache
 def words_of_letters() -> re.Pattern[str]:
-    """Words of two letters or more, without digits."""
+    """Return a pattern for words of two letters or more, without digits."""
     return re.compile(rf"[^\W\d_](?:[^\W\d_]|[{marks()}])+")
 
 
 def composed(text: str) -> str:
-    """A text in Unicode's normal form C, in which a letter with its accent is one character if there is one."""
+    """Return a text in Unicode's normal form C, in which a letter and its accent are one character if possible."""
     return unicodedata.normalize("NFC", text)
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts of a table to predict have no word that a learned text has, so they say nothing about the class.
+    """Most texts of a table to predict have no word in common with the learned texts, so they are uninformative.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -65,7 +66,7 @@ class NoKnownWordWarning(UserWarning):
 
 
 def warn_of_texts(column: Any, bag: Bag) -> None:
-    """Warn if most texts of a column have no word that is known."""
+    """Warn if most texts of a column have no known word."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     texts, without = int(held.sum()), int((held & (np.asarray(bag.counts.sum(axis=1)).ravel() == 0)).sum())
     if 2 * without > texts:
@@ -77,10 +78,10 @@ def warn_of_texts(column: Any, bag: Bag) -> None:
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the different texts of a column, which has a text in so many rows, are sentences.
+    """Return whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
 
-    They are if they seldom repeat, fewer than two rows to a text, and if most of them hold three words that do not
-    begin with a capital letter. Names, identifiers, addresses and codes do not.
+    They are sentences if they seldom repeat (fewer than two rows per distinct text), and if most of them hold three
+    words that do not begin with a capital letter. Names, identifiers, addresses and codes do not meet these conditions.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False
@@ -95,42 +96,42 @@ def _is_sentence(text: str) -> bool:
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are found and counted as scikit-learn's ``CountVectorizer`` does it: in small letters, words of two or more
-    letters or digits. The marks of Unicode, such as the vowels of Devanagari, are parts of words too, and texts are
-    read in normal form C. The counts of a row are read by a :class:`bayesnb.Multinomial`. A missing cell says nothing,
-    and neither does a text without words. Further rows that are learned may bring new words, which earlier rows did not
-    have. In rows to predict, words that no learned row has are left out.
+    Words are found and counted as in scikit-learn's ``CountVectorizer``: in lower case, words of two or more letters or
+    digits. The marks of Unicode, such as the vowels of Devanagari, are parts of words too, and texts are read in normal
+    form C. A :class:`bayesnb.Multinomial` reads the counts of a row. A missing cell is uninformative, and so is a text
+    without words. Further learned rows may bring new words, which have the count 0 in earlier rows. In rows to predict,
+    words that no learned row has are ignored.
 
     Parameters
     ----------
     min_df : int or float
-        Only words in at least so many rows, or in at least such a share of the rows.
+        Count only words that occur in at least this number, or this fraction, of the rows.
     max_features : int, optional
-        Only so many words, the most frequent ones.
+        Count only this number of words, the most frequent ones.
     ngram_range : (int, int)
-        The smallest and the largest number of words in a row, or of characters, that are counted as one.
+        The smallest and the largest length of sequences of words, or of characters, that are counted as one term.
     binary : bool
-        Whether a word counts once, however often the text holds it.
+        Whether a word counts once per text, however often it occurs.
     stop_words : "english" or list of str, optional
-        Words that are left out.
+        Words that are ignored.
     vocabulary : sequence of str, optional
         The only words that are counted.
     prior : Dirichlet or {class: Dirichlet}
-        Of the shares of the words.
+        Prior of the word probabilities.
     analyzer : {"word", "char", "char_wb"}
-        Whether words are counted, or runs of characters, which "char_wb" takes within words only.
+        Whether to count words or sequences of characters; "char_wb" uses sequences within words only.
     token_pattern : str, optional
-        A regular expression of what a word is.
+        A regular expression for words.
 
     Raises
     ------
     ValueError
-        For an option that ``CountVectorizer`` does not take.
+        For an option that ``CountVectorizer`` does not accept.
 
     Notes
     -----
-    ``min_df`` and ``max_features`` take the words from the rows of the first fit, and later rows bring no new ones. A
-    table that is read in parts is read once, so it needs a ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select the words from the rows of the first fit, and later rows bring no new words.
+    A table that is read in parts is read only once, so it needs a ``vocabulary`` instead.
 
     Examples
     --------
@@ -157,7 +158,7 @@ class Text:
         if self.vocabulary is not None:
             words = (composed(word) if isinstance(word, str) else word for word in self.vocabulary)
             object.__setattr__(self, "vocabulary", tuple(words))
-        Multinomial(self.prior)  # It refuses what is no prior of words.
+        Multinomial(self.prior)  # Raises an error if it is not a prior of words.
         counter = self._counter()
         counter._validate_params()
         counter._validate_ngram_range()
@@ -165,12 +166,12 @@ class Text:
 
     @property
     def family(self) -> Multinomial:
-        """The family of the counts."""
+        """Return the family of the counts."""
         return Multinomial(self.prior)
 
     @property
     def selects(self) -> bool:
-        """Whether only some words are counted, and the rows of the first fit say which."""
+        """Whether only some words are counted, selected from the rows of the first fit."""
         return self.vocabulary is None and (self.min_df != 1 or self.max_features is not None)
 
     @property
@@ -179,7 +180,7 @@ class Text:
         return self.vocabulary is None and not self.selects
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
-        """The words of a column, which holds text or is empty; new words are learned behind those that are known."""
+        """Return the words of a column, which holds text or is empty; new words are appended to the known words."""
         if column.kind not in ("text", "empty"):
             raise ValueError(
                 f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
@@ -192,7 +193,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """The counts (row, word) of texts, and the words: those that are known, and the new ones where these count."""
+        """Return the counts (row, word) of texts, and the words: known words, and new words if they are learned."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words
@@ -200,7 +201,7 @@ class Text:
         try:
             counts = sparse.csr_array(counter.fit_transform(texts), dtype=float)
         except ValueError:
-            # It refuses texts without a single word, which a part of a table may have.
+            # CountVectorizer raises an error if no text has a word, which is possible in a part of a table.
             if any(map(self._counter().build_analyzer(), texts)):
                 raise
             return self.counted(texts, words, learn=False)
@@ -213,18 +214,18 @@ class Text:
         return known, every
 
     def _counter(self, words: Names | None = None) -> Any:
-        """The vectorizer of scikit-learn with these options, or with words that are known."""
+        """Return scikit-learn's vectorizer with these options, or with known words."""
         from sklearn.feature_extraction.text import CountVectorizer
 
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "prior"}
         if self.token_pattern is None:
-            # Characters are counted without a pattern, and scikit-learn warns of one.
+            # Characters are counted without a pattern, and scikit-learn would warn of a pattern.
             options["token_pattern"] = rf"(?u)\w[\w{marks()}]+" if self.analyzer == "word" else None
         return CountVectorizer(**options | ({} if words is None else {"vocabulary": words}))
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Texts with these counts of words, (row, word), in the order of the words; ``None`` where they are missing."""
+    """Return texts with these counts of words, (row, word), in the order of the words; ``None`` if missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

@@ -56,7 +56,7 @@ class Format:
     header : bool, optional
         Whether the first line holds column names; by default this is detected.
     na : tuple of str
-        Further texts that mean missing, such as ?, or ``COL=TEXT`` for one column.
+        A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first by default.
     names : tuple of str

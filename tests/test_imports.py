@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from bayesnb.cli import options
+from bayesnb.cli.stated import written
 from bayesnb.kernels import blocks
 
 STEPS = """
@@ -25,6 +27,17 @@ with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(Syst
     cli.main(["--help"])
 assert "Usage: bayesnb" in said.getvalue()
 after("help")
+
+commands = [[name] for name in cli.cli.commands] + [["ask", name] for name in cli.asking.questions.list_commands(None)]
+for command in commands:
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        cli.main([*command, "--help"])
+    assert f"Usage: bayesnb {' '.join(command)}" in said.getvalue()
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.suppress(SystemExit):
+        cli.main([*command, "--mistyped"])
+    assert "No such option" in said.getvalue()
+    after(" ".join([*command, "--help"]))
+loaded["commands"] = [" ".join([*command, "--help"]) for command in commands]
 
 import bayesnb as nb
 after("import")
@@ -88,10 +101,16 @@ def loaded(tmp_path_factory, worker_id):
     return {step: set(names) for step, names in json.loads(said.read_text()).items()}
 
 
-def test_help_imports_nothing_that_is_slow(loaded):
+def test_help_and_a_mistyped_option_import_nothing_that_is_slow(loaded):
     assert "click" in loaded["help"]
     slow = {"pandas", "sklearn", "numpy", "scipy", "narwhals", "pyarrow", "rich", "safetensors"}
-    assert not loaded["help"] & (HEAVY | slow)
+    assert {"fit --help", "report --help", "ask --help", "ask loo --help"} <= loaded["commands"]
+    for command in ("help", *loaded["commands"]):
+        assert not loaded[command] & (HEAVY | slow), command
+
+
+def test_the_file_of_options_is_in_step_with_signatures_and_docstrings():
+    assert options.FACTS.read_text(encoding="utf-8") == written(), "write it anew: python -m bayesnb.cli.stated"
 
 
 def test_import_bayesnb_imports_nothing_that_is_slow(loaded):

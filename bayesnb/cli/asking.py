@@ -199,19 +199,19 @@ ELSEWHERE = (
 
 
 class Questions(click.Group):
-    """The questions about the rows of a table. Their modules are imported when a question is looked up."""
+    """The questions about the rows of a table. Their modules are imported when one of them runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the questions."""
-        return [name.replace("_", "-") for name in _questions()]
+        return [name.replace("_", "-") for name in options.stated()["questions"]]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of one question."""
-        question = _questions().get(name.replace("-", "_"))
-        return None if question is None else _command(question)
+        word = name.replace("-", "_")
+        return _command(word) if word in options.stated()["questions"] else None
 
 
-def _questions() -> Mapping[str, Question]:
+def asked() -> Mapping[str, Question]:
     """The questions that require only a table, or a table and labels, by name."""
     import bayesnb.inference  # noqa: F401  Importing the modules registers the questions.
     from bayesnb.inference.questions import QUESTIONS
@@ -224,12 +224,13 @@ def _questions() -> Mapping[str, Question]:
     return found
 
 
-def _command(question: Question) -> click.Command:
+def _command(name: str) -> click.Command:
     """Make a question a command that prints a section of the report, CSV or JSON."""
 
     def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
         from bayesnb.report.questions import section_of, table_of
 
+        question = asked()[name]
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
         X, y = load(table, target) if "y" in question.options else (table.frame(), None)
@@ -242,11 +243,14 @@ def _command(question: Question) -> click.Command:
         print_answer(layout, document, frame, lambda: [section_of(question, found)])
         return 0
 
-    ask.__doc__, ask.__name__ = question.summary, question.name.replace("_", "-")
-    function = question.function
-    names = [name for name in question.options if name not in ("X", "y") and options.type_of(function, name)]
-    asks = f"{function.__module__}:{function.__name__}"
-    return options.command("MODEL NEW", asks, names=("target", *names, "format", "layout"))(ask)
+    facts = options.stated()["questions"][name]
+    ask.__doc__, ask.__name__ = facts["summary"], name.replace("_", "-")
+    parameters = options.stated()["parameters"][facts["function"]]
+    names = [
+        each for each in facts["options"]
+        if each not in ("X", "y") and each in parameters and options.type_of(each, parameters[each])
+    ]  # fmt: skip
+    return options.command("MODEL NEW", facts["function"], names=("target", *names, "format", "layout"))(ask)
 
 
 questions = Questions(

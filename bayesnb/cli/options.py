@@ -2,26 +2,27 @@
 
 An option is a parameter of a function or a class, whose signature and docstring state its type, its default and its
 text (:func:`of_parameter`): of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings`, which says what
-a model is, or of :class:`bayesnb.data.csv_reader.Format`, which says how a file is read. Typed here is only what none
-of them knows: which rows are named, and where output goes.
+a model is, or of :class:`bayesnb.data.csv_reader.Format`, which says how a file is read. They are read from the file
+that :mod:`bayesnb.cli.stated` writes. Typed here is only what none of them knows: which rows are named, and where
+output goes.
 """
 
 from __future__ import annotations
 
 import inspect
-import pkgutil
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
-from functools import wraps
-from types import NoneType
-from typing import Any, get_args, get_origin
+from dataclasses import fields
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
 
 import click
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
-from bayesnb.signatures import choices, described, kind_of, members
+from bayesnb.signatures import choices
 from bayesnb.wording import meant
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
@@ -32,46 +33,27 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option of a group of the help.
-
-    ``documents`` is the function or the class, or the name of one, whose docstring states the text, if one does. It is
-    read where the text is shown: what documents the parameters of an estimator takes long to import.
-    """
+    """An option of a group of the help."""
 
     group: str = ANSWER
-    documents: Any = None
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The option and its text, as it is shown."""
-        if self.documents is not None:
-            self.help, self.documents = text_of(self.documents, self.name) + " May be repeated." * self.multiple, None
         # A docstring names methods and marks code as Sphinx reads them.
         self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
-        if "FAMILIES" in self.help:
-            from bayesnb.data.specifications import families_by_name
-
-            self.help = self.help.replace("FAMILIES", ", ".join(families_by_name()))
         return super().get_help_record(ctx)
 
 
 class Command(click.Command):
-    """A command whose help has its options by group.
-
-    ``asks`` are parameters of the settings of a model, of the format of a file, or of ``functions``. They are made
-    options when the command is first looked into: the modules of functions take long to import.
-    """
+    """A command whose help has its options by group."""
 
     functions: Sequence[str] = ()
     asks: Sequence[str] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options and arguments of the command."""
+        """The options and arguments of the command, those of ``asks`` made of the file of facts."""
         asks, self.asks = self.asks, ()
-        for name in asks:
-            stated = map(pkgutil.resolve_name, (*STATED, *self.functions, PARAMETERS))
-            self.params.append(
-                of_parameter(next(each for each in stated if name in inspect.signature(each).parameters), name)
-            )
+        self.params += [of_parameter(name, self.functions) for name in asks]
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -129,9 +111,6 @@ class Folds(click.ParamType):
         return value if value == "loo" else click.IntRange(2).convert(value, param, ctx)
 
 
-TYPES: Mapping[Any, Any] = {bool: bool, int: int, float: float, str: str, Any: str}
-"""How the types of parameters are written on the command line."""
-
 WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "cv": {"type": Folds(), "metavar": "loo|N"},
     "draws": {"type": click.IntRange(2)},
@@ -146,53 +125,50 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
 """What a parameter of this name is on the command line, whatever the question, beyond what its signature says."""
 
 
-def type_of(function: Callable, name: str) -> Any:
-    """How a parameter of a function is written on the command line; ``None`` if it cannot be."""
+FACTS = Path(__file__).with_name("stated.json")
+"""The file of facts: what signatures and docstrings state of the options, and which questions are commands."""
+
+
+@cache
+def stated() -> Mapping[str, Any]:
+    """The file of facts.
+
+    ``"parameters"`` holds the facts of each parameter by "module:function" and name; ``"questions"`` holds the
+    summary, the options and the function of each question that is a command.
+    """
+    return json.loads(FACTS.read_text(encoding="utf-8"))
+
+
+TYPES: Mapping[str | None, Any] = {"bool": bool, "int": int, "float": float, "str": str}
+"""How the types of parameters are written on the command line."""
+
+
+def type_of(name: str, facts: Mapping[str, Any]) -> Any:
+    """How a parameter is written on the command line; ``None`` if it cannot be."""
     if "type" in WRITTEN.get(name, {}):
         return WRITTEN[name]["type"]
-    if words := [word for word in choices(function, name) if word is not None]:
-        return Word(words)
-    kind = _required(function, name)
-    if not _several(kind):
-        return TYPES.get(kind)
-    return None if kind == tuple[Any, ...] else TYPES.get(get_args(kind)[0])
+    return Word(facts["choices"]) if facts["choices"] else TYPES.get(facts["type"])
 
 
-def _required(function: Callable, name: str) -> Any:
-    """The type of a parameter without ``None``."""
-    kinds = [kind for kind in members(kind_of(function, name)) if kind is not NoneType]
-    return kinds[0] if len(kinds) == 1 else None
-
-
-def _several(kind: Any) -> bool:
-    """Whether a type is a sequence, whose members are given one at a time."""
-    return get_origin(kind) in (tuple, Sequence)
-
-
-def of_parameter(function: Callable, name: str) -> click.Option:
-    """A parameter of a function or a field of a class, which state its type, its default and its text, as an option.
+def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
+    """The option of the first of the functions and classes ``sources`` that has a parameter of this name.
 
     A field may state a ``metavar``, as what the option takes is shown, and the ``group`` of the option in the help.
     """
-    parameter, kind = inspect.signature(function).parameters[name], _required(function, name)
-    default = None if parameter.default is parameter.empty else parameter.default
-    stated = next((f.metadata for f in fields(function) if f.name == name), {}) if is_dataclass(function) else {}
-    settings = {"type": type_of(function, name), "default": default, "multiple": _several(kind)}
-    settings |= {"is_flag": default is False, "metavar": None, "flag": f"--{name.replace('_', '-')}"}
-    settings |= {"group": GROUPS.get(function.__name__, ANSWER)} | stated
-    settings |= WRITTEN.get(name, {})
+    known = stated()["parameters"]
+    source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
+    facts = known[source][name]
+    default, several = facts["default"], facts["several"]
+    settings = {"type": type_of(name, facts), "default": tuple(default or ()) if several else default}
+    settings |= {"multiple": several, "help": facts["text"] + " May be repeated." * several, "metavar": None}
+    settings |= {"is_flag": default is False, "flag": f"--{name.replace('_', '-')}"}
+    settings |= {"group": GROUPS.get(source, ANSWER)} | facts["metadata"] | WRITTEN.get(name, {})
     flag, group = settings.pop("flag"), settings.pop("group")
-    if kind is bool and default is None:
-        flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False}
+    if facts["type"] == "bool" and default is None:
+        flag, settings = f"{flag}/--no-{name}", {"default": None, "multiple": False, "help": settings["help"]}
     made = Option([flag, name], **settings, show_default=settings["default"] not in (None, False, ()))
-    made.group, made.documents = group, None if "help" in settings else function
+    made.group = group
     return made
-
-
-def text_of(function: Callable, name: str) -> str:
-    """What the docstring of a function or a class says of a parameter, or that of the estimator, which shares it."""
-    text = described(function.__doc__ or "").get(name)
-    return described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
 
 
 OPTIONS = {
@@ -267,11 +243,11 @@ GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name
 STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
 """Classes whose fields are the same options for every command."""
 
-GROUPS = {"Format": READING, "Settings": MODEL, "Parameters": MODEL}
-"""The group of the options that are fields of a class; those of a question stand in that of answers."""
+PARAMETERS = "bayesnb.data.specifications:Parameters"
+"""The parameters of a model."""
 
-PARAMETERS, ESTIMATOR = "bayesnb.data.specifications:Parameters", "bayesnb.estimator:BayesianNB"
-"""The parameters of a model, and the class that documents them."""
+GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
+"""The group of the options that are fields of a class; those of a question stand in that of answers."""
 
 
 def command(

@@ -1,4 +1,4 @@
-"""All errors and warnings of the package that have a class of their own."""
+"""All error and warning classes that the package defines."""
 
 from bayesnb.data.targets import SeveralTargetsWarning
 from bayesnb.data.text import NoKnownWordWarning
@@ -37,5 +37,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

@@ -1,4 +1,4 @@
-"""Parameters of priors by name, as grid searches of scikit-learn set them, and the names that others use for ours.
+"""Nested parameters such as those of priors, for scikit-learn's grid searches; hints for parameter names of others.
 
 ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family of the column ``age``.
 """
@@ -26,11 +26,11 @@ ELSEWHERE = {
     "binarize": "features=Bernoulli(), for a column that holds 0 and 1",
     "categorical_features": 'features={column: "categorical"}',
 }
-"""Parameters of other implementations of naive Bayes, and what to write here."""
+"""Parameters of other implementations of naive Bayes, and the equivalent in this package."""
 
 
 def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
-    """An initializer that says, of a keyword that it does not have, which one is meant."""
+    """Wrap an initializer so that its error about an unknown keyword suggests a known parameter."""
     known = [name for name in inspect.signature(init).parameters if name != "self"]
 
     @wraps(init)
@@ -50,7 +50,7 @@ def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
 
 
 def deep_params(name: str, value: Any) -> dict[str, Any]:
-    """The parameters within a value, by nested names: the families of columns, their priors, the fields of both."""
+    """The parameters inside a value, by nested names: families of columns, their priors, and the fields of both."""
     found: dict[str, Any] = {}
     for key, inner in _parts(value).items():
         if isinstance(key, str):
@@ -60,12 +60,12 @@ def deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """A value with another one put at a nested name; the value itself is not changed.
+    """Copy a value with the parameter at a nested name replaced; the value itself does not change.
 
     Parameters
     ----------
     name : str
-        What the value is called in an error.
+        Name of the value in errors.
     value : family, prior, or mapping
     path : str
         Such as "age__prior__alpha".
@@ -74,11 +74,11 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
     Raises
     ------
     ValueError
-        If there is nothing of that name.
+        If there is no parameter with that name.
     """
     value = family_named(value)() if isinstance(value, str) else value
     parts = _parts(value)
-    # A column may have two underscores in its name, so the longest name that fits is taken.
+    # The name of a column may contain two underscores, so the longest matching name is used.
     fits = [key for key in parts if path == str(key) or path.startswith(f"{key}__")]
     if not fits:
         asked = path.partition("__")[0]
@@ -97,7 +97,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """What a value is made of: the families of columns, the fields of a family or of a prior, the priors of classes."""
+    """The parts of a value by name: families of columns, fields of a family or of a prior, or priors of classes."""
     if isinstance(value, Mapping):
         return {key: v[0] if isinstance(v, tuple) and len(v) == 2 else v for key, v in value.items()}
     if is_dataclass(value) and not isinstance(value, type):

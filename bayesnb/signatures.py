@@ -1,4 +1,4 @@
-"""What the signature of a function or a class states of its parameters, and what its docstring says of them."""
+"""Parameters of functions and classes: types and choices from signatures, descriptions from docstrings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADING = "Parameters\n----------\n"
 
 
 def kind_of(function: Callable, name: str) -> Any:
-    """The type of a parameter of a function or a class; ``None`` if names in it are known to type checkers only."""
+    """The type of a parameter of a function or class; ``None`` if it uses names that exist only for type checkers."""
     inner = inspect.unwrap(function)
     stated = type("Stated", (), {"__annotations__": {name: inspect.signature(function).parameters[name].annotation}})
     try:
@@ -23,7 +23,7 @@ def kind_of(function: Callable, name: str) -> Any:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """The types of which a type is the union; the type itself if it is no union."""
+    """The members of a union type; for any other type, the type itself."""
     kind = getattr(kind, "__value__", kind)
     return (
         tuple(chain.from_iterable(map(members, get_args(kind)))) if get_origin(kind) in (Union, UnionType) else (kind,)

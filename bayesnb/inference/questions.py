@@ -1,11 +1,11 @@
 """The table of questions: each question to a fitted model is one plain function, registered once.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this room, with :func:`question` above it, which says
-where users find it: as a method of :class:`bayesnb.BayesianNB` and of
-:class:`bayesnb.inference.classifier.Classifier`, or as a function of a public module such as :mod:`bayesnb.sets`. From
-its signature and its docstring are made its type in ``methods.pyi`` or its line in the module, its line in the
-docstring of the estimator and in the API page, the options and the screen of a command, and with :class:`Shown` a
-section of the report. :data:`QUESTIONS` is the table.
+A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`. The
+decorator determines where users find it: as a method of :class:`bayesnb.BayesianNB` and of
+:class:`bayesnb.inference.classifier.Classifier`, or as a function of a public module such as :mod:`bayesnb.sets`. Its
+signature and docstring provide its type in ``methods.pyi`` or its line in the module, its line in the docstring of the
+estimator and in the API page, the options and the screen of a command, and, with :class:`Shown`, a section of the
+report. :data:`QUESTIONS` is the table.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ MODULES: Mapping[Module, str] = {
     "odds": "The log-odds of a fitted model: their moments, and their weights as a linear form.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",
 }
-"""The public modules that hold the questions of specialists, and what each of them is about."""
+"""The public modules with questions for specialists, and the summary of each module."""
 
 
 MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
-"""What the docstring of a function of a public module says of its first argument."""
+"""Description of the first argument in the docstring of a function of a public module."""
 
 
 class Asked[**P, R](Protocol):
-    """The type of a question for a type checker: a function of a fitted model, and a method of it."""
+    """The type of a question for type checkers: a function of a fitted model, and a method of the model."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -49,7 +49,7 @@ class Asked[**P, R](Protocol):
 
 
 def _sentence(found: Any) -> str | Message:
-    """What an answer says of itself in words: its finding, the sentence of a table, or its text."""
+    """The summary of an answer in words: ``attrs["says"]`` of a table, the ``finding``, or the text."""
     if hasattr(found, "attrs"):
         return found.attrs.get("says", "")
     return getattr(found, "finding", "" if isinstance(found, Mapping) else str(found))
@@ -57,28 +57,28 @@ def _sentence(found: Any) -> str | Message:
 
 @dataclass(frozen=True)
 class Shown:
-    """How the answer of a question is shown to people: as a section of the report, and on a screen.
+    """How the answer of a question is displayed, as a section of the report and on a screen.
 
     Parameters
     ----------
     title : str
         The heading of the section.
     lines : callable
-        The table of the answer, or several by their names; by default the answer itself.
+        Returns the table of the answer, or a mapping of tables by name; by default the answer itself.
     says : callable
-        The answer as a sentence; by default its ``finding`` or its text, or ``attrs["says"]`` of a table.
+        Returns the answer as a sentence; by default its ``finding`` or its text, or ``attrs["says"]`` of a table.
     notes : callable
-        A text that stands under the table; by default there is none.
+        Returns a text below the table; by default an empty text.
     plot : str, optional
         The function of :mod:`bayesnb.plots` that draws the answer.
     asks : mapping
-        The options that the report gives to the question, where they are not its defaults.
+        Arguments with which the report calls the question, if they differ from the defaults.
     top : int
-        How many lines of the table are shown.
+        Number of lines of the table that are shown.
     advised : bool
-        Whether the report asks the model with the dependence that the audit of the columns advises.
+        Whether the report uses the model with the dependence that the audit of the columns recommends.
     finding : bool
-        Whether the sentence stands among what to look at.
+        Whether the report lists the sentence among its findings.
     """
 
     title: str
@@ -99,19 +99,19 @@ class Question:
     Parameters
     ----------
     name : str
-        Of the function and of the method.
+        Name of the function or method.
     want : str
         What a user wants to know, as the end of a sentence that begins with "If you want".
     group : str
-        The heading it stands under.
+        The heading under which the question is listed.
     module : str or None
-        The public module that holds it; ``None`` for a method of fitted models.
+        The public module of the function; ``None`` for a method of fitted models.
     function : callable
         Its first argument is a fitted model.
     shown : Shown, optional
-        How the report shows its answer; ``None`` if it does not.
+        How the report displays the answer; ``None`` if the report does not use the question.
     columns : {column: str or Message}
-        What each column of the answer means, for the legend of a table.
+        The meaning of each column of the answer, for the legend of a table.
     """
 
     name: str
@@ -124,12 +124,12 @@ class Question:
 
     @property
     def file(self) -> str:
-        """The file of this room in which the function stands."""
+        """Name of the file that defines the function, without its folder and ending."""
         return self.function.__module__.rpartition(".")[2]
 
     @property
     def role(self) -> str:
-        """The question as a reference of reStructuredText."""
+        """A reStructuredText reference to the question."""
         return f":meth:`{self.name}`" if self.module is None else f":func:`bayesnb.{self.module}.{self.name}`"
 
     @property
@@ -139,7 +139,7 @@ class Question:
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters of the question beside the model, by name; annotations are text."""
+        """The parameters of the question except the model, by name; annotations are text."""
         _, *others = inspect.signature(self.function).parameters.values()
         return {option.name: option for option in others}
 
@@ -153,11 +153,11 @@ class Question:
 _TABLE: dict[str, Question] = {}
 
 QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
-"""Every question by its name, in the order of the headings and files. A further one is one function in one file."""
+"""All questions by name, in the order of headings and files. To add a question, write one function in one file."""
 
 
 def put_in_order() -> None:
-    """Put the table in the order of the headings, methods before functions, and of the files; not of their imports."""
+    """Sort the table by heading, then methods before functions, then file, so that import order does not matter."""
     headings = get_args(Group.__value__)
     for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
         _TABLE[each.name] = _TABLE.pop(each.name)
@@ -170,20 +170,20 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question, which every fitted model answers.
+    """Register a function ``f(classifier, ...)`` as a question that can be asked of every fitted model.
 
     Parameters
     ----------
     want : str
         The end of the sentence "If you want ...".
     group : str
-        The heading it stands under.
+        The heading under which the question is listed.
     module : str, optional
-        The public module that holds it. By default it is a method of fitted models.
+        The public module that gets the function. By default, the question is a method of fitted models.
     shown : Shown, optional
-        How the report shows its answer. By default it does not.
+        How the report displays the answer. By default, the report does not use the question.
     columns : {column: str or Message}, optional
-        What each column of the answer means, in a few words, for the legend of a table. The docstring says more.
+        A short description of each column of the answer, for the legend of a table. The docstring gives details.
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:
@@ -191,15 +191,15 @@ def question[**P, R](
 
         @cache
         def known() -> dict[str, tuple[Any, ...]]:
-            """The values of each option that is a choice."""
+            """The allowed values of each option with a fixed set of values."""
             return {name: values for name in signature.parameters if (values := choices(function, name))}
 
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Call the question with the classifier that the model holds at that moment, if its choices exist."""
+            """Check the options with fixed values, then call the question with the model's current classifier."""
             try:
                 given = signature.bind(model, *args, **kwargs).arguments if known() else {}
-            except TypeError:  # The call below says it with the name of the function.
+            except TypeError:  # The call below raises it again, with the name of the function.
                 given = {}
             for name in known().keys() & given.keys():
                 require_choice(name, given[name], known()[name])
@@ -219,14 +219,14 @@ def question[**P, R](
 
 
 def listing_questions[C: type](kind: C) -> C:
-    """A class whose docstring has the table in place of "{questions}"; without docstrings (``-OO``) it is as it was."""
+    """Put the table in place of "{questions}" in the docstring of a class; ``-OO`` leaves no docstring to change."""
     if kind.__doc__:
         kind.__doc__ = inspect.cleandoc(kind.__doc__).replace("{questions}", if_you_want())
     return kind
 
 
 def by_group() -> dict[str, list[Question]]:
-    """The questions by their headings."""
+    """The questions of each heading."""
     groups: dict[str, list[Question]] = {}
     for each in QUESTIONS.values():
         groups.setdefault(f"{each.group[0].upper()}{each.group[1:]}", []).append(each)
@@ -242,7 +242,7 @@ def if_you_want() -> str:
 
 
 def written() -> dict[str, str]:
-    """The files that are made from the table, by their paths in the package: the types of methods, and the modules."""
+    """Contents of the generated files, by path in the package: the types of methods, and the public modules."""
     made = "by python -m bayesnb.inference: one line for each question of the table."
     methods = [each for _, each in sorted(QUESTIONS.items()) if each.module is None]
     files = {

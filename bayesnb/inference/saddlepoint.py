@@ -1,9 +1,9 @@
-"""The posterior distribution of the log-odds of two classes, row by row and without a draw.
+"""The posterior distribution of the log-odds of two classes for each row, without draws.
 
-Start with :class:`LogOdds`. Its cumulant generating function is exact, a sum of closed forms; the saddlepoint formula
-turns it into probabilities and quantiles, and :func:`close` says where that is accurate.
+Start with :class:`LogOdds`. Its cumulant generating function is exact, a sum of closed forms. The saddlepoint formula
+turns it into probabilities and quantiles, and :func:`close` decides whether these are accurate.
 
-``offset``, (row, class), is added to log p(class, row): it holds the class priors of rows that have their own.
+``offset``, (row, class), is added to log p(class, row). It holds class priors that are given per row.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bayesnb.numerics import Array, stirling
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Prior
 
 WIDE = 1e20
-"""The variance of log-odds from which on the saddlepoint formula is not used."""
+"""The saddlepoint formula is used only if the variance of the log-odds is below this."""
 
 
 LARGE = 1e12
-"""The size of N from which on it is not: differences of about 1 decide, and a float has 16 digits."""
+"""The saddlepoint formula is used only if abs(N) is below this: differences of 1 matter, and floats have 16 digits."""
 
 
 NEAR = 0.05
-"""Standard deviations around the mean within which the two terms of the saddlepoint formula cancel."""
+"""Distance from the mean, in standard deviations, below which the two terms of the saddlepoint formula cancel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,23 +42,23 @@ class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
     N(t) = ln E[J_a^t J_b^(s - t)] is a sum of the log moments of the factors, where s is ``power``. It is exact for t
-    between ``bounds``; outside, some factor has no moment. Inside, N' takes every real value.
+    between ``bounds``; outside, a moment of some factor does not exist. Inside, N' takes every real value.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D), the posterior given the data. With
-    s = 1 it serves p(θ | D, x), the posterior given the row too. That is a mixture of two posteriors: the row has class
-    b with probability proportional to e^N(0), and the log-odds then have the cumulant generating function N(t) - N(0);
-    or class a, with e^N(1) and N(1 + t) - N(1). So the components, at the origins 0 to s, share one N, and therefore
-    one saddlepoint: the t with N'(t) = z.
+    s = 1, N describes p(θ | D, x), the posterior given the row as well, which is a mixture over the class of the row.
+    With probability proportional to e^N(0) the row has class b, and the log-odds have the cumulant generating function
+    N(t) - N(0). With probability proportional to e^N(1) it has class a, and the function is N(1 + t) - N(1). So the
+    components, with origins t = 0 to s, share one N and therefore one saddlepoint, the t with N'(t) = z.
 
-    The distribution function of each component is that of Lugannani and Rice (1980; Butler 2007, Saddlepoint
-    Approximations, 1.2.1). It is an approximation; :func:`close` says how good it is.
+    The distribution function of each component is the approximation of Lugannani and Rice (1980; Butler 2007,
+    Saddlepoint Approximations, 1.2.1). The docstring of :func:`close` gives its error.
 
     Parameters
     ----------
     factors : sequence of (Family, Prior, encoded column)
-        The family, the belief about θ_a and θ_b, and the rows.
+        The family, the posterior of θ_a and θ_b, and the cells of the rows.
     label : Dirichlet, FixedProbabilities or None
-        The belief about the probabilities of the two classes; None if they are left out.
+        The posterior of the probabilities of the two classes; None to leave them out of the log-odds.
     offset : array (row,)
         Added to the log-odds.
     power : {0, 1}
@@ -81,7 +81,7 @@ class LogOdds:
         offset: Array | float = 0.0,
         power: int = 0,
     ) -> LogOdds:
-        """The log-odds of the classes at two positions; ``offset`` spreads to (row, class)."""
+        """The log-odds of the classes at two positions; ``offset`` is broadcast to (row, class)."""
         posterior.model.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
@@ -89,14 +89,14 @@ class LogOdds:
 
     @classmethod
     def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array | float = 0.0) -> LogOdds:
-        """The log-odds of two classes by the class prior alone."""
+        """The log-odds of two classes from the posterior of the class probabilities alone, without features."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """The same distribution with the columns of one kind side by side, in arrays for loops over all of them."""
+        """Join the columns of one kind in one array, for fast loops over all of them; the distribution is unchanged."""
         return replace(self, factors=prepared(self.factors, self.n_rows))
 
     @property
@@ -130,13 +130,13 @@ class LogOdds:
             return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 
     def _cumulants_at(self, t: Array) -> Array:
-        """N, N' and N'' at several t of each row, (3, point, row); t is (point, row). All points are asked at once."""
+        """N, N' and N'' at several t per row, (3, point, row); t is (point, row). All points are evaluated at once."""
         repeated = self[np.tile(np.arange(self.n_rows), len(t))] if len(t) > 1 else self
         return np.reshape(repeated.cumulants(t.ravel()), (3, *t.shape))
 
     @property
     def _origins(self) -> Array:
-        """The t at which the components have their own mean, (component, 1)."""
+        """The t at which N' is the mean of each component, (component, 1)."""
         return np.arange(self.power + 1.0)[:, None]
 
     @cached_property
@@ -146,10 +146,10 @@ class LogOdds:
 
     @property
     def too_wide(self) -> Array:
-        """The rows, as booleans, whose log-odds vary so much that floats near 1 do not tell their saddlepoints apart.
+        """Whether the saddlepoint of a row cannot be resolved in double precision, (row,).
 
-        An example is a row a hundred thousand standard deviations away. N may have lost its digits there; the log-odds,
-        or their variance, may be no floats.
+        An example is a row a hundred thousand standard deviations from the mean. N may have lost its digits there, and
+        the log-odds or their variance may overflow.
         """
         level, mean, variance = self._at_origins
         return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
@@ -162,7 +162,7 @@ class LogOdds:
 
     @property
     def mean(self) -> Array:
-        """E[log-odds], (row,), exact. Infinite if one class is impossible, NaN if both are."""
+        """E[log-odds], (row,), exact. Infinite if one class is impossible, NaN if both classes are."""
         return (self.weights * self._at_origins[1]).sum(0)
 
     @property
@@ -174,7 +174,7 @@ class LogOdds:
 
     @cached_property
     def _moving(self) -> tuple[Array, LogOdds]:
-        """The rows whose log-odds vary, and their distribution; the others have one certain value."""
+        """The rows whose log-odds vary, and their distribution; the log-odds of the other rows are constant."""
         _, mean, variance = self._at_origins
         varies = (variance > 0) & np.isfinite(variance) & np.isfinite(mean)
         rows = np.flatnonzero(varies.all(0))
@@ -182,10 +182,11 @@ class LogOdds:
 
     @cached_property
     def _formula(self) -> Array:
-        """N at the origin of each component, its weight, h, and w and its correction at -h and at h, in this order.
+        """Seven quantities of each component, (quantity, component, row).
 
-        At the origin of a component its correction is the difference of two infinite terms. It is smooth, so between
-        -h and h around the origin it is interpolated by a straight line. The array is (quantity, component, row).
+        They are N at the origin, the weight, h, then w and its correction at -h, and w and its correction at h. At the
+        origin of a component, the correction is the difference of two infinite terms. It is smooth, so from -h to h
+        around the origin it is interpolated by a straight line.
         """
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -197,7 +198,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """P(log-odds < z) of some rows at z = N'(t), then z, N''(t) and the slope of z in Φ⁻¹ of that probability."""
+        """P(log-odds < z) of some rows at z = N'(t), z, N''(t), and the derivative of z by Φ⁻¹ of the probability."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)
@@ -208,7 +209,7 @@ class LogOdds:
         nearest = (w**2).min(0)
         density = (weights * np.exp(0.5 * (nearest - w**2))).sum(0)
         with np.errstate(over="ignore"):
-            # Far out the slope may be infinite. A search that meets it takes the middle of its bracket.
+            # The slope may overflow in the tails. The search then bisects its bracket.
             slope = np.sqrt(curvature) * np.exp(0.5 * (nearest - ndtri(below) ** 2)) / density
         return below, z, curvature, slope
 
@@ -230,19 +231,20 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """P(log-odds < ``at``) of each row, or, if ``at`` is None, the quantile where it is Φ(``aim``): (point, row).
+        """P(log-odds < ``at``) of each row or, if ``at`` is None, the quantile of probability Φ(``aim``): (point, row).
 
-        Both are functions of t, at z = N'(t), and no closed form gives the t of a z or of a probability. So the t of
-        all rows and points is found together, by Newton's method within a bracket. The search begins where P(log-odds <
-        N'(t)) is about Φ(aim): Φ⁻¹ of the distribution function of one component is nearly a straight line in t. The
-        miss is positive where t is too small. A step may leave the bracket, or fail to halve the miss; then the middle
-        of the bracket is next, or if it has no end, twice the t. Only points that still miss are evaluated again.
+        Both are functions of t, at z = N'(t), and there is no closed form for the t of a given z or probability. So the
+        t of all rows and points are found together, by Newton's method within a bracket. Φ⁻¹ of the distribution
+        function of one component is nearly linear in t, so the search begins at the t for which this line gives
+        P(log-odds < N'(t)) = Φ(aim). The miss is positive if t is too small. If a step leaves the bracket or does not
+        halve the miss, the middle of the bracket is used instead, or about 2t if the bracket is infinite. Only points
+        that have not converged are evaluated again.
         """
         (floor, ceiling), (points, n) = self.bounds, aim.shape
         _, _, h, *ends = self._formula[..., None, :]
         before, after = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
         t = self._origins[..., None] + h * (2 * aim - before - after) / (after - before)
-        # A quantile of a mixture lies between those of its components.
+        # A quantile of a mixture lies between the quantiles of its components.
         t = np.clip(t, 0.7 * floor, self.power + 0.7 * (ceiling - self.power))
         t = (self.weights[:, None] * t).sum(0).ravel()
         low, high, aim = np.tile(floor, points), np.tile(ceiling, points), aim.ravel()
@@ -270,83 +272,84 @@ class LogOdds:
 
 
 def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[Array, Array]:
-    """w, the signed root of 2 (away z - rise), and its correction 1/w - 1/u, where N has risen from an origin."""
+    """w, the signed root of 2 (away z - rise), and 1/w - 1/u; t is ``away`` from an origin, and N rises by ``rise``."""
     w = np.sign(away) * np.sqrt(np.maximum(2 * (away * z - rise), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return w, 1 / w - 1 / (away * np.sqrt(curvature))
 
 
 def _lugannani_rice(w: Array, correction: Array) -> Array:
-    """Φ(w) + φ(w) (1/w - 1/u), kept inside (0, 1)."""
+    """Φ(w) + φ(w) (1/w - 1/u), clipped to the open interval (0, 1)."""
     below = ndtr(w) + np.exp(-0.5 * w**2) / np.sqrt(2 * np.pi) * correction
     return np.clip(below, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
 
 
 TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
-"""The beliefs beside whose exact draws the saddlepoint formula was tried."""
+"""The distributions for which the saddlepoint formula was compared with exact draws."""
 
 
 def close(posterior: Posterior) -> bool:
-    """Whether the saddlepoint formula of :class:`LogOdds` had an error below 0.011 in all tables that were tried.
+    """Whether the saddlepoint formula of :class:`LogOdds` is accurate: no long tails, and families that were tested.
 
-    It was tried beside exact draws on more than a hundred small tables (1 + 1 to 200 + 1 rows, one and ten columns,
+    It was compared with exact draws on more than a hundred small tables (1 + 1 to 200 + 1 rows, one and ten columns,
     Gaussian, categorical and Poisson, priors from the defaults to 0.01) given the data, and on thirty of them given the
-    row too, where the largest error was 0.0084. Without this condition it was off by up to 0.05 either way. Its error
-    is larger if a factor of some class has a long tail: a Normal-Gamma with fewer than 4 degrees of freedom
-    (2a < 4, as after one or two rows), or a concentration below 1/2.
+    row as well. Under this condition, the error of a probability was below 0.011 in all tables, and at most 0.0084
+    given the row. Without it, the error was up to 0.05 in both cases. It is larger if a factor of some class has a long
+    tail: a Normal-Gamma with fewer than 4 degrees of freedom (2a < 4, as after one or two rows), or a concentration
+    below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):
         return False
     a = [np.min(prior.a) for prior in believed if isinstance(prior, NormalGamma)]
     dirichlet = [getattr(prior, name) for prior in believed for name in ("alpha", "beta") if hasattr(prior, name)]
-    # A concentration of 0 is an impossible outcome, and has no distribution.
+    # A concentration of 0 means an impossible outcome, whose probability has no distribution.
     concentrations = [np.min(value[value > 0], initial=np.inf) for value in dirichlet]
     return min(a, default=np.inf) >= 2 and min(concentrations, default=np.inf) >= 0.5
 
 
-# Log moments are computed at many exponents of the same cells. So the terms without the exponent are computed once, and
-# the columns of levels, of zeros and ones, and of real numbers stand side by side, for loops over all of them that give
-# a log moment with its two derivatives. They are read in the same way as the families and their encoded columns.
+# Log moments of the same cells are computed at many exponents. So the terms without the exponent are computed once, and
+# columns of one kind are joined: columns of levels or of zeros and ones, and columns of real numbers. One loop over all
+# of them gives log moments with their first two derivatives. Chances and Reals below are used in place of families.
 
 EVALUATIONS = 32
-"""About how often the moments of each cell are computed for an interval, so compiled loops pay for fewer rows."""
+"""Approximate number of evaluations per cell for an interval; because of it, compiled loops pay off at fewer rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The cells of columns of one trial, and the posterior concentration of each outcome, (class, column, 3)."""
+    """Moments of categorical and binary cells, from the posterior concentration of each outcome."""
 
     compiled: bool
 
     def cumulants(self, total: Array, own: Array, t: Array) -> Array:
-        """ln E[θ^t] with its derivatives, (3, row, class)."""
+        """ln E[θ^t] with its first two derivatives, (3, row, class)."""
         return cumulants.chances(own, total, t, self.compiled)
 
     def moment_floor(self, total: Array, own: Array) -> Array:
-        """The t above which it exists, (row, class)."""
+        """The t above which the moment exists, (row, class)."""
         return -np.fmin.reduce(own[..., 0], axis=-1, initial=np.inf)
 
 
 @dataclass(frozen=True, eq=False)
 class Reals:
-    """The cells of columns of real numbers, (x - m)² / (2b), and the posterior of each."""
+    """Moments of cells with real numbers, from (x - m)² / (2b) and the Normal-Gamma posterior of each column."""
 
     compiled: bool
 
     def cumulants(self, believed: tuple[Array, Array, Array], away: Array, t: Array) -> Array:
-        """ln E[p(x | μ, τ)^t] with its derivatives, (3, row, class)."""
+        """ln E[p(x | μ, τ)^t] with its first two derivatives, (3, row, class)."""
         return cumulants.normal_gammas(away, *believed, t, self.compiled)
 
     def moment_floor(self, believed: tuple[Array, Array, Array], away: Array) -> Array:
-        """The t above which it exists, (row, class)."""
+        """The t above which the moment exists, (row, class)."""
         shape, kappa, _ = believed
         each = -np.minimum(2 * shape[..., 0], kappa / (1 + kappa * away))
         return np.fmax.reduce(each, axis=-1, initial=-np.inf)
 
 
 def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tuple[Any, Any, Any]]:
-    """The same factors, with the columns of one kind side by side."""
+    """Join the columns of one kind into one factor; other factors do not change."""
     others: list[tuple[Any, Any, Any]] = []
     trials: list[tuple[Array, Array]] = []
     reals: list[tuple[Array, ...]] = []
@@ -358,7 +361,7 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
         belief, d, log_h = family.cells(believed, x)
         known = np.broadcast_to(known_cells(x), (len(x), 1, believed.proper().shape[1]))
         if trial:
-            # A trial that is not a 1 is a 0, which only zeros and ones have.
+            # Only columns of zeros and ones have increments d: d[0] is 1 or 0. For levels, alpha is that of the level.
             own = np.where(d[0] == 1, belief.alpha, belief.beta) if d else belief.alpha
             own = np.where(known, own, np.nan)
             if not (own == 0).any():
@@ -368,7 +371,7 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
             with np.errstate(all="ignore"):
                 away = np.where(known, belief.gap(*d[1:3]) ** 2 / (2 * belief.b), np.nan)
                 base = log_h - 0.5 * np.log(belief.b)
-            # A base measure of its own for each cell, as that of LogNormal, has no place in the loop.
+            # The loop does not support a base measure that differs between cells, as that of LogNormal.
             if base.ndim == 2 and not np.isinf(away).any():
                 reals.append((away, belief.a, belief.kappa, base))
                 continue
@@ -385,6 +388,6 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
 
 
 def _for_gamma(a: Array) -> Array:
-    """a, ln a and the remainder of Stirling's formula."""
+    """Stack a, ln a and the remainder of Stirling's formula for ln Γ(a)."""
     with np.errstate(all="ignore"):
         return np.stack([a, np.log(a), stirling(a)], axis=-1)

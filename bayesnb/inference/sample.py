@@ -1,4 +1,4 @@
-"""The model as a generator of data: new rows."""
+"""Draw new rows from the model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bayesnb.numerics import Array, drawn_codes
 
 @question("new rows", "draws and PyMC", "draws")
 def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
-    """New rows from the model, with a column for the class; with a dependence, from its naive Bayes part.
+    """Draw new rows, with a column for the class; with a dependence, from the naive Bayes part of the model.
 
     Parameters
     ----------
     n : int
-        How many rows.
+        Number of rows.
     label : optional
         The class of all rows. By default, the class of each row is drawn.
 
@@ -31,7 +31,8 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     -------
     DataFrame (n, ...)
         The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
-        column holds the names of bins. With ``estimate="predictive"``, each row has its own draw of the parameters.
+        column holds the names of bins. With ``estimate="predictive"``, each row is drawn under a new draw of the
+        parameters.
 
     Examples
     --------
@@ -69,13 +70,13 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
 
 
 def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
-    """New rows as the families read them, and the codes of their classes."""
+    """New rows, encoded as the families need them, and the codes of their classes."""
     encoded, codes = _sample_encoded(classifier, n, None, rng)
     return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
 
 
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
-    """Encoded rows, how many they are, and their index: those of a table, or so many that are drawn from the model."""
+    """Encode the rows of X, or draw ``rows`` rows if X is None; return the data, the number of rows and the index."""
     if X is None:
         rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
         return drawn_rows(classifier, rows, rng)[0], rows, None

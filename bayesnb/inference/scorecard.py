@@ -1,4 +1,4 @@
-"""Scores beside a yardstick: each with an interval, with what the model claims, and with what class shares alone score.
+"""Scores of predictions, each with an interval, the score that the model expected, and the score of class frequencies.
 
 Start with :func:`scorecard_of`; :func:`bayesnb.scorecard` asks a classifier first.
 """
@@ -28,11 +28,11 @@ from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message, Spelled
 
 GROUPS = 2000
-"""Rows that the bootstrap weights one by one; of more rows, it weights as many random groups of equal size."""
+"""Largest number of rows that the bootstrap weights one by one; more rows are put into this many random groups."""
 
 
 DRAWS = 2000
-"""Draws of the weights, from which intervals are read."""
+"""Number of draws behind each interval."""
 
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
@@ -45,10 +45,10 @@ class HeldOut:
     Parameters
     ----------
     by : int, "loo", "once", "given" or "learned"
-        The number of folds; exact leave-one-out; one fit without them; by whoever gave them; or not at all: the model
-        has learned these rows.
+        The number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
+        "given", held out by the caller; "learned", not held out, because the model has learned these rows.
     rows : int, optional
-        How many were drawn at random, if not all rows were scored.
+        Number of rows that were drawn at random, if not all rows were scored.
     """
 
     by: int | Literal["loo", "once", "given", "learned"]
@@ -71,28 +71,29 @@ LEARNED_ROWS = Message(
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """How good the predictions of some rows were, beside yardsticks: the model's own claim and constant forecasts.
+    """Scores of the predictions of some rows, compared with the model's expectation and with constant forecasts.
 
     Parameters
     ----------
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
-        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three yardsticks. ``claimed`` is what the score
-        would be on average if the probabilities were true. ``frequencies`` is the score of a forecast that gives each
-        row the shares of the classes in these rows, ``majority`` that of one that is sure of the largest class.
+        ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
+        the expected score if the predicted probabilities were true. ``frequencies`` is the score of a forecast that
+        gives every row the class frequencies of these rows. ``majority`` is the score of a forecast that gives the
+        largest class probability 1.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. A last column counts rows that are impossible under every class, if there are any.
+        Numbers of rows. If rows are impossible under every class, a last column counts them.
     by_class : DataFrame (class, ...)
-        ``rows``; ``recall``, the share of the rows of a class that are found; ``precision``, the share of the rows
-        predicted as a class that are of it; each with its interval.
+        ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
+        the rows predicted as a class that belong to it; each with its interval.
     prob : float
         The probability of the intervals.
     never_learned : {class: rows}
-        Rows whose class the classifier does not know. They are not among the scores.
+        Number of rows of each class that the model has not learned. These rows are not scored.
     how : HeldOut, optional
         How the rows were held out.
     cure : Cure, optional
-        What to try if the model is overconfident; the finding says it then.
+        What to try if the model is overconfident; then it is part of the finding.
 
     Examples
     --------
@@ -118,14 +119,15 @@ class Scorecard:
 
     @property
     def rows(self) -> int:
-        """How many rows were scored."""
+        """Number of scored rows."""
         return int(self.by_class["rows"].sum())
 
     @property
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
-        """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside its interval.
+        """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If it is inside, the accuracy decides in the same way. A difference below a thousandth of a nat does not count.
+        If it is inside, the expected accuracy is compared with its interval instead. A log loss that is outside by less
+        than a thousandth of a nat counts as inside.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:
@@ -135,7 +137,7 @@ class Scorecard:
 
     @property
     def finding(self) -> Message:
-        """The scores in a few sentences. The verdicts are about the log loss, not about the accuracy."""
+        """The scores in sentences. Whether the model beats the class frequencies is decided by the log loss."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
         verdict = Message("it is {confidence}", confidence=self.confidence)
@@ -204,13 +206,13 @@ class Scorecard:
 
 
 def percent(share: float) -> str:
-    """A share in percent; with one digit more where it rounds to 0 or 100 without being it."""
+    """A share in percent; with one decimal if it would otherwise round to 0 or 100 %."""
     plain = f"{share:.0%}"
     return f"{share:.1%}" if plain in ("0%", "100%") and 0 < share < 1 else plain
 
 
 def nats(loss: float) -> str:
-    """A log loss with two digits, or with three where it is small."""
+    """A log loss with two decimals, or with three below 0.1."""
     return "∞" if loss == np.inf else f"{loss:.2f}" if loss >= 0.1 else f"{loss:.3f}"
 
 
@@ -229,7 +231,7 @@ def scorecard_of(
     Parameters
     ----------
     log_joint : array (row, class)
-        log p(c, x), up to a constant a row, of rows that were not learned.
+        log p(c, x) of held-out rows, up to a constant per row.
     codes : int array (row,)
         The true classes.
     classes : array (class,)
@@ -237,20 +239,22 @@ def scorecard_of(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int, optional
-        Seed of the intervals that are drawn.
+        Seed of the intervals that are computed from draws.
     never_learned, how, cure
         As for :class:`Scorecard`.
 
     Notes
     -----
-    Rows are taken as independent draws from one population. The accuracy, recalls and precisions are shares: their
-    interval is that of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy comes
-    from draws of the recalls' posteriors. Every other score is a function of means over rows, and its interval comes
-    from the Bayesian bootstrap: the posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw
-    weighs the rows anew (Rubin 1981, The Bayesian bootstrap). It believes that no row can exist that was not seen, so
-    that a perfect AUC has an interval without width. The AUC is linear in the weights up to second order, with the
-    placements of DeLong, DeLong and Clarke-Pearson (1988) as its slopes; its deviation is carried on the scale of
-    log-odds, which keeps it between 0 and 1. An interval always includes its score.
+    Rows are assumed to be independent draws from one population. Accuracy, recall and precision are shares, and their
+    intervals are those of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy
+    comes from draws of the posteriors of the recalls.
+
+    Every other score is a function of means over rows, and its interval comes from the Bayesian bootstrap (Rubin 1981,
+    The Bayesian bootstrap). The posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw gives
+    the rows new weights. It gives unseen rows probability 0, so a perfect AUC has an interval of width 0. The AUC is
+    expanded to first order in the weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988) as slopes.
+    The expansion is made on the scale of log-odds, which keeps the AUC between 0 and 1. An interval always includes its
+    score.
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
@@ -260,7 +264,7 @@ def scorecard_of(
     hits = np.bincount(codes[guess == codes], minlength=len(classes))
     value = scores(log_joint, codes)
     k, n = hits[n_rows > 0], n_rows[n_rows > 0]
-    # The mean recall of the classes that have rows, each with its Beta posterior (Jeffreys).
+    # Draws of the mean recall over the classes that have rows; each recall has a Beta posterior (Jeffreys prior).
     recalls = rng.beta(k + 0.5, n - k + 0.5, (DRAWS, len(n))).mean(axis=1)
     ends = {"accuracy": share_interval(hits.sum(), len(codes), share), "balanced_accuracy": _ends(recalls, share)}
     ends |= _bootstrapped(log_proba, codes, share, rng)
@@ -291,18 +295,19 @@ def _ends(drawn: Array, prob: float) -> tuple[float, float]:
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
-    """The intervals of the scores that are functions of means over rows, by the Bayesian bootstrap.
+    """Bayesian bootstrap intervals of the scores that are functions of means over rows.
 
-    With n rows and Dirichlet(1, ..., 1) weights, the variance of a mean is s²/(n + 1). With G random groups of m rows
-    that are weighted as one, the variance between groups is s²/m, so that of the mean is s²/(m (G + 1)): the same, and
-    only G weights are drawn, whatever the number of rows.
+    With n rows and Dirichlet(1, ..., 1) weights, the variance of a mean is s²/(n + 1). If the rows are put into G
+    random groups of m rows, and all rows of a group have one weight, the variance between group means is s²/m. So the
+    variance of the mean is s²/(m (G + 1)), which is nearly the same, and only G weights are drawn for any number of
+    rows.
     """
     n, n_classes = log_proba.shape
     groups = min(n, GROUPS)
     place = rng.permutation(n) % groups
 
     def grouped(values: Array, by: Array | None = None, size: int = 1) -> Array:
-        """The sums of groups, (group, by)."""
+        """The sum of the values per group and value of ``by``, (group, by)."""
         at = place if by is None else place * size + by
         return np.bincount(at, values, minlength=groups * size).reshape(groups, size)
 
@@ -326,9 +331,9 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
         "auc": (auc, auc),
     }
-    # The AUC is a mean over pairs of rows, not over rows, so it is replaced by its first-order expansion: each row's
-    # influence, divided by the weight of its class in the draw. The expansion is that of the log-odds of the AUC, so
-    # that the interval stays between 0 and 1.
+    # The AUC is a mean over pairs of rows, not over rows, so it is replaced by its first-order expansion: the sum of
+    # each row's influence, divided by the weight of its class in the draw. The log-odds of the AUC are expanded, so the
+    # interval stays between 0 and 1.
     if 0 < auc < 1:
         present = drawn["class"].any(axis=0)
         away = (drawn["auc"][:, present] / drawn["class"][:, present]).sum(axis=1)
@@ -338,18 +343,19 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
 
 
 def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
-    """The scores to be expected if each row's class were a draw from its probabilities.
+    """The expected scores if the class of each row were drawn from its predicted probabilities.
 
-    Those of accuracy, log loss and Brier score are means of the maximum, the entropy and 1 - Σ p². The expected
-    calibration error of calibrated forecasts is not 0, because the rows of a bin are few: it is the mean of repeats in
-    which rows are right with the probability of their confidence. The other scores have no short formula.
+    For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
+    1 - Σ p². Even for calibrated forecasts, the expected calibration error is not 0, because the number of rows per bin
+    is finite. It is estimated as the mean over simulations in which a row is right with the probability of its
+    confidence. The other scores have no short formula.
     """
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)
     confidence = proba.max(axis=1)
     bin_of, _, bins = calibration_gaps(log_proba, np.zeros(len(proba), int))
     if len(proba) > GROUPS:
-        # The sum of a bin of many rows is normal with mean 0; its mean absolute value is then √(2 / π) of its sd.
+        # The sum over a bin of many rows is nearly normal with mean 0, so its mean absolute value is √(2 / π) sd.
         spread = np.bincount(bin_of, confidence * (1 - confidence), minlength=bins)
         ece = float(np.sqrt(2 * spread / np.pi).sum() / len(proba))
     else:

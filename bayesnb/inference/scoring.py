@@ -1,6 +1,6 @@
-"""Scores of class probabilities, as plain arithmetic: start with :func:`scores`.
+"""Scores of class probabilities. Start with :func:`scores`.
 
-Nothing is clipped: a true class of probability 0 gives an infinite log loss.
+Probabilities are not clipped: if the true class has probability 0, the log loss is infinite.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bayesnb.priors import Array, first
 from bayesnb.wording import require_whole
 
 GUESSED_NONE = -1
-"""What stands for the predicted class of a row that is impossible under every class."""
+"""Code of the predicted class of a row that is impossible under every class."""
 
 
 MOST_CLASSES = 100
-"""With more classes the area under the ROC curve, which asks for each pair of them, is not computed."""
+"""With more classes, the area under the ROC curve is not computed, because it needs each pair of classes."""
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -39,11 +39,11 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     Returns
     -------
     dict
-        ``accuracy``; ``log_loss``, the mean of -log p(true class) in nats, infinite where that is 0 (no
-        clipping); ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the
-        expected calibration error of the most probable class over bins of equal width (Guo et al. 2017);
-        ``balanced_accuracy``, the mean recall of the classes that have rows; ``auc`` as in :func:`auc_and_influence`;
-        ``impossible``, the number of impossible rows.
+        ``accuracy``; ``balanced_accuracy``, the mean recall of the classes that have rows; ``log_loss``, the mean of
+        -log p(true class) in nats, infinite if a true class has probability 0 (no clipping); ``brier``, the mean of
+        Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the expected calibration error of the most probable
+        class over bins of equal width (Guo et al. 2017); ``auc`` as in :func:`auc_and_influence`; ``impossible``, the
+        number of impossible rows.
     """
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
@@ -61,7 +61,7 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
 
 
 def guesses(log_proba: Array) -> Array:
-    """The most probable class of each row, (row,); ``GUESSED_NONE`` where the row is impossible under every class."""
+    """The most probable class of each row, (row,); ``GUESSED_NONE`` if the row is impossible under every class."""
     return np.where(np.isneginf(log_proba).all(axis=1), GUESSED_NONE, log_proba.argmax(axis=1))
 
 
@@ -71,7 +71,7 @@ def brier_terms(proba: Array, codes: Array) -> Array:
 
 
 def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
-    """The area under the ROC curve, and how much each row moves it.
+    """The area under the ROC curve, and the influence of each row on it.
 
     Parameters
     ----------
@@ -82,21 +82,21 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     Returns
     -------
     auc : float
-        Of two classes, the probability that a row of the second class has the larger probability of it than a row of
-        the first, ties counted half. Of more classes, the mean over all pairs of classes that have rows, one against
-        one, as scikit-learn's ``roc_auc_score(multi_class="ovo")`` has it (Hand and Till 2001). NaN if fewer than two
-        classes have rows, or more than ``MOST_CLASSES``.
+        With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
+        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows, one against
+        one, like scikit-learn's ``roc_auc_score(multi_class="ovo")`` (Hand and Till 2001). NaN if fewer than two or
+        more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
-        What a row of class c adds, to first order, when it is weighted: with weights w the area is
-        auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, sums being over the rows of c. These are the placements of DeLong,
-        DeLong and Clarke-Pearson (1988), without their means.
+        The first-order effect of the weight of each row: with weights w, the area is
+        auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, where the sums over i run over the rows of class c. These are the
+        centred placements of DeLong, DeLong and Clarke-Pearson (1988).
     """
     influence = np.zeros(len(codes))
     present = np.unique(codes)
     if not 2 <= len(present) <= MOST_CLASSES:
         return float("nan"), influence
     rows = {c: np.flatnonzero(codes == c) for c in present}
-    # Of two classes both columns say the same; scikit-learn reads the second.
+    # With two classes, both columns give the same area; scikit-learn uses the second column.
     pairs = [(a, b) for a in present for b in present if a != b] if proba.shape[1] > 2 else [(1, 0)]
     total = 0.0
     for a in dict.fromkeys(a for a, _ in pairs):
@@ -112,13 +112,13 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
 
 
 def _share_below(values: Array, ordered: Array) -> Array:
-    """The share of ordered numbers below each value, equal ones counted half."""
+    """The share of ordered numbers below each value; equal numbers count half."""
     below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
     return (below + up_to) / (2 * len(ordered))
 
 
 def log_proba_of(log_joint: Array) -> Array:
-    """log p(c | x) of (row, class); -inf for every class where a row is impossible."""
+    """log p(c | x), (row, class); -inf for all classes of an impossible row."""
     possible = ~np.isneginf(log_joint).all(axis=1)
     log_proba = np.full(log_joint.shape, -np.inf)
     log_proba[possible] = normalize(log_joint[possible])
@@ -126,7 +126,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """The value of each row at its own class, (row,)."""
+    """The value of each row at the class given by its code, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 
@@ -135,22 +135,22 @@ def _one_hot(codes: Array, n_classes: int) -> Array:
 
 
 def calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
-    """Σ_bins share × ``|mean confidence - share right|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
+    """Σ_bins share of rows × ``|mean confidence - accuracy|``, over bins of equal width (Guo et al. 2017, eq. 3)."""
     gap = np.bincount(_binned(confidence, bins), confidence - right, minlength=bins)
     return float(np.abs(gap).sum() / len(confidence))
 
 
 def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Array, Array, int]:
-    """The bin of each row's confidence, the confidence minus 1 if the guess is right, and the number of bins."""
+    """Per row, the bin of its confidence and confidence - [prediction is right]; and the number of bins."""
     confidence = np.exp(log_proba.max(axis=1))
     return _binned(confidence, bins), confidence - (guesses(log_proba) == codes), bins
 
 
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
-    """The interval of a share of which k of n rows were seen.
+    """The interval of a share, from k of n rows.
 
-    It is the equal-tailed interval of a Beta(k + 1/2, n - k + 1/2), except that it ends at 0 if k = 0, and at 1 if
-    k = n (Brown, Cai and DasGupta 2001).
+    It is the equal-tailed interval of Beta(k + 1/2, n - k + 1/2), the posterior under Jeffreys' prior, except that its
+    lower end is 0 if k = 0, and its upper end is 1 if k = n (Brown, Cai and DasGupta 2001).
     """
     k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
     lower = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
@@ -159,14 +159,14 @@ def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
 
 
 def _binned(p: Array, bins: int) -> Array:
-    """The number of the interval that holds each probability; 1 is in the last of ``bins`` intervals of equal width."""
+    """The position of the bin of each probability, for ``bins`` bins of equal width; 1 is in the last bin."""
     return np.minimum((p * bins).astype(int), bins - 1)
 
 
 def reliability_table(
     proba: Array, codes: Array, bins: int = 10, code: int | None = None, prob: float | None = None
 ) -> pd.DataFrame:
-    """How often predictions of a confidence come true, as numbers: what :func:`bayesnb.plots.reliability` shows.
+    """How often predictions come true at each confidence: the numbers in :func:`bayesnb.plots.reliability`.
 
     Parameters
     ----------
@@ -176,13 +176,14 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        One row for each bin that holds a prediction: ``from`` and ``to``, its ends; ``rows``; ``confidence``, the mean
-        probability; ``share``, how often the class was the true one; ``lower`` and ``upper``, the interval of that
-        share. The bins are those of :func:`calibration_error`.
+        One row for each bin that contains a prediction: ``from`` and ``to``, the ends of the bin; ``rows``;
+        ``confidence``, the mean probability; ``share``, the share of rows whose true class was the class in question;
+        ``lower`` and ``upper``, the interval of that share. The bins are the same as in :func:`calibration_error`.
 
     Notes
     -----
-    The interval is that of :func:`share_interval`. It assumes independent rows; leave-one-out predictions nearly are.
+    The interval is computed by :func:`share_interval`. It assumes independent rows; leave-one-out predictions are
+    nearly independent.
 
     Examples
     --------
@@ -221,27 +222,27 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     codes : int array (row,)
         The true classes.
     bins : int
-        Number of intervals of equal width in which forecasts are pooled.
+        Number of bins of equal width in which forecasts are pooled.
 
     Returns
     -------
     dict
-        ``reliability``, how far forecasts are from the frequencies that follow them (0 is calibrated);
-        ``resolution``, how far those frequencies differ from the base rate (more is better; it includes the variation
-        within bins, so it can be a little below 0); ``uncertainty``, Σ_c f_c (1 - f_c) of the base rates f.
-        Each is a sum over classes, one against the rest.
+        ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
+        ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better; it
+        includes the variation within bins, so it can be slightly below 0); ``uncertainty``, Σ_c f_c (1 - f_c) with the
+        base rates f. Each is a sum over classes, one against the rest.
 
     Raises
     ------
     ValueError
-        If there are no rows, or not one code a row; if ``bins`` is not a positive integer, a probability is
-        outside [0, 1] or a code is not that of a class.
+        If there are no rows, or not exactly one code per row; if ``bins`` is not a positive integer; if a probability
+        is outside [0, 1]; or if a code is not the code of a class.
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score of the forecasts themselves. The variance of the
-    forecasts within a bin and their covariance with the truth make up the rest; with them in the resolution, the
-    sum is exact up to rounding.
+    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest consists of the
+    variance of the forecasts within a bin and their covariance with the truth. Both are included in the resolution, so
+    the sum is exact up to rounding.
 
     References
     ----------

@@ -1,9 +1,9 @@
-"""The naive Bayes model: many features, one label, and what follows from them by counting.
+"""The naive Bayes model: its specification, its sufficient statistics and its posterior.
 
-Start with :class:`NaiveBayes`, the specification. It does for all features at once what a family does for one: the
-``statistics`` of rows (which add), the ``posterior`` of statistics, the ``mode``, ``mean`` or ``draw`` of a posterior
-(as :class:`Parameters`), and then ``log_joint`` or ``log_predictive`` of new rows. Data are a dictionary of encoded
-features; class labels are codes.
+Start with :class:`NaiveBayes`, the specification. A family handles one feature, and this class handles all features at
+once: it computes the ``statistics`` of rows (which add) and the ``posterior`` given statistics. A posterior has a
+``point`` (its mode or mean) and ``draw`` as :class:`Parameters`, and the ``log_joint`` and ``log_predictive`` of new
+rows. Data are a dictionary of encoded features; class labels are codes.
 """
 
 from bayesnb.estimates import ESTIMATES as ESTIMATES
@@ -30,5 +30,5 @@ __all__ = ["Evidence", "NaiveBayes", "Parameters", "Posterior", "Statistics", "n
 
 
 def __dir__() -> list[str]:
-    """The names that a notebook completes."""
+    """Names for tab completion."""
     return __all__

@@ -24,12 +24,12 @@ from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import Cure, Message, RefusedError, warn
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
-"""What to do about an estimate by the mode of a family that has no formula for it."""
+"""Remedy for an estimate that needs the mode of a family without a formula for the mode."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Values of all parameters: one point, or draws. Predictions work in the same way with both.
+    """Values of all parameters: one point, or draws. Both predict in the same way.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Parameters:
     log_pi : array (..., class)
         Log class probabilities.
     features : {name: theta}
-        The named parameters of each feature; the axes of the draws lead.
+        The named parameters of each feature. If they are draws, the axes of the draws come first.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Parameters:
         return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, θ) as (..., row, class): the joint without its class probability."""
+        """log p(x | c, θ) as (..., row, class), which is the joint without the class probability."""
         total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
         for name, theta in self.features.items():
             total += self.model.features[name].log_likelihood(theta, data[name])
@@ -74,11 +74,11 @@ class Parameters:
         return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
 
     def repeated(self, n: int) -> Parameters:
-        """The same point ``n`` times, in the form of draws."""
+        """Repeat a point ``n`` times, in the form of draws."""
         return self.at(None).at(np.zeros(n, np.intp))
 
     def flattened(self) -> Parameters:
-        """All leading axes as one."""
+        """Flatten all leading axes into one."""
         lead = self.log_pi.ndim - 1
 
         def flat(value: Array) -> Array:
@@ -126,16 +126,16 @@ class NaiveBayes:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def flat(self) -> NaiveBayes:
-        """The same likelihood under flat priors, whose mode is maximum likelihood."""
+        """Replace the priors by flat priors, whose posterior mode is the maximum likelihood estimate."""
         self.require_exact("maximum likelihood", USE_DRAWS, apart=False)
         families = {name: family.flat() for name, family in self.features.items()}
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that priors name, whether or not a row has them.
+        """The classes that priors name, whether or not there are rows of them.
 
-        They are named by the class prior, and by the prior of a feature that is given as {class: prior}. A class prior
-        that is an array goes by position, so it names all ``labels``.
+        The class prior and priors of features given as {class: prior} name classes. A class prior that is an array goes
+        by position, so it names all ``labels``.
         """
         named = self.label.named_classes(labels)
         for family in self.features.values():
@@ -144,13 +144,13 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """True if the posterior of every feature is a formula, and its classes are independent."""
+        """True if the posterior of every feature has a closed form in which the classes are independent."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError``, naming all features that are sampled, where ``what`` needs a closed form.
+        """Raise ``RefusedError`` if features are sampled; it names them, and ``what`` needs a closed form.
 
-        With ``apart`` it needs classes that are independent, too.
+        With ``apart``, also raise it for features whose classes are not independent.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
@@ -168,7 +168,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise ``ValueError``, naming the feature, where no row can be left out of an estimate."""
+        """Raise ``RefusedError``, naming the feature, if the estimate does not support leave-one-out."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
                 Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
@@ -185,9 +185,9 @@ class NaiveBayes:
         Parameters
         ----------
         data : {name: encoded column}
-            As the family of that name reads it.
+            The columns of each feature, encoded as its family needs them.
         members : Labels
-            Over as many classes as there are ``labels``.
+            The classes of the rows; it must have one class per entry of ``labels``.
         labels : sequence
         """
 
@@ -199,13 +199,13 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of rows whose class is a distribution: ``r`` (row, class), times the row's weight."""
+        """The statistics of rows with class probabilities ``r`` (row, class), which include the weights of rows."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior of all factors. It may be improper; only methods that need a proper one raise an error.
+        """The posterior of all factors. It may be improper; only methods that need a proper posterior raise an error.
 
-        Sampled features of which there are ``draws`` are not sampled again.
+        Features with an entry in ``draws`` are not sampled again.
 
         Warns
         -----
@@ -230,7 +230,7 @@ class NaiveBayes:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior: an independent one for each factor of the model.
+    """The posterior of all factors of the model, which are independent.
 
     Parameters
     ----------
@@ -267,12 +267,12 @@ class Posterior:
         return self.statistics.labels
 
     def before(self) -> Posterior:
-        """The priors, at their full shapes."""
+        """The priors, at their full shapes, as a posterior without data."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior of other data of the same features and classes, under the same priors.
+        """The posterior given other statistics with these features and classes, under these priors.
 
         A prior that was scaled to the data keeps its scale.
         """
@@ -287,7 +287,7 @@ class Posterior:
     def only(self, names: Collection[Any]) -> Posterior:
         """The posterior of some of the features, and of the classes.
 
-        Given the labels, features are independent, so it is the posterior of a model that has no others.
+        Features are independent given the labels, so it equals the posterior of a model with only these features.
         """
 
         def picked(parts: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -298,12 +298,12 @@ class Posterior:
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def conjugate_part(self) -> Posterior:
-        """The posterior without the features whose posteriors are draws; itself if there are none."""
+        """The posterior without sampled features; ``self`` if no feature is sampled."""
         sampled = self.model.sampled
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
     def warn_of_chains(self) -> None:
-        """Warn once of all features whose draws come from chains that did not converge."""
+        """Give one warning that names all features with chains that did not converge."""
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
             f"({self.features[name].convergence})"
@@ -317,13 +317,13 @@ class Posterior:
             )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
-        """The same posterior of the features, under another prior of the class probabilities."""
+        """Replace the prior of the class probabilities; the posterior of the features does not change."""
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
-        """The result of each feature. An error names its feature."""
+        """The result of ``ask`` for each feature. Errors name the feature."""
         answers = {}
         for name, family in self.model.features.items():
             if name in without:
@@ -347,19 +347,19 @@ class Posterior:
             return log(self.label.mean())
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact independent draws of all parameters; the axes of ``size`` lead. Some features may be left out."""
+        """Exact independent draws of all parameters but those of ``without``; the axes of ``size`` come first."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The point that an estimate plugs in. "predictive" plugs in none; for it, this is the mean."""
+        """The parameters that an estimate plugs in; the posterior mean for "predictive", which integrates instead."""
         rule = estimate_rule(estimate)
         believed = self._under_flat_priors() if rule.flat else self
         return believed.point(rule.point)
 
     def _under_flat_priors(self) -> Posterior:
-        """The posterior of the same data under the priors whose mode is maximum likelihood."""
+        """The posterior under flat priors, whose mode is the maximum likelihood estimate."""
         return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
@@ -369,11 +369,11 @@ class Posterior:
         return self.plug_in(estimate).log_joint(data, n_rows)
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D) of each row by itself as (row, class), all parameters integrated out."""
+        """log p(c, x | D) of each row separately, (row, class), with all parameters integrated out."""
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D) of each row as (row, class): the predictive without its class probability."""
+        """log p(x | c, D) of each row, (row, class), which is the predictive without the class probability."""
         total = np.zeros((n_rows, len(self.labels)))
 
         def add(family: Family, believed: Prior, x: Any) -> None:
@@ -392,16 +392,16 @@ class Posterior:
         stacks.each(self.model.features, len(self.labels), require, self.statistics.about, self.features)
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x_i | D without row i) of rows that were learned, as (row, class): see :meth:`left_out`."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class), as in :meth:`left_out`."""
         return self.left_out(data, labels, estimate)[0]
 
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out: the log joint of each learned row, given all other rows.
+        """Leave-one-out log joint: that of each learned row given all other rows.
 
-        It is exact for conjugate features, because without a row only the factors of its own class and the class prior
-        change. A prior that was scaled to the data keeps its scale.
+        It is exact for conjugate features: without a row, only the factors of the row's class and the class
+        probabilities change. A prior that was scaled to the data keeps its scale.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ class Posterior:
         log_joint : array (row, class)
             log p(c, x_i | D without row i).
         sampled : {name: LeftOut}
-            The part that the sampled features add, with the diagnostics of its weights.
+            The contributions of the sampled features, with diagnostics of the importance weights.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -425,14 +425,14 @@ class Posterior:
         return log_joint, sampled
 
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
-        """Leave-one-out log density of each sampled feature, by draws that are weighted as if without the row.
+        """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
         Parameters
         ----------
         data : {name: encoded column}
         labels : Labels
         refit : bool
-            Sample again, without the row, where the weights of draws cannot be trusted.
+            Whether to sample again, without the row, if its importance weights are unreliable.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -452,10 +452,10 @@ class Posterior:
         return total
 
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
-        """Leave each row out of its own ``log_predictive_features``, (row, class), in place.
+        """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
-        A row changes the factors of its own class only, unless a prior that all classes share holds the row. Where a
-        ``point`` is plugged in, such a prior keeps the row.
+        A row affects only the factors of the row's class, unless the classes share a prior that was learned from the
+        row. If a ``point`` is plugged in, the row is not left out of such a prior.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
@@ -473,8 +473,8 @@ class Posterior:
         total[codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
-        """log p(c | all labels but that of row i) as (row, class)."""
-        # Without a row of weight 1, only its class matters: one computation for each class is enough.
+        """log p(c | all labels except the label of row i), (row, class)."""
+        # If all weights are 1, the result depends only on the class of the row: compute it once per class.
         codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
         if not (labels.weight == 1).all():
             codes, weight, place = labels.codes, labels.weight, slice(None)
@@ -482,7 +482,7 @@ class Posterior:
             return self.model.label.log_left_out(self.label, self.statistics.rows, codes, weight, point)[place]
 
     def log_evidence(self) -> Evidence:
-        """Log marginal likelihood of what was learned, in total and by feature (Murphy, PML1, 4.6)."""
+        """Log marginal likelihood of the learned rows, in total and by feature (Murphy, PML1, 4.6)."""
         self.model.require_exact("the evidence", "compare models on held-out rows, by loo or evaluate", apart=False)
         each = {}
         for name, family in self.model.features.items():

@@ -12,11 +12,11 @@ from bayesnb.kernels.blocks import slices, written
 from bayesnb.priors import Array
 
 NEAR = 2**16
-"""Numbers of a temporary array that stays in the second-level cache."""
+"""Size of a temporary array, in numbers, that fits into the second-level cache."""
 
 
 class ImpossibleRowError(ValueError):
-    """No class can have produced a row: its probability is 0 under every one of them.
+    """A row has probability 0 under every class, so no class can have produced it.
 
     ``rows`` are the positions of such rows.
 
@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Let an error about some of the rows say where they stand in the whole table; ``rows`` are their positions."""
+    """Give the positions in the whole table in errors about a part of it; ``rows`` are the positions of the part."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -50,12 +50,12 @@ def counted_in(rows: Array) -> Iterator[None]:
 
 
 def normalize(log_joint: Array) -> Array:
-    """log p(c | x) from log p(c, x), the class on the last axis.
+    """log p(c | x) from log p(c, x), with the class on the last axis.
 
     Raises
     ------
     ImpossibleRowError
-        If every class of a row has -inf. (If draws lead, a row that is impossible in any draw.)
+        If a row has -inf for every class. If the leading axes are draws, if this happens in any draw.
 
     Examples
     --------
@@ -66,20 +66,20 @@ def normalize(log_joint: Array) -> Array:
 
 
 def probabilities(log_joint: Array) -> Array:
-    """p(c | x) from log p(c, x), the class on the last axis; raises as :func:`normalize`."""
+    """p(c | x) from log p(c, x), with the class on the last axis; raises the errors of :func:`normalize`."""
     return _normalized(log_joint, logs=False)
 
 
 def _normalized(log_joint: Array, logs: bool) -> Array:
-    """Probabilities along the last axis, or with ``logs`` their logarithms.
+    """Probabilities along the last axis, or their logarithms with ``logs``.
 
-    The largest joint of a row is subtracted first: beside a joint of -1e17, the logarithm of the sum would be lost to
-    rounding. Then log1p of the sum of the other powers keeps the digits of a row that is all but certain.
+    The largest joint of a row is subtracted first, because next to a joint of -1e17 the logarithm of the sum would be
+    lost to rounding. Then log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 
     def part(cut: slice, found: Array) -> None:
-        # Rows lie side by side, because numpy is slow at short rows.
+        # Transposed, because numpy is slow at many short rows.
         below = np.array(rows[cut].T, order="C")
         top = below.max(axis=0)
         if np.isneginf(top).any():
@@ -100,11 +100,11 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
 
 
 def add_row(joint: Array, row: Array) -> Array:
-    """``row`` (class,) added to every row of ``joint`` (row, class), in place."""
+    """Add ``row`` (class,) to every row of ``joint`` (row, class), in place."""
     if len(row) >= 64:
         joint += row
         return joint
-    # Class by class: numpy is slow at short rows.
+    # Class by class, because numpy is slow at many short rows.
     for c, value in enumerate(row):
         joint[:, c] += value
     return joint
@@ -112,14 +112,14 @@ def add_row(joint: Array, row: Array) -> Array:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The marginal likelihood of the data, all parameters integrated out.
+    """The log marginal likelihood of the data, with all parameters integrated out.
 
     Parameters
     ----------
     label : float
-        log p(y): how well the class prior foresaw the labels.
+        log p(y), how well the class prior predicted the labels.
     features : {name: float}
-        log p(x_f | y) of each feature; they add up.
+        log p(x_f | y) of each feature; their sum is log p(X | y).
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Evidence:
 
     @property
     def conditional(self) -> float:
-        """log p(X | y), the sum over features."""
+        """log p(X | y), the sum over all features."""
         return float(sum(self.features.values()))
 
     @property

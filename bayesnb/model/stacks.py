@@ -1,10 +1,10 @@
-"""The features of one specification as one block of columns.
+"""Compute features with equal specifications together, as one block of columns.
 
-In a data frame each column is a feature, and a call for each takes up to five times longer than one call for all: loops
-over several columns take fewer logarithms, and a table of 100,000 columns has few cells in each. Columns do not depend
-on each other, so the columns of features with one family and one prior can stand side by side in one array:
-:func:`groups` finds such features, ``joined`` puts their columns together, and :func:`split` gives each feature its own
-columns of the result. :func:`each` does all three.
+In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all
+features, because loops over several columns take fewer logarithms, and each column of a table with 100,000 columns has
+few cells. Columns do not depend on each other, so the columns of features with equal families and priors can be joined
+in one array. :func:`groups` finds such features, ``joined`` joins their columns, and :func:`split` divides the result
+between the features. :func:`each` does all three.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.statistics.statistic import joined
 
 LARGEST = 2**24
-"""The most cells of a stack, which bounds the memory that the arrays side by side take."""
+"""Largest number of cells of a stack, which bounds the memory of joined arrays."""
 
 
 def groups(
     features: Mapping[Any, Family], n_rows: int, *given: Mapping[Any, Any]
 ) -> Iterator[tuple[Family, list[Any]]]:
-    """Yield the features of each specification, if what is given of them has the same axes beside that of columns."""
+    """Yield groups of features with equal specifications whose ``given`` arrays agree in all axes after the columns."""
     if len(features) == 1:
         yield next(iter(features.values())), list(features)
         return
@@ -45,9 +45,9 @@ def groups(
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The specification of a family, or ``None`` if a part of it belongs to one feature and not to all of them.
+    """The specification of a family, or ``None`` if the family cannot be shared by a stack of features.
 
-    It is made of types and values. A printed specification would not do: priors that differ may print alike.
+    It consists of types and values. The printed specification is not enough, because different priors may print alike.
     """
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
@@ -68,7 +68,7 @@ def each[T](
     naming: Callable[[Any], AbstractContextManager[None]],
     *given: Mapping[Any, Any],
 ) -> dict[Any, T]:
-    """Call ``ask`` for each feature, or for stacks of features of one specification.
+    """Call ``ask`` for each feature, or for stacks of features with equal specifications.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def each[T](
     n_rows : int
         Rows of the largest array that ``ask`` works on.
     ask : callable
-        Takes the family and what the feature has in each of ``given``. It may take a stack of features instead, and
-        returns ``None``, or a statistic or prior (or a tuple of them) that :func:`split` can take apart.
+        Takes the family and the values of the feature in each of ``given``, or the joined values of a stack.
+        Returns ``None``, or a statistic or prior, or a tuple of these, which :func:`split` can divide.
     naming : callable
-        The context in which a feature is asked alone: it names the feature in an error.
+        Returns a context for a call with a single feature, which names the feature in errors.
     *given : {name: statistic, prior or encoded column}
     """
     answers = {}
@@ -91,8 +91,8 @@ def each[T](
                 answers.update(zip(names, split(answer, [width(part) for part in parts[0]]), strict=True))
                 continue
             except ValueError:
-                # Features that do not stack, or that raise an error, are asked one by one, so that the error names the
-                # feature.
+                # Features that cannot be joined, or that raise an error, are computed one by one, so that the error
+                # names the feature.
                 pass
         for name in names:
             with naming(name):
@@ -101,7 +101,7 @@ def each[T](
 
 
 def width(part: Any) -> int:
-    """How many columns some encoded columns, a statistic or a posterior have."""
+    """Number of columns of encoded columns, of a statistic or of a posterior."""
     return next(v.shape[1] for v in _arrays(part) if v.ndim > 1)
 
 
@@ -111,7 +111,7 @@ def _arrays(part: Any) -> list[Any]:
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """The result of each feature from that of a stack; ``columns`` says how many columns each feature has."""
+    """Divide the result of a stack into the results of its features; ``columns`` are their numbers of columns."""
     if answer is None:
         return [None] * len(columns)
     if isinstance(answer, tuple):

@@ -18,11 +18,11 @@ type Data = Mapping[str, Any]
 
 
 MOST = 1e18
-"""The largest sum of weights."""
+"""Largest allowed sum of the weights of a class."""
 
 
 def require_countable(weights: Array) -> Array:
-    """The weights of the classes; ``ValueError`` if they are beyond counting: squares of them would be no floats."""
+    """Return the weights of the classes; ``ValueError`` if one is too large, because squares of it would overflow."""
     if (weights > MOST).any():
         raise ValueError(
             f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
@@ -32,12 +32,13 @@ def require_countable(weights: Array) -> Array:
 
 
 def reliability_weights(weight: Any) -> Array:
-    """Weights that say how reliable rows are, or how many people each stands for, as frequencies: (row,).
+    """Convert survey or reliability weights to frequencies, (row,).
 
-    A frequency of 2 is a row seen twice, so posteriors grow narrower with the sum of weights. Weights of a survey only
-    say how much each row counts beside the others. Here they are multiplied by one number, so that their sum is the
-    effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): the mean of so many rows of equal weight is as
-    well known. Rescale the weights of all rows together, before any of them is learned.
+    A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Weights of a
+    survey, or of how reliable rows are, only compare rows with each other. This function multiplies them by one number,
+    so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). A mean of that number
+    of rows with equal weights has the same variance. Rescale the weights of all rows together, before any of them is
+    learned.
 
     Raises
     ------
@@ -57,13 +58,13 @@ def reliability_weights(weight: Any) -> Array:
 
 
 def part_of(data: Data, rows: Array | slice) -> Data:
-    """Some rows of encoded columns."""
+    """Select rows of encoded columns."""
     return {name: x[rows] for name, x in data.items()}
 
 
 @contextmanager
 def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> Iterator[None]:
-    """Say which feature, class, column and level an error is about."""
+    """Name the feature, class, column and level in an error."""
     try:
         yield
     except LocatedError as error:
@@ -86,11 +87,11 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
 
 
 ROUNDING = 1e-10
-"""How far sums over the same rows may differ, in units of the largest sum of the feature."""
+"""Rounding tolerance for sums over the same rows, relative to the largest sum of the feature."""
 
 
 def _numbers(s: Any) -> Array:
-    """All numbers of a statistic in one array: those of its fields, and of the statistics that it is made of."""
+    """All numbers of a statistic in one array, from its fields and from statistics nested in them."""
     if is_dataclass(s):
         return _numbers(tuple(getattr(s, f.name) for f in fields(s)))
     if isinstance(s, tuple):
@@ -99,7 +100,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Names sorted; by type first where they do not compare."""
+    """Sort names; by type first if they cannot be compared."""
     names = list(names)
     try:
         return sorted(names)
@@ -108,23 +109,23 @@ def in_order(names: Iterable[Any]) -> list[Any]:
 
 
 def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
-    """All class labels of several lists, each once, in order."""
+    """The distinct class labels of several lists, sorted."""
     return tuple(in_order(dict.fromkeys(label for labels in groups for label in labels)))
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """The sufficient statistics of the whole model; ``a + b`` pools, ``a - b`` unlearns, ``a * 0.9`` discounts.
+    """The sufficient statistics of the whole model; ``a + b`` pools, ``a - b`` removes, ``a * 0.9`` discounts rows.
 
     Parameters
     ----------
     labels : tuple
-        Class labels, in the order of the class axis. Adding unites them.
+        Class labels, in the order of the class axis. A sum has the classes of both.
     rows : array (class,)
-        Weight of the rows of each class.
+        Total weight of the rows of each class.
     features : {name: Statistic}
     squares : array (class,) or None
-        Σ w² of the rows of each class, from which the effective number of rows follows; ``None`` if it is not known.
+        Σ w² of the rows of each class, for the effective number of rows; ``None`` if it is not known.
 
     Examples
     --------
@@ -142,16 +143,16 @@ class Statistics:
 
     @property
     def effective_rows(self) -> float:
-        """(Σ w)² / Σ w²: how many rows of equal weight know a mean as well (Kish 1965); NaN if Σ w² is not known."""
+        """(Σ w)² / Σ w², the number of equally weighted rows as informative as these (Kish 1965); NaN if not known."""
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def about(self, name: str) -> AbstractContextManager[None]:
-        """The context in which an error says that it is about this feature."""
+        """A context that names this feature in errors."""
         return about(f"feature {name!r}", self.labels, self.features[name])
 
     def reindexed(self, labels: Sequence[Any]) -> Statistics:
-        """The same statistics for another list of classes; a class that is not among these has no rows."""
+        """The statistics for another list of classes; a class that is new here has no rows."""
         if tuple(labels) == self.labels:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
@@ -160,13 +161,13 @@ class Statistics:
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()}, squares)
 
     def widened(self, other: Statistics) -> Statistics:
-        """The same statistics with the features that only ``other`` has, of which these rows have seen nothing."""
+        """Add the features that only ``other`` has, with statistics of no rows."""
         nothing = [-1] * len(self.labels)
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
         return replace(self, features={**self.features, **new}) if new else self
 
     def arranged(self, names: Iterable[Any]) -> Statistics:
-        """The same statistics with their features in this order."""
+        """Put the features in this order."""
         order = list(names)
         return self if order == list(self.features) else replace(self, features={k: self.features[k] for k in order})
 
@@ -184,7 +185,7 @@ class Statistics:
         return Statistics(labels, a.rows + b.rows, pooled, squares)
 
     def __mul__(self, factor: float) -> Statistics:
-        # The factor is that of each weight; -1 takes rows away, and their squares with them.
+        # The factor multiplies each weight, so squares get its square; the sign is kept, since -1 removes rows.
         squares = None if self.squares is None else self.squares * (factor * abs(factor))
         return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()}, squares)
 
@@ -192,7 +193,7 @@ class Statistics:
         return self + other * -1.0
 
     def close_to(self, other: Statistics) -> bool:
-        """Whether all counts and sums are equal up to rounding, so that both seem to be those of the same rows."""
+        """Whether all counts and sums are equal up to rounding, as if both came from the same rows."""
         if self.labels != other.labels or self.features.keys() != other.features.keys():
             return False
         pairs = [(self.rows, other.rows)] + [(s, other.features[name]) for name, s in self.features.items()]
@@ -202,7 +203,7 @@ class Statistics:
         return True
 
     def without(self, other: Statistics) -> Statistics:
-        """``self - other``, where ``other`` is a part of the learned rows.
+        """``self - other``, if ``other`` was learned from some of these rows.
 
         Raises
         ------

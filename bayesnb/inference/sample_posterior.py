@@ -272,7 +272,7 @@ def _wanted(
     if odd := set(named) - set(OPTIONAL):
         raise ValueError(f"Expected include to be of {list(OPTIONAL)}; got {sorted(odd)}")
     if not has_rows and (of_rows := [name for name in named if name in (*OF_ROWS, "columns")]):
-        raise ValueError(f"{of_rows[0]} speaks of rows: pass them as X and y")
+        raise ValueError(f"{of_rows[0]} describes rows: pass them as X and y")
     if not proper and (improper := sorted(need_proper & set(named))):
         raise ImproperError(f"{improper[0]} needs a proper prior for every feature and for the classes")
     families = classifier.posterior.model.features.values()

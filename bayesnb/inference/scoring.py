@@ -266,7 +266,7 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 def _require_forecasts(proba: Array, codes: Array, bins: int) -> None:
     if proba.ndim != 2 or codes.shape != proba.shape[:1] or len(codes) == 0:
         raise ValueError(
-            "Expected probabilities (row, class) and one code a row, at least one row; "
+            "Expected probabilities (row, class) and one code per row, at least one row; "
             f"got shapes {proba.shape} and {codes.shape}"
         )
     require_whole(1, bins=bins)

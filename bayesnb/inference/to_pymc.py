@@ -103,7 +103,7 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
     """Leave-one-out terms and labels of the rows that the exponents were learned from."""
     dependence = classifier.believed.require_exponents()
     if X is None or y is None:
-        raise ValueError("the model keeps no rows: pass those that the exponents were learned from")
+        raise ValueError("the model does not store rows: pass those that the exponents were learned from")
     classifier.require_one_class_prior("the second stage")
     rows = classifier.rows(X, y, sample_weight).labelled().counted()
     return dependence.rows(classifier.posterior, *classifier.encoded(rows))

@@ -312,7 +312,7 @@ class Posterior:
         ]
         if said:
             warn(
-                f"{'; '.join(said)}. What is computed from their draws may be far off: fit again with more of them "
+                f"{'; '.join(said)}. Results from their draws may be far off: fit again with more draws "
                 "(the family takes draws=, tune= and target_accept=), or give it firmer priors",
             )
 

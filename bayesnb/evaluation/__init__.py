@@ -1,8 +1,7 @@
-"""How good the probabilities are: scores of predictions for rows that were not learned.
+"""Evaluate predicted probabilities on rows that were not learned.
 
-Start with :func:`scorecard` or :func:`evaluate`, for one classifier, and :func:`compare`, for several.
-:func:`compare_estimates` sets the four estimates of one naive Bayes model side by side, and what exponents and pairs
-make of it.
+Start with :func:`scorecard` or :func:`evaluate` for one classifier, and with :func:`compare` for several.
+:func:`compare_estimates` compares the four estimates of one naive Bayes model, and models with exponents and pairs.
 """
 
 from __future__ import annotations
@@ -36,19 +35,20 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     ----------
     clf : BayesianNB, or any scikit-learn classifier with ``predict_proba``
     X : table (row, column)
-        Any table that the classifier takes, with missing values if it takes them.
+        Any table that the classifier supports, with missing values if it supports them.
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        Exact leave-one-out, of BayesianNB only; the number of stratified folds, shuffled and always the same; or
-        None, where ``clf`` is fitted and ``X`` and ``y`` are rows held out from it. Unless None, a clone is fitted.
+        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, which are shuffled
+        with a fixed seed. None: ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows. Unless ``cv`` is
+        None, a clone is fitted.
 
     Returns
     -------
     Series
         ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` as in :func:`scores`,
-        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, their
-        number. :func:`scorecard` has their intervals, and the scores to compare them with.
+        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, the
+        number of rows. :func:`scorecard` adds intervals and scores of simple forecasts.
 
     Raises
     ------
@@ -56,8 +56,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is used with another classifier or with a ``dependence``; if the
-        result of ``with_class_prior`` would have to be fitted anew.
+        fewer rows than there are folds, or "loo" is used with another classifier or with a ``dependence``. Also if the
+        result of ``with_class_prior`` would have to be refitted.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -89,17 +89,17 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
 def scorecard(
     clf: Any, X: Any, y: Any, cv: Folds = "loo", prob: float | None = None, random_state: int = 0
 ) -> Scorecard:
-    """Scores of a classifier with intervals, beside what it claims and what the class shares alone would score.
+    """Scores of a classifier with intervals, its expected scores, and the scores of the class frequencies.
 
     Parameters
     ----------
     clf, X, y, cv
-        As in :func:`evaluate`. With ``cv=None``, rows of a class that the classifier has not learned are counted, not
-        scored.
+        As in :func:`evaluate`. With ``cv=None``, rows of a class that the classifier has not learned are counted but
+        not scored.
     prob : float, optional
         The probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
-        Seed of the intervals that are drawn.
+        Seed of the simulated intervals.
 
     Returns
     -------
@@ -109,11 +109,11 @@ def scorecard(
     Raises
     ------
     TypeError, ValueError, NotFittedError
-        As :func:`evaluate`; also where no row is of a class that was learned.
+        As :func:`evaluate`; also if no row has a learned class.
 
     See Also
     --------
-    bayesnb.inference.scorecard.scorecard_of : The same from probabilities, and how the intervals are made.
+    bayesnb.inference.scorecard.scorecard_of : A scorecard from probabilities; documents the intervals.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def scorecard(
     log_joint, codes = answers_of(folds, target)
     fitted = folds[0].fitted
     how = HeldOut(cv) if cv is not None else HeldOut("learned" if _has_learned(fitted, X, y) else "given")
-    # Other classifiers have no dependence, and nothing is left to try where pairs have terms already.
+    # Other classifiers have no dependence; if pairs already have terms, no further dependence is suggested.
     dependence = fitted.classifier_.dependence if isinstance(fitted, FittedModel) else None
     pairs = not isinstance(fitted, FittedModel) or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "pairwise")
@@ -148,7 +148,7 @@ def scorecard(
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:
-    """Whether rows seem to be those that a classifier has learned: all counts and sums of the model are theirs."""
+    """Whether the rows appear to be the learned rows: the statistics of the model equal those of the rows."""
     if not isinstance(clf, FittedModel):
         return False
     fitted, known = clf.classifier_, clf.classifier_.statistics
@@ -160,7 +160,7 @@ def _has_learned(clf: Any, X: Any, y: Any) -> bool:
 
 
 def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]]:
-    """The rows of classes that the classifier knows, and how many of each other class there are."""
+    """The rows of learned classes, and the number of rows of each other class."""
     learned = getattr(clf, "classes_", None)
     if learned is None or y is None:
         return X, y, {}
@@ -179,7 +179,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """The class probabilities of rows by a classifier that has not learned them: what :func:`evaluate` scores.
+    """Class probabilities of held-out rows, as scored by :func:`evaluate`.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]
 
 
 def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") -> pd.DataFrame:
-    """Several classifiers on the same held-out rows, the best first, as ``arviz.compare`` has it.
+    """Compare classifiers on the same held-out rows, the best first, in the layout of ``arviz.compare``.
 
     Parameters
     ----------
@@ -209,15 +209,15 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     -------
     DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error
-        ``se``; ``difference``, by how much the best has more, and ``se_difference``, the standard error of the paired
-        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a
-        true class probability 0 has a log score of -inf, and no finite error; of equal log scores the smaller Brier
-        score comes first.
+        ``se``; ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the
+        paired differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives
+        a true class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered
+        by the Brier score, the smaller first.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`, naming the estimator; where there are none.
+        As :func:`evaluate`, with the name of the estimator; also if there are no estimators.
 
     References
     ----------

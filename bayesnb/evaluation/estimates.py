@@ -1,4 +1,4 @@
-"""The four estimates of one naive Bayes model side by side, and what exponents and pairs make of it.
+"""Compare the four estimates of one naive Bayes model, and models with exponents and pairs.
 
 Start with :func:`compare_estimates`, a table, or with :func:`comparison`, which also explains it.
 """
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
-"""Rows that are scored by default; of more, as many are drawn at random. The accuracy's sd is then below 0.004."""
+"""Maximum rows that are scored by default, drawn at random. The sd of the accuracy is then below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
-"""From so many rows on, two folds score a dependence: half of the rows is as many as exponents learn from anyway."""
+"""From this number of rows on, a dependence is scored by two folds: exponents learn from half of them at most."""
 
 LEAST = 0.0005
-"""The nats a row that one line of the table is ahead of another at least, if it is to be taken instead."""
+"""The smallest improvement in log loss, in nats per row, for which another line is recommended."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The estimates of one model on the same held-out rows, and the dependences beside them.
+    """The estimates of one model, and models with dependence, on the same held-out rows.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class Comparison:
     how : {name: HeldOut}
         How the rows of each estimate and each dependence were held out.
     answers : {name: log p(c, x) as (row, class)}
-        Without those that do not exist.
+        The lines of the table that exist on these data.
     absent : {name: error}
-        Why the others do not exist.
+        Why the other lines do not exist.
     codes : int array (row,)
     classes : array (class,)
     prob : float
@@ -71,29 +71,29 @@ class Comparison:
     default: Any
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of an estimate or a dependence, by default of the one that is recommended."""
+        """The scorecard of an estimate or a dependence, by default of the recommended line."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
     @property
     def best(self) -> Any:
-        """The estimate or dependence of the smallest log loss."""
+        """The estimate or dependence with the smallest log loss."""
         return self.table["difference"].astype(float).idxmin()
 
     @property
     def worse(self) -> list[Any]:
-        """What is credibly worse than the best: by more than two standard errors of the paired difference.
+        """The lines that are worse than the best by more than two standard errors of the paired difference.
 
-        A difference of the size of rounding is none.
+        Differences of the size of rounding errors are ignored.
         """
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
     @property
     def recommended(self) -> Any:
-        """The default, unless another line of the table is clearly better; then the best of these.
+        """The default, unless another line of the table is clearly better; then the best of the clearly better lines.
 
-        Clearly better is a smaller log loss by more than two standard errors and by 0.0005 nats per row. A plug-in
+        Clearly better means a log loss smaller by more than two standard errors and 0.0005 nats per row. A plug-in
         whose regret is infinite, because it gives probability 0 to values that may occur, is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
@@ -108,12 +108,12 @@ class Comparison:
         return bool(_credible(gap, se) and gap >= LEAST)
 
     def _behind(self, name: Any, other: Any) -> tuple[float, float]:
-        """By how much more a row costs with one than with another, on average, and the standard error of that."""
+        """The mean of the log loss of one line minus that of another, per row, and its standard error."""
         gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
         return float(gap.mean()), standard_error(gap) / len(gap)
 
     def regret(self, name: Any) -> Message:
-        """How much worse a plug-in is than full Bayes: on the held-out rows, and if the model is right."""
+        """The increase in log loss of a plug-in over full Bayes: on the held-out rows, and if the model is right."""
         gap, se = self._behind(name, "predictive")
         price = float(self.table.loc[name, "price"])
         never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
@@ -169,12 +169,12 @@ class Comparison:
 
 
 def _credible(gap: Any, se: Any) -> Any:
-    """Whether a paired difference is credible: by more than two standard errors, or without a bound."""
+    """Whether a paired difference exceeds two standard errors, or is infinite."""
     return (gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))
 
 
 def _cure(name: Any) -> Cure:
-    """An estimate or a dependence as an option."""
+    """The option that selects an estimate or a dependence."""
     return Cure("estimate" if name in ESTIMATES else "dependence", name)
 
 
@@ -187,34 +187,35 @@ def compare_estimates(
     rows: int | None = MOST_SCORED,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """One row an estimate of naive Bayes, and one a dependence: its scores on held-out rows.
+    """Scores on held-out rows of each estimate of naive Bayes and of each dependence.
 
     Parameters
     ----------
     clf : BayesianNB
-        Only its parameters count, and of these not ``estimate`` and ``dependence``.
+        Its parameters are used, except ``estimate`` and ``dependence``; it need not be fitted.
     X, y
         As in :func:`bayesnb.evaluate`.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        Which of them to set beside the estimates. With "loo" they are scored by folds, because exponents learn from the
-        labels: five; two of 65,536 rows or more, where half of the rows is as many as exponents learn from; and where
-        the rows that are scored are at most a fifth of all, they are held out once. Each costs as many fits.
+        The dependences to compare with the estimates. Even with "loo", they are scored by folds, because exponents
+        learn from the labels. There are five folds, or two folds from 65,536 rows on, since half of the rows is then as
+        many as exponents learn from. If at most a fifth of all rows is scored, these rows are held out once. Each fold
+        requires a fit.
     rows : int, or None for all
-        Score at most so many rows, drawn at random. All are learned.
+        Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
-        Seed of that draw.
+        Seed of the random draw of rows.
 
     Returns
     -------
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
-        ``difference``, by how much the log loss of a row is larger than that of the best estimate, on average, and its
-        standard error ``se_difference``, from the differences of the same rows; ``from_predictive``, the largest
-        difference of a class probability from the fully Bayesian one of naive Bayes; ``price``, how much more than full
-        Bayes an estimate costs a row, in nats, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``,
-        why an estimate does not exist on these data.
+        ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference``, from
+        the paired differences of the rows; ``from_predictive``, the largest difference of a class probability from the
+        fully Bayesian probability of naive Bayes; ``price``, the regret of a plug-in: its expected increase in log loss
+        over full Bayes, in nats per row, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``, the
+        reason if an estimate does not exist on these data.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def comparison(
     prob: float | None = None,
     default: Any = None,
 ) -> Comparison:
-    """What :func:`compare_estimates` compares, with the scorecard of each estimate.
+    """The comparison of :func:`compare_estimates`, with the scorecard of each line.
 
     Parameters
     ----------
@@ -257,8 +258,8 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The line that is recommended unless another one is clearly better. By default that of ``clf`` itself, if it is
-        in the table, otherwise "predictive".
+        The line that is recommended unless another line is clearly better. By default the line of ``clf`` itself, if
+        the table contains it, otherwise "predictive".
     """
     plain = Parameters.of(clf, estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
@@ -299,7 +300,7 @@ def comparison(
 
 
 def drawn(n: int, rows: int | None, seed: int) -> Array | None:
-    """Sorted positions of rows drawn at random; None for all of them."""
+    """Sorted positions of rows drawn at random; None for all rows."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
     if rows is None or rows >= n:
@@ -308,7 +309,7 @@ def drawn(n: int, rows: int | None, seed: int) -> Array | None:
 
 
 def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal["once"]:
-    """How to hold rows out from exponents: with few fits where there are many rows."""
+    """How to hold rows out from exponents: with fewer fits if there are many rows."""
     if scored is not None and 5 * len(scored) <= len(codes):
         return "once"
     return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
@@ -333,7 +334,7 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
 
 
 def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: Array) -> pd.DataFrame:
-    """The table with the mean difference of each log loss from the smallest, paired row by row."""
+    """Add the mean difference of each log loss from the smallest, and its standard error from paired rows."""
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}
     if not log_p:
         return found
@@ -345,10 +346,10 @@ def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: 
 
 
 def minus(a: Any, b: Any) -> Array:
-    """a - b, and 0 where both are the same infinity."""
+    """a - b, and 0 where both are infinite with the same sign."""
     return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
 
 
 def standard_error(terms: Array) -> float:
-    """The standard error of a sum of terms over rows, √(n var); infinite if a term is."""
+    """The standard error of a sum of terms over rows, √(n var); infinite if a term is infinite."""
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf

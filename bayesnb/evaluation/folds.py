@@ -1,6 +1,6 @@
-"""The folds of a table: classifiers, the rows that each has not learned, and what it answers about them.
+"""The folds of a table: classifiers, their held-out rows, and their predictions for these rows.
 
-Start with :func:`folds_of`; :func:`answers_of` puts the answers of all folds together.
+Start with :func:`folds_of`; :func:`answers_of` joins the predictions of all folds.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ type Folds = Literal["loo"] | int | None
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, some rows that it has not learned, and a function that asks the classifier about them.
+    """A classifier, its held-out rows, and a function that predicts these rows.
 
     Parameters
     ----------
     fitted : classifier
     rows : int array or slice
-        Their positions in the whole table.
+        Positions of the held-out rows in the whole table.
     ask : function of a classifier
-        log p(c, x) of these rows, up to a constant a row, as (row, class).
+        log p(c, x) of the held-out rows, up to a constant per row, as (row, class).
     """
 
     fitted: Any
@@ -50,15 +50,15 @@ class Fold:
 def folds_of(
     clf: Any, X: Any, y: Any, cv: Folds | Literal["once"] | Array, scored: Array | None = None
 ) -> tuple[list[Fold], Target]:
-    """The folds of a table, with each row that is scored in one of them, and the true classes of these rows.
+    """The folds of a table, each scored row in one fold, and the true classes of the scored rows.
 
     Parameters
     ----------
     clf, X, y, cv
-        As in :func:`bayesnb.evaluate`, or the parameters of an estimator; ``cv="once"`` learns once, from the rows that
-        are not scored, and an array (row,) names the fold of each row.
+        As in :func:`bayesnb.evaluate`; ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to
+        the rows that are not scored, and an array (row,) gives the fold of each row.
     scored : int array, optional
-        Sorted positions of the rows that are scored; by default all.
+        Sorted positions of the rows to score; by default all rows.
     """
     ours = isinstance(clf, FittedModel | Parameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -91,7 +91,7 @@ def folds_of(
             raise ValueError(
                 f'Expected a number of folds for {what}, such as cv={few_folds(codes)}; got cv="loo", which {why}'
             )
-        # Refuse an estimate that has no leave-one-out before a feature is sampled, which takes long.
+        # Raise the error for an estimate without leave-one-out before the slow sampling of a feature.
         model = Schema.infer(Table.of(X, min_rows=1), settings.features, settings.unseen).model(Dirichlet())
         model.require_left_out(settings.estimate)
         fitted = learning.fitted(settings, X, y)
@@ -120,11 +120,11 @@ def folds_of(
 
 
 def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] = lambda fitted: fitted) -> Any:
-    """log p(c, x) of all rows by classifiers that have not learned them, (row, class), and the codes of the classes.
+    """log p(c, x) of held-out rows, (row, class), and the codes of the true classes.
 
-    ``of`` says which variant of the classifier of a fold to ask.
+    ``of`` selects the variant of the classifier of a fold.
     """
-    # Every fold knows the same classes: those of all rows, and those that priors name.
+    # Every fold has the same classes: the classes of all rows, and the classes that priors name.
     classes = folds[0].fitted.classes_
     log_joint = np.full((len(target), len(classes)), np.nan)
     for fold in folds:
@@ -164,9 +164,9 @@ def rows_at(X: Any, rows: Array) -> Any:
 
 
 def log_joint_of(clf: Any, X: Any) -> Array:
-    """log p(c, x), up to a constant a row, by a fitted classifier: by the method that rounds least."""
+    """log p(c, x), up to a constant per row, by the most precise method of a fitted classifier."""
     with np.errstate(divide="ignore"), warnings.catch_warnings():
-        # A rare level is often missing in the rows that a fold learns from.
+        # A rare level is often absent from the rows that a fold learns.
         warnings.simplefilter("ignore", UnseenLevelWarning)
         if hasattr(clf, "predict_joint_log_proba"):
             log_p = clf.predict_joint_log_proba(X)
@@ -182,12 +182,12 @@ def log_joint_of(clf: Any, X: Any) -> Array:
 
 
 def at_rows(target: Target, rows: Array) -> Target:
-    """The labels of the rows at these positions, as codes of the same classes."""
+    """The labels of the rows at these positions, with unchanged classes."""
     return Target(target.codes[rows], target.classes, target.declared)
 
 
 def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
-    """Positions of the rows to learn from and of those to score, sorted, fold by fold."""
+    """Sorted positions of the rows to learn and of the rows to score, for each fold."""
     codes = target.codes
     if isinstance(cv, np.ndarray):
         for fold in np.unique(cv):

@@ -1,9 +1,9 @@
-"""Is an uncertainty right? Methods that state how sure a class probability is, beside the exact answer.
+"""Test methods that state the uncertainty of a class probability against the exact answer.
 
-On real tables nobody knows the true p(c | x), so nobody can say whether an interval around it is right. Here tables are
-drawn from models: the parameters θ from their prior, the rows at θ. Then p(c | x, θ) of a row is known, and so is the
-exact law of it given the table and the row: the posterior of a conjugate model. A method is scored by how far its law
-is from that one, and by how often its intervals hold the truth.
+On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. Here tables are simulated: the
+parameters θ are drawn from their prior, and the rows are drawn given θ. Then p(c | x, θ) of a row is known. Its exact
+distribution given the table and the row is known too, because it is the posterior of a conjugate model. A method is
+scored by the distance of its distribution from the exact distribution, and by the coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from bayesnb.priors import Beta, Dirichlet, NormalGamma
 from bayesnb.progress import Progress
 
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
-"""A function (X, y, asked, rng) that learns from X and y, whose classes are 0 and 1, and answers for rows ``asked``.
+"""A function (X, y, asked, rng) that fits X and y, with classes 0 and 1, and predicts the rows ``asked``.
 
-It returns draws of p(1 | row), (draw, row), or the ends of an interval, (row, 2), if it has no law.
+It returns draws of p(1 | row), (draw, row). A method without a distribution returns ends of intervals, (row, 2).
 """
 
 GRID = np.linspace(0.005, 0.995, 100)
-"""The quantiles by which laws are compared."""
+"""The quantiles at which distributions are compared."""
 
 DRAWS = 400
-"""Draws of a law."""
+"""Number of draws of a distribution."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A model of which tables with two classes are drawn.
+    """A model from which tables with two classes are drawn.
 
     Parameters
     ----------
     features : {column: Family}
-        With proper priors, of which θ is drawn; the class probabilities are Dirichlet(1).
+        With proper priors, from which θ is drawn; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        What methods see of drawn rows. It may repeat or transform columns, so that naive Bayes becomes false, and must
-        lose nothing: the probabilities stay those of the rows before.
+        Transforms the drawn rows before methods see them. It may repeat or transform columns, so that naive Bayes
+        becomes false. It must be invertible, so that the true probabilities do not change.
     true : bool
-        Whether naive Bayes is true of what is seen.
+        Whether naive Bayes is true for the transformed rows.
     """
 
     features: Mapping[str, Any]
@@ -60,12 +60,12 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model itself, whose posterior is exact of the rows before they are seen."""
+        """The model itself, whose posterior is exact for the rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
 def repeated(rows: pd.DataFrame) -> pd.DataFrame:
-    """Every column three times, so that columns depend on each other given the class."""
+    """Repeat every column twice, so that columns depend on each other given the class."""
     return pd.concat([rows, rows.add_suffix(" again"), rows.add_suffix(" once more")], axis=1)
 
 
@@ -94,7 +94,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 
 
 def ours(**parameters: Any) -> Method:
-    """A BayesianNB with these parameters, by draws of p(c | row, θ), given the row where it has such draws."""
+    """Draws of p(c | row, θ) by a BayesianNB with these parameters, given also the row if the model supports it."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
@@ -104,7 +104,7 @@ def ours(**parameters: Any) -> Method:
 
 
 def bootstrap(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier that is fitted anew to rows drawn with replacement (Efron 1979)."""
+    """A scikit-learn classifier that is refitted to rows drawn with replacement (Efron 1979)."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         (x, new), found = _as_numbers(X, asked), []
@@ -118,9 +118,9 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier that is fitted with so many seeds, such as one tree of a forest or one neural network.
+    """A scikit-learn classifier fitted with several seeds, such as one tree of a forest or one neural network.
 
-    (Of neural networks it is a deep ensemble: Lakshminarayanan, Pritzel and Blundell 2017.)
+    If the members are neural networks, this is a deep ensemble (Lakshminarayanan, Pritzel and Blundell 2017).
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -185,7 +185,7 @@ def _as_numbers(X: pd.DataFrame, asked: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def _proba(classifier: Any, X: Array, y: Array, asked: Array, rng: Generator) -> Array:
-    """p(1 | row) by a clone of a classifier that is fitted with a seed of its own."""
+    """p(1 | row) by a clone of a classifier, fitted with a new seed."""
     from sklearn.base import clone
 
     fresh: Any = clone(classifier)
@@ -203,21 +203,22 @@ def yardstick(
     prob: float | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Score methods by tables of which the truth is known: does a stated uncertainty hold what it says?
+    """Score methods on simulated tables: is the stated uncertainty of a class probability right?
 
     Parameters
     ----------
     methods : function or {name: function}
-        Each is a function (X, y, asked, rng) that learns from a table, whose classes are 0 and 1, and returns draws of
-        p(1 | row) for the rows ``asked``, (draw, row), or the ends of an interval, (row, 2), if it has no law.
-        ``bayesnb.evaluation.yardstick`` makes some: ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
+        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and returns draws of
+        p(1 | row) for the rows ``asked``, (draw, row). A method without a distribution returns the ends of intervals,
+        (row, 2). ``bayesnb.evaluation.yardstick`` provides
+        ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
         By default the six of ``bayesnb.evaluation.yardstick.WORLDS``: three in which naive Bayes is true, and three in
         which it is not.
     tables : int
-        Tables that are drawn of each world.
+        Number of tables drawn from each world.
     rows, asked : int
-        Rows of each table, and further rows that are asked about.
+        Number of rows of each table, and of further rows to predict.
     prob : float, optional
         The probability of intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
@@ -225,18 +226,18 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``: how often the interval holds p(1 | row, θ), and ``width``, its mean width; ``crps``, the
-        continuous ranked probability score of the law at the truth, smaller is better (Gneiting and Raftery 2007);
-        ``distance``, the Wasserstein distance between the law and the exact one, less what two samples of the exact law
-        are apart, so that it is 0 on average for the exact law; each followed by its standard error over tables,
-        ``se_…``; and ``seconds`` of processor time a table. ``true`` says whether naive Bayes is true in the world. A
-        method that gives an interval alone has no ``crps`` and no ``distance``. The method "exact" is a third sample
-        of the posterior of the world itself.
+        ``coverage``, the share of intervals that contain p(1 | row, θ), and ``width``, their mean width; ``crps``, the
+        continuous ranked probability score of the distribution at the truth, smaller is better (Gneiting and Raftery
+        2007); ``distance``, the Wasserstein distance between the distribution and the exact distribution, minus the
+        distance between two samples of the exact distribution, so that it is 0 on average for the exact answer; each
+        followed by its standard error over tables, ``se_…``; and ``seconds`` of processor time per table. ``true``
+        states whether naive Bayes is true in the world. A method that returns intervals has no ``crps`` and no
+        ``distance``. The method "exact" is a third sample of the posterior of the world itself.
 
     Raises
     ------
     ValueError
-        If a method returns another shape than described; the error names it.
+        If a method returns an array of another shape; the error names the method.
 
     Examples
     --------
@@ -277,7 +278,7 @@ def yardstick(
 
 @dataclass(frozen=True, eq=False)
 class DrawnTable:
-    """A table, rows that are asked about, their true p(1 | row, θ), and three samples of its exact law, (draw, row)."""
+    """A table, rows to predict, their true p(1 | row, θ), and three samples of its exact posterior, (draw, row)."""
 
     X: pd.DataFrame
     y: Array
@@ -287,8 +288,8 @@ class DrawnTable:
 
 
 def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTable:
-    """A table of a world, with at least two rows of each class."""
-    # A schema needs a table: two rows, whose cells do not matter, because the priors are given.
+    """Draw a table from a world, with at least two rows of each class."""
+    # A schema needs a table: two rows with arbitrary cells suffice, because the priors are given.
     levels = {name: family.prior.alpha for name, family in world.features.items() if isinstance(family, Categorical)}
     start = {name: [next(iter(levels[name]))] * 2 if name in levels else [0.0, 1.0] for name in world.features}
     known = world.estimator().fit(pd.DataFrame(start), [0, 1]).classifier_
@@ -309,7 +310,7 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """The scores of a law, (draw, row), or of the ends of intervals, (row, 2), for one table."""
+    """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table."""
     interval = law.shape == (len(table.truth), 2)
     ends = law if interval else np.quantile(law, [(1 - share) / 2, (1 + share) / 2], axis=0).T
     low, high = ends.min(axis=1), ends.max(axis=1)
@@ -317,7 +318,7 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     found = {"coverage": float(inside.mean()), "width": float((high - low).mean()), "crps": np.nan, "distance": np.nan}
     if interval:
         return found
-    # Laws on a line are as far apart as their quantiles are, on average (Wasserstein distance of order 1).
+    # Wasserstein distance of order 1 on a line: the mean absolute difference of the quantiles.
     its, exact, again = (np.quantile(draws, GRID, axis=0) for draws in (law, *table.exact[:2]))
     # E|Q - p| - E|Q - Q'| / 2 (Gneiting and Raftery 2007, equation 21).
     spread = np.abs(its[:, None] - its[None]).mean((0, 1)) / 2

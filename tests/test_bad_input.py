@@ -137,7 +137,10 @@ def test_a_partly_missing_target_is_refused_where_only_labels_count_with_the_fir
     [
         *((empty, [], r"0 sample\(s\).*minimum of 1") for empty in (pd.DataFrame(), X[:0], {}, np.zeros((0, 2)))),
         *((empty, Y, "no column to learn from|0 feature|0 sample") for empty in (X[[]], np.zeros((4, 0)))),
-        *((flat, Y, "2D|2-dimensional|dim 3") for flat in (np.zeros(4), np.zeros((4, 2, 2)), X["size"], "abcd", None)),
+        *(
+            (flat, Y, "2D|2-dimensional|dim 3|one column, a Series")
+            for flat in (np.zeros(4), np.zeros((4, 2, 2)), X["size"], "abcd", None)
+        ),
     ],
 )
 def test_a_table_without_rows_or_columns_and_an_array_of_other_than_two_dimensions_are_refused(table, y, words):

@@ -819,3 +819,13 @@ def test_a_row_far_beyond_the_data_gets_the_class_with_the_heavier_tail(size: fl
     proba = clf.predict_proba([[size], [-size]])
     assert_probabilities(proba)
     assert_array_equal(proba.argmax(axis=1), [1, 1])
+
+
+@pytest.mark.parametrize("given", ["data", "row"])
+def test_the_formula_reads_a_column_through_the_transformation_of_its_family(given):
+    rng = np.random.default_rng(0)
+    x, y = np.exp(rng.normal(size=60)) * 3000, np.arange(60) % 3 > 0
+    logs, as_are = BayesianNB(Gaussian()).fit(np.log(x)[:, None], y), BayesianNB(LogNormal()).fit(x[:, None], y)
+    expected = logs.predict_interval(np.log(x)[:9, None], method="saddlepoint", given=given)
+    found = as_are.predict_interval(x[:9, None], method="saddlepoint", given=given)
+    assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-6)

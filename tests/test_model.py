@@ -496,7 +496,7 @@ def test_a_dependence_is_scored_by_folds_beside_the_estimates() -> None:
         assert found.index.tolist() == [*ESTIMATES, "tempered"]
         alone = evaluate(model().set_params(dependence="tempered"), X, Y, cv=folds)
         assert found.loc["tempered", "log_loss"] == pytest.approx(alone["log_loss"])
-        assert ("scored by 5 folds" in found.loc["tempered", "note"]) == (cv == "loo")
+        assert ("scored by 5-fold cross-validation" in found.loc["tempered", "note"]) == (cv == "loo")
 
 
 def test_columns_of_one_specification_give_together_what_each_gives_alone():

@@ -352,8 +352,9 @@ def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
 def _copy_of_stdin(space: Workspace) -> Path:
     """Copy standard input to a file whose suffix follows from its first bytes: Parquet, Arrow or CSV."""
     source = sys.stdin.buffer
-    head = source.peek(8)[:8]
+    head = source.read(8)
     copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")
     with copy.open("wb") as out:
+        out.write(head)
         shutil.copyfileobj(source, out)
     return copy

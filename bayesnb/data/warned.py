@@ -395,12 +395,15 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Return whether every column of floats holds exactly the numbers 0 to k, with k above 1 in at least one column."""
+    """Return whether each of several columns of floats holds exactly the numbers 0 to k, and some k is above 1.
+
+    A single column of this kind is more often a count than the code of an encoder.
+    """
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
         X = X.to_numpy()
-    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and X.shape[1] == len(names)):
+    if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" and X.shape[1] == len(names) > 1):
         return False
     # The first rows exclude most tables.
     for x in (X[:64], X):

@@ -517,7 +517,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
     found: tuple[list[Array], list[Array]] = ([], [])
     for rows in slices(rows_of(x), ROWS):
-        part = x[rows]
+        part = family.read(x[rows])[0]  # What it sets apart is the same in every class.
         _, cell, log_h = family.cells(ends[0], part)
         known = np.broadcast_to(known_cells(part), (rows_of(part), *ends[0].proper().shape))
 

@@ -358,8 +358,13 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
         if not isinstance(family, Conjugate) or family.whole_rows or not (trial or isinstance(believed, NormalGamma)):
             others.append((family, believed, x))
             continue
-        belief, d, log_h = family.cells(believed, x)
-        known = np.broadcast_to(known_cells(x), (len(x), 1, believed.proper().shape[1]))
+        # The loops do not support a base measure that differs between cells, as that of LogNormal.
+        cells, within = family.read(x)
+        if within is not None:
+            others.append((family, believed, x))
+            continue
+        belief, d, log_h = family.cells(believed, cells)
+        known = np.broadcast_to(known_cells(cells), (len(x), 1, believed.proper().shape[1]))
         if trial:
             # Only columns of zeros and ones have increments d: d[0] is 1 or 0. For levels, alpha is that of the level.
             own = np.where(d[0] == 1, belief.alpha, belief.beta) if d else belief.alpha
@@ -371,7 +376,6 @@ def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tup
             with np.errstate(all="ignore"):
                 away = np.where(known, belief.gap(*d[1:3]) ** 2 / (2 * belief.b), np.nan)
                 base = log_h - 0.5 * np.log(belief.b)
-            # The loop does not support a base measure that differs between cells, as that of LogNormal.
             if base.ndim == 2 and not np.isinf(away).any():
                 reals.append((away, belief.a, belief.kappa, base))
                 continue

@@ -186,7 +186,7 @@ def require_part(family: Any, whole: str) -> None:
                         f"got {family!r}")  # fmt: skip
     if family.whole_rows or family.support not in (REALS, POSITIVE, NONNEGATIVE, COUNTS):
         raise ValueError(
-            f"a {whole} is of families of numbers or counts; {type(family).__name__} reads {family.support}"
+            f"the parts of a {whole} must read numbers or counts; {type(family).__name__} reads {family.support}"
         )
     if getattr(family, "exposure", None) is not None:
         raise ValueError(f"a family with an exposure cannot be a part of a {whole}; got {family!r}")
@@ -432,8 +432,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             if (first.support is COUNTS) != (family.support is COUNTS) or first.atoms != family.atoms:
                 raise ValueError(
                     f"{type(first).__name__} reads {first.support} and {type(family).__name__} reads {family.support}, "
-                    "and a probability cannot be weighed against a density: put families of numbers together, families "
-                    "of counts, or Hurdles of numbers"
+                    "and a Mixture cannot compare a probability with a density: put families of numbers together, "
+                    "families of counts, or Hurdles of numbers"
                 )
         weights = np.ones(len(families)) if self.weights is None else np.asarray(self.weights, float)
         if weights.shape != (len(families),) or not (np.isfinite(weights) & (weights > 0)).all():

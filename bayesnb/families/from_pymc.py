@@ -214,8 +214,8 @@ class FromPyMC(Pointwise[Given]):
 
         if not self.has_log_prior:
             raise ValueError(
-                f"the priors of {list(prior.learned)} are made of further variables, whose draws are not kept: their "
-                "density is not known, so leave log_prior out of include"
+                f"the priors of {list(prior.learned)} contain further random variables, whose draws are not stored, so "
+                "their density cannot be computed; leave log_prior out of include"
             )
         with pm.Model(model=None):
             made = self.pymc_prior(prior, str, {})

@@ -334,7 +334,7 @@ class SharedGaussian(MultivariateGaussian):
     def log_left_out(self, posterior: NormalWishart, x: Array, labels: Labels, point: Point | None = None) -> Array:
         if point is not None:
             raise ValueError(
-                "no row is left out of a covariance that all classes share where it is plugged in; use "
+                "leave-one-out is not available for a plugged-in covariance that all classes share; use "
                 'estimate="predictive", or cross-validation'
             )
         return self._left_out(posterior, x, labels)[np.arange(len(labels)), labels.codes]

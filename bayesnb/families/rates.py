@@ -81,8 +81,8 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
     if odd.any():
         k = int(np.flatnonzero(odd)[0])
         raise ValueError(
-            f"its column {k} holds numbers so {'small' if size[k] < 1 else 'large'} that a rate of their size, or "
-            "their sum, is no ordinary float; multiply the column by a constant"
+            f"its column {k} holds numbers so {'small' if size[k] < 1 else 'large'} that their rate or their sum "
+            "is outside the range of ordinary floats; multiply the column by a constant"
         )
     return np.where(exposure > 0, events / np.where(exposure > 0, exposure, 1.0), np.nan)
 

@@ -1,4 +1,4 @@
-"""Any column as the question: what a missing cell may hold given the rest of its row, and how odd a known cell is.
+"""Predict any column from the rest of the row: the distribution of a missing cell, and the surprise of a known cell.
 
 Both follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D): the class is summed out.
 """
@@ -40,35 +40,36 @@ def fill_in(
     prob: float | None = None,
     answer: Literal["summary", "distribution"] = "summary",
 ) -> pd.DataFrame:
-    """What each missing cell may hold, given the rest of its row: p(value | rest, D), the class summed out.
+    """Predict each missing cell from the rest of its row: p(value | rest, D), with the class summed out.
 
     Parameters
     ----------
     X : table
-        Rows with gaps. Every fitted column that the table does not have is filled in too.
+        Rows with missing cells. Fitted columns that the table does not have are filled in too.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     answer : {"summary", "distribution"}
-        One line for each missing cell, or one for each value that it may have.
+        "summary" has one line per missing cell, "distribution" one line per possible value of each missing cell.
 
     Returns
     -------
     DataFrame (row and column, ...)
-        ``value``: the most probable level, or 0 or 1; the median of counts and of real numbers. ``probability`` of that
-        value; NaN for real numbers. ``lower`` and ``upper``: the equal-tailed interval of counts and real numbers.
-        The distribution is (row, column and value, ``probability``); of a real column it has the nodes of a quadrature
-        with their masses, so that Σ value · mass is the mean. ``attrs["not_filled"]`` lists missing columns that have
-        no one value: bags of words, and counts whose exposure is missing.
+        The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
+        ``probability`` is the probability of that value; NaN for real numbers. ``lower`` and ``upper`` are the ends of
+        the equal-tailed interval of counts and real numbers. The distribution: (row, column and value,
+        ``probability``). For a real column, its values are quadrature nodes, and their probabilities are masses such
+        that Σ value · mass is the mean. ``attrs["not_filled"]`` lists columns with missing cells that cannot be filled
+        in by one value: bags of words, and counts whose exposure is missing.
 
     Raises
     ------
     ValueError
-        If the table has other columns than were fitted and no names, ``prob`` is not between 0 and 1, or ``answer`` is
-        another word.
+        If the table has other columns than the fitted table and no names, ``prob`` is not between 0 and 1, or
+        ``answer`` is another word.
 
     Notes
     -----
-    Cells of one row are filled in one by one, each given the known cells and not given the others that were filled in.
+    Each missing cell is predicted from the known cells of its row only, not from other cells that were filled in.
     Sums are exact for levels, and for counts up to a tail of 1e-10; a real column is integrated by quadrature, as by
     :func:`bayesnb.design.ask_next`. With a ``dependence``, values are as naive Bayes expects them.
 
@@ -124,7 +125,7 @@ def fill_in(
         frame = pd.DataFrame(said, columns=["value", "probability", "lower", "upper"])
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
-        # The index of rows may repeat, so each line has its keys, and no dict of them is made.
+        # The index of rows may have duplicates, so list the lines with their keys instead of using a dict.
         lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][1].items()]
         frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
         frame = frame.set_index(["row", "column", "value"])
@@ -133,12 +134,12 @@ def fill_in(
 
 
 def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
-    """The value, its probability, and the ends of an interval."""
+    """The value, its probability, and the ends of its interval."""
     values, p = distribution.index.to_numpy(), distribution.to_numpy()
     if family.support in (LEVELS, ZEROS_AND_ONES):
         return values[p.argmax()], p.max(), np.nan, np.nan
     if family.support is COUNTS:
-        # The first whose probability, with all below, reaches the share.
+        # A quantile is the first value whose cumulative probability reaches the share.
         lower, median, upper = values[np.searchsorted(p.cumsum(), [tail, 0.5, 1 - tail]).clip(0, len(p) - 1)]
         return median, distribution[median], lower, upper
     # Half of the mass of a node lies on each side of it.
@@ -153,24 +154,24 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     Parameters
     ----------
     X : table
-        Rows that were not learned; those that were look a little less odd than they are.
+        Rows that were not learned. The surprise of learned rows is slightly too small.
 
     Returns
     -------
     DataFrame (row, column)
-        NaN where a cell is missing. The columns of a bag of words, or of a vector, are one column under the name of
-        their feature. A real column has a density: compare its cells with each other, and not with those of a column in
-        another unit.
+        NaN at missing cells. The columns of a bag of words, or of a vector, are one column under the name of their
+        feature. The surprise of a real column is computed from a density, so compare cells only within a column or
+        between columns of the same unit.
 
     Raises
     ------
     ValueError
-        If the table is not as the one that was fitted.
+        If the table does not fit the fitted table.
 
     Notes
     -----
-    It is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence`` it is that of naive Bayes, since exponents make no
-    density of the columns.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence``, the surprise under naive Bayes is used,
+    because a model with exponents defines no density of the columns.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
 
 def _missing(piece: Any, x: Any, n_rows: int) -> Array:
-    """Which rows hold nothing of a piece, (row,)."""
+    """Rows in which all cells of a piece are missing, as booleans (row,)."""
     if piece.family.support is BAG:
         return x.missing()
     known = np.broadcast_to(known_cells(x), (n_rows, 1, columns_in(x)))[:, 0]

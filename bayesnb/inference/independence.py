@@ -1,6 +1,6 @@
 """Which columns depend on each other given the class, how strongly, and what to do about it.
 
-Start with :func:`independence`. It gives an :class:`Independence`, whose text is one sentence of advice;
+Start with :func:`independence`. It returns an :class:`Independence`, which prints as one sentence of advice;
 :func:`audited` computes it.
 """
 
@@ -38,33 +38,33 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, Message
 
 CHANCE = 0.05
-"""How probable it may at most be that a table without any dependence is said to have some."""
+"""False-alarm rate: the largest probability of a finding in a table without any dependence."""
 
 SAMPLE = 4096
-"""Rows from which gains are taken: of more rows, so many that are drawn at random. The counts are those of all rows."""
+"""The most rows to compute gains from, drawn at random if there are more. Counts are those of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Independence:
-    """What the rows say against independence given the class. As text it is one sentence of advice.
+    """The evidence against independence of the columns given the class. It prints as one sentence of advice.
 
     Parameters
     ----------
     pairs : DataFrame
-        A row for each pair of columns, the most dependent first: ``first`` and ``second``, the names of the columns;
-        ``log_bayes_factor`` of dependence against independence given the class, in nats; ``information``, their
-        mutual information given the class, in nats, adjusted for what chance gives, with ``lower``, which is 0 where
-        it may be 0, and ``upper``. ``gain`` is by how many nats a row
-        the leave-one-out log loss of the class falls when p(a | c) p(b | c) makes place for p(a, b | c) in naive Bayes
-        (below 0 it rises), and ``se`` its standard error. ``score`` is by how many standard errors the labels speak for
-        the pair's term on top of ``dependence="weighted"``.
+        A row for each pair of columns, the most dependent first. ``first`` and ``second`` are the names of the columns.
+        ``log_bayes_factor`` is that of dependence against independence given the class, in nats. ``information`` is
+        the mutual information given the class, in nats, adjusted for chance, with the ends ``lower`` and ``upper`` of
+        its interval; ``lower`` is 0 if independence is plausible. ``gain`` is the decrease in leave-one-out log loss
+        of the class per row, in nats, if p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes (negative if the log
+        loss rises), and ``se`` is the standard error of ``gain``. ``score`` is the z-score of the pair's term when it
+        is added to ``dependence="weighted"``.
     exponent : Series
-        The exponent of all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
-        1, which is naive Bayes. 0.25 says that log-odds are four times too large.
+        One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
+        1, which is naive Bayes. With an exponent of 0.25, the log-odds of naive Bayes are four times too large.
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
-        The dependence that the model has already.
+        The dependence of the model, if it has one.
     """
 
     pairs: pd.DataFrame
@@ -76,33 +76,33 @@ class Independence:
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
 
-        The Bayes factors have a mean of 1 over all orders of the rows (see :func:`log_bayes_factors`). If they had it
-        at all parameters under independence, one of ``m`` pairs would exceed m / 0.05 with a probability of at most
-        0.05: Markov's inequality for e-values with Bonferroni's bound (Vovk and Wang 2021). It is no theorem: with rare
-        levels, means of 1.3 to 2.1 were measured. In all settings that were simulated, fewer than one table in a
-        hundred had a pair above the threshold.
+        The Bayes factors have a mean of 1 over all orders of the rows (see :func:`log_bayes_factors`). If the mean were
+        1 under independence for all parameters, the probability that any of ``m`` pairs exceeds m / 0.05 would be at
+        most 0.05, by Markov's inequality for e-values and Bonferroni's bound (Vovk and Wang 2021). This is not exact:
+        with rare levels, means of 1.3 to 2.1 were measured. In all simulated settings without dependence, fewer than
+        one table in a hundred had a pair above the threshold.
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
     @property
     def dependent(self) -> pd.DataFrame:
-        """The pairs that depend on each other given the class, beyond what chance gives."""
+        """The pairs whose columns depend on each other given the class, by ``threshold``."""
         return self.pairs[self.pairs["log_bayes_factor"] > self.threshold]
 
     @property
     def too_sure(self) -> float:
-        """How many times too large the log-odds of the columns are; 1 where nothing speaks against naive Bayes."""
+        """The factor by which log-odds of naive Bayes are too large; 1 if there is no evidence against naive Bayes."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
-        # The columns may say nothing together, or the opposite of what they say each.
+        # The exponent may be 0 or negative, if the columns together are uninformative or point the other way.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
 
     @property
     def advice(self) -> str | None:
-        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` where nothing need be done.
+        """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
-        "pairwise" where the labels speak for a dependent pair on top of "weighted", more than chance gives by
-        Bonferroni's bound: its columns say something together that no exponents of theirs can. "weighted" where the
-        log-odds are too large or too small. Else there may be dependence that these labels hardly notice.
+        "pairwise" if the score of a dependent pair is significant by Bonferroni's bound: the pair has an interaction
+        that exponents of its columns cannot express. Otherwise "weighted" if the log-odds are too large or too small.
+        If it is ``None``, there may still be dependence that hardly affects the prediction of these labels.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -111,7 +111,7 @@ class Independence:
 
     @property
     def finding(self) -> Message:
-        """How many pairs depend on each other, how far log-odds are off, and what to do."""
+        """The number of dependent pairs, the factor by which log-odds are off, and the advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -150,7 +150,7 @@ class Independence:
 
 
 def _notes(found: Independence) -> str:
-    """The exponent of all columns together, and what chance gives, for those who read the table of pairs."""
+    """Notes for the table of pairs: the exponent of all columns together, and the threshold of the Bayes factor."""
     one = found.exponent
     return (
         f"One exponent for all columns: {one['mean']:.2f} ({one['lower']:.2f} to {one['upper']:.2f}), where 1 is naive "
@@ -181,7 +181,7 @@ def independence(
 ) -> Independence:
     """Which columns depend on each other given the class, how strongly, and what to do about it.
 
-    Naive Bayes takes the columns as independent given the class. Here this is tested for every pair of columns.
+    Naive Bayes assumes that columns are independent given the class. This function tests every pair of columns.
 
     Parameters
     ----------
@@ -193,22 +193,22 @@ def independence(
     Returns
     -------
     Independence
-        As text, one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
-        dependent first: the log Bayes factor of dependence given the class, the mutual information given the
-        class with its interval, and ``gain``, by how much the exact leave-one-out log loss of the class falls when the
+        It prints as one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
+        dependent first. It holds the log Bayes factor of dependence given the class, the mutual information given the
+        class with its interval, and ``gain``, the decrease in the exact leave-one-out log loss of the class when the
         pair is modelled, all in nats. :func:`bayesnb.plots.independence` draws it.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, a prior is improper without a row, rows without a label were learned, or there are
-        more than 200 columns.
+        If a feature is sampled, a posterior is improper when a row is left out, rows without a label were learned, or
+        there are more than 200 columns.
 
     Notes
     -----
-    F columns have F (F - 1) / 2 pairs, and the time grows with their number: 30 columns take about two seconds. Bags
-    of words, counts with an exposure, and columns of more than 64 levels are not compared. Gains are those of 4,096
-    rows, drawn at random, where there are more.
+    F columns have F (F - 1) / 2 pairs, and the time grows with the number of pairs: 30 columns take about two seconds.
+    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. If there are more than
+    4,096 rows, gains are computed from 4,096 rows drawn at random.
 
     Examples
     --------
@@ -238,28 +238,28 @@ def independence(
 def audited(
     posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
 ) -> Independence:
-    """What every pair of columns says against independence given the class.
+    """Test every pair of columns for dependence given the class.
 
-    For the mutual information, and for dependence of any form, real columns are cut into four intervals with equally
-    many rows, so that few rows can tell; for the gain, and for columns that rise or fall together, into sixteen, as
-    ``dependence="pairwise"`` cuts them.
+    For the mutual information, and for dependence of any form, real columns are cut at quartiles, so that few rows
+    suffice. For the gain, and for columns that rise or fall together, they are cut into sixteen intervals, as in
+    ``dependence="pairwise"``.
 
     Parameters
     ----------
     posterior : Posterior
     data : {name: encoded column}
-        The rows that it was learned from.
+        The learned rows.
     labels : Labels
     level : float
         Probability of the intervals.
     draws : int
-        From how many draws the interval of the mutual information is taken.
+        Number of draws for the interval of the mutual information.
     random_seed : int
 
     Raises
     ------
     ValueError
-        Where there are more columns than are searched for pairs, or leave-one-out is not exact.
+        If there are more columns than are searched for pairs, or leave-one-out is not exact.
     """
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
@@ -277,7 +277,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The cells of the columns, and the counts of all pairs of columns, of coarse cells and of fine ones."""
+    """The cells of the columns, and the counts of all pairs of columns by coarse cells and by fine cells."""
     grid = Grid.of(posterior, data, labels.weight, order_of(posterior, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
@@ -287,10 +287,10 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
     """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows.
 
-    Where both columns have an order, as reals and columns of two levels have, two kinds of dependence have a prior
-    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and
-    columns that rise together or against each other, by the fine cells. The first has many free cells, so it needs many
-    rows; the second has one parameter a class.
+    If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
+    probability of ½ each. The first is any table of the coarse cells
+    (:func:`bayesnb.dependence.pairs.log_bayes_factors`). The second is a monotone dependence of the fine cells. The
+    first has many free cells, so it needs many rows; the second has one parameter per class.
     """
     ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
     found = pairs.log_bayes_factors(coarse, by_class=True)
@@ -301,15 +301,15 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
 
 
 def _log_bayes_factor_of_order(counts: Array) -> float:
-    """Log Bayes factor of columns that rise together or against each other, in each class by itself.
+    """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class.
 
-    Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below it less the
-    share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t
-    with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are independent, the rows
-    of a class could as well have their second cells in any other order. The mean of the product of 1 + θ s t over all
-    orders is nearly (1 - θ² var(s) var(t))^-½, whatever the distributions are, and the product is divided by it. So
-    the Bayes factor has the mean 1 where independence holds, for any parameters, and not only on average over a prior.
-    The integral over θ is a sum over 16 values.
+    Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below the cell less
+    the share above it. Let t be the grade of a cell of the second column. Dependence multiplies the probability of a
+    pair of cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns
+    are independent, all orders of the second cells within a class are equally probable. The mean of the product of
+    1 + θ s t over all orders is nearly (1 - θ² var(s) var(t))^-½ for any distributions, and the product is divided by
+    this mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters, and not only on average
+    over a prior. The integral over θ is a sum over 16 values.
     """
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
@@ -321,23 +321,25 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
 
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-    """What the term of each pair does to the leave-one-out log loss of the class: gain, its error, and score.
+    """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score.
 
     Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
-    with the row left out too. Modelling the pair alone makes the log joint s + r: exact, and without a refit.
+    with the row left out too. If only this pair is modelled, the log joint is s + r: exact, and without a refit.
 
-    In the weighted model the pair would have an exponent v. The slope of a row's log probability in v at 0 is
-    r_y - Σ_c p_c r_c, with p the weighted model's probabilities. The score is the sum of the slopes over rows, divided
-    by its standard error (Rao's score test; that the other exponents were learned makes it smaller, never larger).
+    Suppose that the pair is added to the weighted model with an exponent v. The derivative of a row's log probability
+    in v at 0 is r_y - Σ_c p_c r_c, where p are the probabilities of the weighted model. The score is the sum of the
+    derivatives over rows, divided by its standard error (Rao's score test). It is conservative, because the other
+    exponents were learned from the same rows.
 
     Returns
     -------
     gain, se, score : array (pair,)
-        Gain and se in nats a row.
+        Gain and se are in nats per row.
 
     Notes
     -----
-    As where exponents are learned, one row is left out of a row of weight 2, and all of a row of weight ½.
+    As when exponents are learned, leaving out a row of weight 2 removes a weight of 1, and leaving out a row of weight
+    ½ removes all of it.
     """
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
@@ -363,14 +365,14 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
 
 
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
-    """Draws of the mutual information of a pair given the class, (draw,), in nats; 0 is among them where it may be.
+    """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance.
 
-    The cells of a class have a Dirichlet prior around the product of its margins. The information of finite counts is
-    never 0, even of independent columns: the one of the shares of cells is too large by about the free cells over
-    twice the rows, and that of the posterior by as much again. So the draws are moved to have the mean of the one of
-    the shares, I, and are then adjusted for chance (Vinh, Epps and Bailey 2010): with E the mean information of tables
-    of the same margins without dependence, and H the most that these margins allow, I becomes (I - E) H / (H - E).
-    What falls below 0 is 0.
+    The cells of a class have a Dirichlet prior around the product of its margins. Even for independent columns, the
+    estimated information is positive. The information I of the observed frequencies is too large by about the number of
+    free cells over twice the number of rows, and the posterior mean by twice that. So the draws are shifted to the
+    mean I. They are then adjusted for chance (Vinh, Epps and Bailey 2010): I becomes (I - E) H / (H - E), where E is
+    the mean information of tables with the same margins without dependence, and H the largest that these margins allow.
+    Negative values are replaced by 0, so draws are 0 if independence is plausible.
     """
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]
@@ -381,7 +383,7 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     independent = a[:, :, None] * b[:, None, :]
 
     def information(p: Array) -> Array:
-        """Of shares of cells, (..., class, cell of the first column, cell of the second)."""
+        """Mutual information of cell frequencies p, (..., class, cell of the first column, cell of the second)."""
         first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
         return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
 

@@ -1,9 +1,8 @@
 """Which labels are doubtful, and how many are wrong: start with :func:`suspicious_labels`.
 
-:func:`drawn_wrong_labels` draws the right labels z, the share ε of labels that are wrong, and the parameters θ
-together. Where a model cannot be drawn so, :func:`wrong_labels` takes the probability of each label by a model that has
-not learned the row, and averages ε out. That model has learned from the other rows' wrong labels, so the number is too
-small if they are many.
+:func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If a
+model does not allow this, :func:`wrong_labels` uses leave-one-out probabilities of the labels and integrates out ε. The
+leave-one-out model was fitted to the wrong labels of other rows, so the number is too small if there are many.
 """
 
 from __future__ import annotations
@@ -23,30 +22,31 @@ from bayesnb.sampling import gibbs
 from bayesnb.statistics.membership import Labels
 
 MOST = gibbs.MOST_WRONG
-"""The prior of the share of wrong labels is uniform from 0 to here."""
+"""Upper end of the uniform prior of the share of wrong labels; the lower end is 0."""
 
 
 DEPTH = 40.0
-"""The posterior of the share is integrated where its log density is within this of its maximum; e^-40 is 4e-18."""
+"""Integrate the posterior of the share over the region with a log density within this of the maximum (e^-40 is 4e-18).
+"""
 
 
 NODES = 64
 
 
 TUNE = 50
-"""The steps of a chain before its first draw. It starts at the labels that were seen, which are near."""
+"""Warm-up steps of a chain. Few suffice, because it starts at the observed labels, which are mostly right."""
 
 
 DRAWS, FEWEST = 400, 50
-"""The draws of a table, in four chains; and of a large table, in one."""
+"""Number of draws, in four chains; and the smallest number, for large tables, in one chain."""
 
 
 CELLS = 10**7
-"""How many cells all draws may read together, before there are fewer draws."""
+"""The most cells that all draws may read together. Larger tables get fewer draws."""
 
 
 MOST_ROWS = 5 * 10**6
-"""The most rows that are drawn; a row of weight 2 is two."""
+"""The most rows for which right labels are drawn; a row of weight 2 counts as two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class WrongLabels:
     Parameters
     ----------
     each : array (row,)
-        The probability that the label of a row is wrong.
+        The probability that the row's label is wrong.
     expected, sd : float
-        Mean and standard deviation of the number of wrong labels; a row of weight 2 is two rows.
+        Mean and standard deviation of the number of wrong labels; a row of weight 2 counts as two rows.
     """
 
     each: Array
@@ -67,22 +67,22 @@ class WrongLabels:
 
 
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
-    """Draw which labels are wrong: the right labels z, the share ε of wrong ones and the parameters θ together.
+    """Draw which labels are wrong: draw the right labels z, the share ε of wrong labels and the parameters θ jointly.
 
-    A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The label that is
-    seen is z_i with probability 1 - ε, and else any other class with equal probability; ε is uniform from 0 to 1/2. All
-    three conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution that is cut at
-    1/2, and z_i given θ and ε is p(z_i | x_i, θ) times the probability of the label. So a Gibbs sampler draws them in
-    turn. ``each`` is the mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard deviation of
-    the drawn numbers.
+    A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The observed label is
+    z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. All three
+    conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution truncated at 1/2, and
+    z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. So a Gibbs sampler
+    draws them in turn. ``each`` is the mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard
+    deviation over draws of the number of wrong labels.
 
     Parameters
     ----------
     before : Posterior
-        The prior, as a posterior of no rows.
+        The prior, as a posterior given no rows.
     data : {name: encoded column}
     labels : Labels
-        The labels and weights of the rows. A row of weight 2 is two rows, each of which may be wrong by itself.
+        The labels and weights of the rows. A row of weight 2 is two rows, whose labels may be wrong independently.
     random_seed : int
 
     Returns
@@ -92,7 +92,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     Raises
     ------
     ImproperError
-        If a prior is improper: then a class without rows has no distribution to draw from.
+        If a prior is improper, because the parameters of a class without rows cannot be drawn then.
 
     Examples
     --------
@@ -123,26 +123,26 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 
 
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
-    """Which labels are wrong, by fixed class probabilities, if a share ε of the labels was replaced by another class.
+    """Which labels are wrong, given fixed class probabilities, if a share ε of labels was replaced by other classes.
 
-    A label of probability p_i is not by itself a wrong one: where classes overlap, right labels have small
-    probabilities too, and exactly as often as the probabilities say. Wrong labels are those *beyond* that. So let z_i
-    say whether label i was replaced. Then
+    A small probability p_i of a label does not make the label wrong: if classes overlap, some right labels have small
+    probabilities too, as often as these probabilities imply. Wrong labels are the *excess* of improbable labels. Let
+    z_i indicate that label i was replaced. Then
 
         p(y_i | x_i, ε) = (1 - ε) p_i + ε q_i,   q_i = (1 - p_i) / (C - 1),
 
-    and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The logarithm is concave in ε, so the posterior of ε under a uniform
-    prior has one mode, which bisection finds, and Gauss-Legendre quadrature over its neighbourhood averages ε out.
+    and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The log of the sum is concave in ε, so the posterior of ε under a
+    uniform prior has one mode. Bisection finds the mode, and Gauss-Legendre quadrature around it integrates out ε.
     Given ε the z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a
     kernel classifier under this model of noise.)
 
-    The p_i are taken as those of right labels. Learned from wrong labels they are too unsure, and hold a part of ε
-    already: the number is then too small.
+    The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they are
+    underconfident and include a part of ε already, so the number is too small.
 
     Parameters
     ----------
     probability : array (row,)
-        p_i, the probability of the label of each row by a model that has not learned the row.
+        p_i, the probability of the label of each row by a model that was fitted without the row.
     n_classes : int
         C, at least 2.
     weight : array (row,)
@@ -154,7 +154,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     Raises
     ------
     ValueError
-        With one class, under which no label can be wrong.
+        If there is one class, because no label can be wrong then.
 
     References
     ----------
@@ -197,7 +197,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
 
 def _root(f: Callable[[float], float], start: float, end: float) -> float:
-    """Where a function that falls from start to end crosses 0, by bisection; one of them if it does not."""
+    """The root of a function that decreases from start to end, by bisection; one of the two ends if it has no root."""
     for _ in range(60):
         middle = (start + end) / 2
         start, end = (middle, end) if f(middle) > 0 else (start, middle)
@@ -205,7 +205,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """How many of ``n`` labels are expected to be wrong, in words; with a note the number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels among ``n``; with a note the number is a rough lower bound."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (
@@ -225,7 +225,7 @@ HELD = (
     "{reason}, so right labels are not drawn together with the parameters; the parameters are fixed, and they have "
     "learned from wrong labels too"
 )
-"""The note on a model whose parameters cannot be drawn."""
+"""The note on a model whose right labels and parameters cannot be drawn together."""
 
 
 @question(
@@ -240,7 +240,7 @@ HELD = (
     },
 )  # fmt: skip
 def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
-    """The labels of learned rows, the most doubtful first: exact leave-one-out p(y_i | x_i, D without row i).
+    """The labels of learned rows, the most doubtful first, by exact leave-one-out p(y_i | x_i, D without row i).
 
     Parameters
     ----------
@@ -250,14 +250,13 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Returns
     -------
     DataFrame (row, ...)
-        With the index of ``X``, the smallest probability first. ``label`` is that of the row; ``probability`` is that
-        of the label by the model of all other rows, p(y_i | x_i, D without row i), by the chosen estimate;
-        ``suggested`` is the most probable class of the row; ``suggested_probability`` is that of the suggested class;
-        ``wrong`` is the probability that the label is wrong, if a share of all labels was replaced by another class:
-        where classes overlap, right labels are improbable at times. The number of wrong labels is expected to be
-        ``attrs["expected"]``, with the standard deviation ``attrs["sd"]``; a row of weight 2 counts as two. Where there
-        is ``attrs["note"]``, the number is a rough lower bound, ``sd`` is NaN, and the note says why.
-        ``attrs["says"]`` is all that as a sentence.
+        With the index of ``X``, the smallest probability first. ``label`` is the label of the row. ``probability`` is
+        the probability of the label given all other rows, p(y_i | x_i, D without row i), by the chosen estimate.
+        ``suggested`` is the most probable class of the row, and ``suggested_probability`` its probability. ``wrong`` is
+        the probability that the label is wrong, if a share of all labels was replaced by other classes.
+        ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row
+        of weight 2 counts as two. If there is ``attrs["note"]``, the number is a rough lower bound, ``sd`` is NaN, and
+        the note gives the reason. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -266,26 +265,25 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    Where classes overlap, right labels are improbable at times. ``wrong`` counts what is beyond that: a share ε of
-    the labels, with a uniform prior from 0 to 1/2, is taken as replaced by any other class. The right labels, ε and the
-    parameters are uncertain together, and a Gibbs sampler draws them together, always alike for the same
-    ``random_state`` (``bayesnb.inference.label_noise.drawn_wrong_labels``); the parameters are integrated out,
-    whatever the estimate. So wrong labels do not hide each other, as they do in ``probability``: there they stay in D
-    for each other's rows.
+    If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
+    labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
+    right labels, ε and the parameters jointly, with the same result for the same ``random_state``
+    (``bayesnb.inference.label_noise.drawn_wrong_labels``). The parameters are integrated out for every estimate. So
+    wrong labels do not hide each other, as they do in ``probability``, where D contains the wrong labels of other rows.
 
-    The expected number is that of this model. The prior of ε has no mass at exactly 0, and its mean is 1/4, so a few
-    wrong labels are expected even if there are none, and many where rows are few and classes overlap: of 40 rows of
-    three columns, 0.7 where the class means are 1.5 standard deviations apart, and 6.4 where they are 0.7 apart. ε is
-    taken to be the same for all classes: if many labels of one class alone are wrong, the number is too small.
+    The expected number is computed under this model. The prior of ε has no mass at exactly 0, and its mean is 1/4. So a
+    few wrong labels are expected even if there are none, and many if rows are few and classes overlap: among 40 rows
+    of three columns, 0.7 if the class means are 1.5 standard deviations apart, and 6.4 if they are 0.7 apart. ε is
+    assumed to be the same for all classes, so the number is too small if many labels of only one class are wrong.
 
-    Where columns depend on each other given the class, naive Bayes is too
-    sure, and takes many right labels as wrong: the number is then too large, by much if there are many columns.
-    :func:`bayesnb.checks.independence` says whether they do.
+    If columns depend on each other given the class, naive Bayes is overconfident and counts many right labels as wrong.
+    The number is then too large, by much if there are many columns. To test whether columns depend on each other, use
+    :func:`bayesnb.checks.independence`.
 
-    With a ``dependence``, the order of the rows is as good or better, and the number means little: the exponents have
-    learned from the wrong labels too, so the class probabilities expect them already, and few are left to be beyond
-    that. The exponents are held, and have seen the label of each row. ``attrs["note"]`` says so. It also says so where
-    a prior is improper or a feature is sampled: then the labels cannot be drawn.
+    With a ``dependence``, the order of the rows is as good or better, but the number is of little use. The exponents
+    were learned from the wrong labels too, so the class probabilities include them already, and the excess is small.
+    The exponents stay fixed, and the label of each row took part in learning them. ``attrs["note"]`` states this. There
+    is also a note if a prior is improper or a feature is sampled, because the labels cannot be drawn then.
 
     Examples
     --------

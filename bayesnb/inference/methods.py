@@ -1,8 +1,8 @@
-"""The methods of a fitted model: one for each question of the table that is a method, which registers them here."""
+"""The methods of a fitted model. Questions that are declared as methods are registered here."""
 
 
 class FittedModel:
-    """A fitted model that may be asked: what it has learned is its ``classifier_``.
+    """Base class of a fitted model, which is stored as ``classifier_``, with its questions as methods.
 
-    Every question is one function of this room; ``methods.pyi`` lists the methods for editors and type checkers.
+    Every question is one function in this package; ``methods.pyi`` lists the methods for editors and type checkers.
     """

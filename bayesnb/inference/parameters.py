@@ -1,4 +1,4 @@
-"""A fitted model as numbers to read: tables of its parameters, and the classifier as softmax regression."""
+"""The numbers of a fitted model: tables of its parameters, and the classifier as softmax regression."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, in the terms of the data.
+    """The parameters of each feature at a point, labelled by the columns and levels of the data.
 
     Returns
     -------
     {name: DataFrame}
-        One row a class, or a (class, column) where the feature has several columns. The class probabilities
-        stand first, under "(class)".
+        One row per class, or per (class, column) if the feature has several columns. The first entry, "(class)", holds
+        the class probabilities.
     """
     label = pd.Index(classes, name="class")
     tables = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
@@ -58,7 +58,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector, with a name for each number that it has beside another column."""
+    """The parameters of one column of a vector; a parameter of two columns is named after the other column."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -67,7 +67,7 @@ def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[s
 
 
 def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
-    """Parameters (class,) as they are, and the numbers of vectors (class, ...) under names such as "mu[0]"."""
+    """Parameters (class,) unchanged, and the entries of vectors (class, ...) under names such as "mu[0]"."""
     found = {}
     for what, value in cells.items():
         for place in np.ndindex(value.shape[1:]):
@@ -89,18 +89,18 @@ def softmax_regression(
     ----------
     schema, point, classes, estimate
     exponents : array (class, column + 1), optional
-        To what power each column counts, a bag of words being one, and last the offset of each class.
+        The exponent of each column (a bag of words is one column), and last the offset of each class.
     quadratic : bool
         Whether squares and products of columns may be terms.
 
     Raises
     ------
     ValueError
-        If the predictions of the estimate have no such form; the error names the feature.
+        If the predictions of the estimate do not have this form; the error names the feature.
     """
     # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
     # classes, so it cancels: η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. A
-    # column to the power w multiplies both by w. A part of φ whose weights all classes share cancels as well.
+    # column with the exponent w multiplies both by w. A part of φ with the same weights in all classes cancels too.
     intercept, weights, term = point.log_pi.copy(), {}, 0
     if exponents is not None:
         intercept += exponents[:, -1]
@@ -130,7 +130,7 @@ def softmax_regression(
 
 
 def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array, Array]:
-    """The linear form of a feature whose columns count to powers, (class, column)."""
+    """The linear form of a feature whose columns have exponents, (class, column)."""
     if feature.family.whole_rows:
         each = [feature.family.linear(theta)]
     else:
@@ -142,7 +142,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(columns: Sequence[Any], curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) of the products of two columns, and of squares, where there are any."""
+    """Weights (class,) of the squares of columns and of products of two columns, without weights that are all 0."""
     return {
         (column, columns[j]): curvature[:, i, j] * (1 + (i < j))
         for i, column in enumerate(columns)
@@ -166,7 +166,7 @@ def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
 
 
 def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
-    """The tables of parameters; those of many levels have a row for each level."""
+    """The tables of parameters, transposed if they have many levels, so that each level is a row."""
     return {
         name: frame.T.rename_axis("level") if frame.shape[1] > 8 and frame.index.nlevels == 1 else frame
         for name, frame in found.items()
@@ -178,8 +178,8 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
     They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
-    "mean" and "sd" of real numbers, "rate" of counts. There is one row for each class (and column). With a dependence,
-    ``exponents_`` stands under "(exponents)".
+    "mean" and "sd" of real numbers, "rate" of counts. There is one row per class (and column). With a dependence, the
+    entry "(exponents)" holds ``exponents_``.
 
     Examples
     --------
@@ -210,10 +210,10 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Returns
     -------
     weights : DataFrame (term, class)
-        β. A term is (column, level) for a categorical feature, where φ is 1 at the level the row has,
-        (column, word) for a column of text, where φ is how often the text holds the word, and (column, "") for a
-        number, where φ is its value. With ``quadratic``, (column, other column), where φ is their product: its square,
-        if they are the same.
+        β. A term of a categorical feature is (column, level), and φ is 1 at the level of the row and 0 otherwise. A
+        term of a column of text is (column, word), and φ is the number of times that the word occurs. A term of a
+        number is (column, ""), and φ is its value. With ``quadratic``, there are terms (column, other column), and φ is
+        the product of the two columns, or the square if they are the same column.
     intercept : Series (class,)
         γ.
 
@@ -222,7 +222,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     ValueError
         If the log-odds are not linear. The error names the feature: without ``quadratic``, a Gaussian whose variance
         differs between classes, or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence,
-        weights are multiplied by the exponents, and anything but exponents of features is refused.
+        weights are multiplied by the exponents; a dependence with terms other than exponents of features raises.
 
     References
     ----------
@@ -259,7 +259,7 @@ def _point(classifier: Classifier) -> Parameters:
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:
-    """The description of features, without what is plain: one column each, and a family by type."""
+    """Drop uninformative columns of the description: "columns" if all are 1, "chosen" if all families are by type."""
     telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
     return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
 
@@ -269,11 +269,11 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
     shown=Shown("How each column was read", lines=_telling, top=40, finding=False),
 )  # fmt: skip
 def describe(classifier: Classifier) -> pd.DataFrame:
-    """One row a feature: its family, prior, columns, levels and share of missing values, and why it has this family.
+    """One row per feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
-    ``attrs["rows"]`` is the weight of all learned rows. ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965), how
-    many rows of equal weight would know a mean as well: if it is much smaller, and the weights are no counts, say so by
-    :func:`bayesnb.model.reliability_weights`.
+    ``attrs["rows"]`` is the weight of all learned rows. ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965), the
+    number of rows of equal weight that would estimate a mean with the same precision. If it is much smaller, and the
+    weights are not counts, rescale them with :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

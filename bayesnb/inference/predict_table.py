@@ -1,4 +1,4 @@
-"""Tables in, tables out: predictions of a table of any size, with its own columns beside them."""
+"""Predictions as a table: for a table of any size, optionally with columns copied from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayesnb.inference.questions import question
 from bayesnb.wording import meant
 
 ENDS = ("lower", "median", "upper")
-"""The numbers of an interval that stand in a table of predictions."""
+"""The numbers of an interval, as suffixes of columns in a table of predictions."""
 
 
 @question("predictions as a table, beside columns of yours", "predict", "deploy")
@@ -39,9 +39,9 @@ def predict_table(
     Returns
     -------
     DataFrame (row, ...)
-        The kept columns, ``prediction``, and ``p_<class>`` of each class; with an interval also
-        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame the result is a lazy DataFrame
-        of the same kind; for another table that is read in parts, an iterator of frames in the order of the rows.
+        The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also
+        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame, the result is a lazy DataFrame
+        of the same kind. For another table that is read in parts, it is an iterator of frames in the order of the rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def predict_table(
         other = table.names if classifier.absent == "error" else (*keep, classifier.target)
         table = table.without([name for name in other if name not in classifier.schema.names])
     proba = classifier.predict_proba(table)
-    # Taken as values of their type, which reads each class once and not the text of each row.
+    # Convert the classes to an array of the result's type first, so that each class is converted once and not per row.
     classes = pd.Series(classifier.classes, dtype=columns[0][1]).array
     values = {"prediction": classes.take(proba.argmax(axis=1))}
     values |= {f"p_{label}": p for label, p in zip(classifier.classes, proba.T, strict=True)}
@@ -102,7 +102,7 @@ def write_predictions(
     prob: float | None = None,
     keep: Sequence[Any] = (),
 ) -> int:
-    """Predict a table of any size into a file, a part at a time, and return the number of rows.
+    """Write the predictions of a table of any size to a file, part by part, and return the number of rows.
 
     Parameters
     ----------

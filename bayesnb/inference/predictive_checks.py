@@ -1,6 +1,6 @@
-"""Predictive checks: whether tables that the model makes look like the table that it was given.
+"""Predictive checks: whether tables drawn from the model look like the observed table.
 
-Start with :func:`predictive_checks`. It gives :class:`PredictiveChecks`, whose text is one sentence.
+Start with :func:`predictive_checks`. It returns :class:`PredictiveChecks`, which prints as one sentence.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from bayesnb.wording import require_whole
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
 
 KINDS: Mapping[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
-"""What the columns of these supports hold; those of all others hold real numbers."""
+"""The kind of values per support; columns with other supports hold real numbers."""
 
 
 MOST_LEVELS = 64
-"""A column of more levels is not checked: its pairs would have a cell for nearly every row."""
+"""A column of more levels is not checked, because tables of two columns would have about one row per cell."""
 
 
 FEWEST = 5
-"""Rows of a class that a test statistic needs."""
+"""The fewest rows of a class for which a test statistic is computed."""
 
 
 SMALL = 0.25
-"""Times 1/√n: a standard deviation that is small for a correlation, and for the logarithm of a ratio, of n rows."""
+"""SMALL / √n is a small standard deviation for a correlation, or for the logarithm of a ratio, of n rows."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Checked:
     ----------
     name : column name
     feature : str
-        The feature of the model that the column stands in.
+        The feature of the model to which the column belongs.
     position : int
-        Its position there.
+        The position of the column in the feature.
     kind : {"real", "positive", "count", "binary", "levels"}
     levels : int
-        The number of its levels; 0 for a column of numbers.
+        The number of levels; 0 for a column of numbers.
     unit : float
-        The unit in which its values were rounded; 0 if they were not.
+        The unit to which the values were rounded; 0 if they were not rounded.
     origin : float
-        One of its values, from which the others are whole numbers of units away.
+        A value of the column. All other values differ from it by whole numbers of units.
     """
 
     name: Any
@@ -72,20 +72,20 @@ class Checked:
     origin: float = 0.0
 
     def rounded(self, x: Array) -> Array:
-        """Replicated values as they would have been written down: rounded as the observed ones are."""
+        """Round replicated values as the observed values were rounded."""
         if not self.unit:
             return x
         steps = np.rint((x - self.origin) / self.unit)
         if self.kind == "positive":
-            # Rounding may not make a positive number 0 or less, which the column could not hold.
+            # Rounding must not make a positive number 0 or negative, because the column cannot hold such values.
             steps = np.maximum(steps, np.floor(-self.origin / self.unit) + 1)
         return self.origin + steps * self.unit
 
 
 def rounding(x: Array) -> tuple[float, float]:
-    """The unit in which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
+    """The unit to which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
 
-    The unit is the smallest distance of two different numbers, if all of them are whole numbers of it apart.
+    The unit is the smallest distance between two different numbers, if all distances are whole multiples of it.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:
@@ -93,7 +93,7 @@ def rounding(x: Array) -> tuple[float, float]:
     steps = np.diff(values)
     unit = float(steps.min())
     apart = steps / unit
-    # A step of more than a million units says nothing about the last digit of a float.
+    # In a step of more than a million units, rounding errors hide whether it is a whole number of units.
     whole = (np.abs(apart - np.rint(apart)) < 1e-3) | (apart > 1e6)
     return (unit, float(values[0])) if whole.all() and np.ptp(values) < 1e6 * unit else (0.0, 0.0)
 
@@ -108,10 +108,10 @@ class Check:
     first, second : int
         The positions of the columns; ``second`` is -1 for a test statistic of one column.
     scale : function
-        Takes the test statistic to a scale on which its distribution is closer to a Normal.
+        Transforms the test statistic to a scale on which its distribution is closer to a Normal.
     resolution : float
-        The least standard deviation in replicated tables that is believed, on that scale. Where hardly any replicated
-        table differs from the others, their standard deviation says nothing.
+        A lower limit of the standard deviation over replicated tables, on that scale. If nearly all replicated tables
+        have the same value, their standard deviation is unreliable.
     """
 
     statistic: str
@@ -156,7 +156,7 @@ def _positive_log(x: Array) -> Array:
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
     """Yield name, scale, resolution and values of each test statistic of a column of numbers, (table, row)."""
     if kind == "levels":
-        # A table of probabilities of its own can replicate any frequencies of levels.
+        # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
     mean, step = x.mean(axis=1), SMALL / np.sqrt(n)
     yield "mean", _same, 1 / n if kind in ("count", "binary") else 0.0, mean
@@ -184,7 +184,7 @@ def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Ar
 
 
 def _longest_run(x: Array) -> Array:
-    """How many values of each table are equal, at most, (table,)."""
+    """The number of occurrences of the most frequent value of each table, (table,)."""
     ordered = np.sort(x, axis=1)
     place = np.arange(x.shape[1])
     starts = np.zeros(x.shape, np.intp)
@@ -193,11 +193,11 @@ def _longest_run(x: Array) -> Array:
 
 
 def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
-    """The dependence of every two columns, of the rows in which neither is missing.
+    """The dependence of every two columns, over the rows in which neither cell is missing.
 
-    Two columns of numbers have a correlation. Two columns of levels have a mutual information, in nats. A column of
-    levels and one of numbers have a correlation ratio: the square root of the share of the variance that lies between
-    the levels.
+    It is the correlation of two columns of numbers, and the mutual information, in nats, of two columns of levels. For
+    a column of levels and a column of numbers it is the correlation ratio: the square root of the share of the variance
+    between levels.
     """
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
     levels = [j for j, column in enumerate(columns) if column.kind == "levels"]
@@ -219,8 +219,8 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
         sizes = [columns[j].levels for j in levels]
         starts = np.cumsum([0, *sizes[:-1]])
         owner, level = np.repeat(levels, sizes), np.concatenate([np.arange(size) for size in sizes])
-        # One indicator for each level, so the counts of all pairs of levels of all pairs of columns are one product of
-        # matrices for each draw; a missing cell has no indicator, which leaves the row out of that pair alone.
+        # With one indicator per level, a single matrix product per draw counts all pairs of levels of all pairs of
+        # columns. All indicators of a missing cell are 0, so the row is left out of the pairs of that column only.
         hot = np.multiply(cells[..., owner] == level, known[:, owner], order="C")
         add("mutual information", levels, levels, _informations(hot, starts), np.sqrt)
         add("correlation ratio", levels, numbers, _correlation_ratios(hot, starts, x, there), _same)
@@ -233,7 +233,7 @@ def _correlations(x: Array, known: Array) -> Array:
     x = x / np.where(spread > 0, spread, 1.0)
     swapped = np.swapaxes(x, 1, 2)
     n = np.maximum(known.T @ known, 1.0)
-    # Sums of the column on axis 1, over the rows in which that on axis 2 is known.
+    # Sums of the column on axis 1, over the rows in which the column on axis 2 is known.
     total, square = swapped @ known, np.square(swapped) @ known
     variance = np.maximum(square - total**2 / n, 0.0)
     covariance = swapped @ x - total * np.swapaxes(total, 1, 2) / n
@@ -259,18 +259,18 @@ def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Ar
     middle = whole**2 / np.maximum(n, 1.0)
     between = np.add.reduceat(total**2 / np.maximum(count, 1.0), starts, axis=1) - middle
     variance = spread - middle
-    # Of numbers that are all equal, rounding leaves a variance.
+    # If all numbers are equal, rounding errors leave a small variance, so treat it as 0.
     varies = variance > 1e-10 * spread
     share = np.where(varies, between / np.where(varies, variance, 1.0), 0.0)
     return np.sqrt(np.clip(share, 0.0, 1.0))
 
 
 ALARM = 0.05
-"""A check speaks against the model if its adjusted p-value is at most this."""
+"""A check fails if its adjusted p-value is at most this."""
 
 
 SAMPLE = 4096
-"""Rows that are checked: of more rows, so many that are drawn at random."""
+"""The most rows that are checked; if there are more, this number is drawn at random."""
 
 
 MOST_COLUMNS = 200
@@ -278,26 +278,27 @@ MOST_COLUMNS = 200
 
 
 CELLS = 2**23
-"""Numbers that are replicated at once."""
+"""Number of cells to replicate at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class PredictiveChecks:
-    """What replicated tables say about the model. As text it is one sentence.
+    """Results of predictive checks. It prints as one sentence.
 
     Parameters
     ----------
     table : DataFrame
-        A line for each test statistic of a class, the worst first: ``statistic``; ``first`` and ``second``, the columns
-        (``second`` is None for a test statistic of one column); ``class``; ``observed``, its value in the rows;
-        ``expected``, ``lower`` and ``upper``, its mean and interval in replicated tables; ``distance``, how many
-        standard deviations of the replicated tables the observed value is away from their mean (on a scale on which
-        their distribution is closer to a Normal); ``p``, the two-sided p-value of this check alone; ``p_adjusted``, the
-        probability that any check of a replicated table is as far away as this one.
+        A line for each test statistic of a class, the worst first. ``statistic`` is its name. ``first`` and ``second``
+        are the columns (``second`` is None for a test statistic of one column), and ``class`` is the class.
+        ``observed`` is its value in the rows; ``expected``, ``lower`` and ``upper`` are its mean and interval in
+        replicated tables. ``distance`` is the number of standard deviations of the replicated tables between the
+        observed value and their mean, on a scale on which their distribution is closer to a Normal. ``p`` is the
+        two-sided p-value of this check alone. ``p_adjusted`` is the probability that the largest distance of all checks
+        of a replicated table is at least this distance.
     draws : int
         The number of replicated tables.
     threshold : float
-        The distance from which a check speaks against the model.
+        The distance from which a check fails.
     unchecked : tuple
         The columns that were not checked: bags of words, counts with an exposure, columns of more than 64 levels.
     """
@@ -308,16 +309,16 @@ class PredictiveChecks:
     unchecked: tuple[Any, ...] = ()
 
     alarm: ClassVar[float] = ALARM
-    """A check speaks against the model if its adjusted p-value is at most this."""
+    """A check fails if its adjusted p-value is at most this."""
 
     @property
     def failed(self) -> pd.DataFrame:
-        """The checks that speak against the model, beyond what chance gives."""
+        """The checks that fail after adjustment for the number of checks."""
         return self.table[self.table["p_adjusted"] <= self.alarm]
 
     @property
     def fits(self) -> bool:
-        """Whether no check speaks against the model."""
+        """True if no check fails."""
         return self.failed.empty
 
     def __str__(self) -> str:
@@ -342,11 +343,11 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Which pairs of columns are a column and a flag of its missing cells, as booleans (column, column).
+    """Pairs of a column and a flag of its missing cells, as booleans (column, column).
 
-    The flag varies in the table, and is constant in the rows in which the other column has a value. The model takes
-    both as independent, and replicated tables have the missing cells of the observed one, so a check of such a pair
-    would fail however good the model is.
+    Such a flag varies in the table, and is constant over the rows in which the other column has a value. The model
+    assumes that both columns are independent, and replicated tables have the missing cells of the observed table. So a
+    check of the pair would fail for any model, however good.
     """
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
@@ -374,12 +375,12 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
 
 
 def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator) -> Array:
-    """Tables that the posterior makes, (table, row, column), for rows of these classes; none of their cells is missing.
+    """Draw tables from the posterior predictive, (table, row, column), for rows of these classes; no cell is missing.
 
     Each table has its own draw of the parameters.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
-    # What is not checked may have thousands of levels, too many for a copy of their probabilities for each row.
+    # Drop features that are not checked: they may have thousands of levels, whose probabilities are copied per row.
     needed = dict.fromkeys(column.feature for column in columns)
     drawn = replace(drawn, features={name: drawn.features[name] for name in needed})
     own, families = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n))).features, posterior.model.features
@@ -392,12 +393,12 @@ def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """One line for each check, the worst first, and the distance from which a check speaks against the model.
+    """One line for each check, the worst first, and the distance from which a check fails.
 
-    Many checks are made, and a few of them are far away by chance. So the farthest of all checks of the table is
-    compared with the farthest of all checks of each replicated table: its share is a p-value of the whole table,
-    whatever the dependence of the checks, and no more draws are needed for more checks (the maxT method of Westfall
-    and Young 1993). For this comparison, distances are in standard deviations of the replicated tables.
+    Some of many checks have a large distance by chance. So each distance is compared with the largest distance of all
+    checks in each replicated table (the maxT method of Westfall and Young 1993). The share of replicated tables whose
+    largest distance is at least as large is the adjusted p-value. It is valid for any dependence between the checks,
+    and more checks need no more draws. Distances are in standard deviations of the replicated tables.
     """
     draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
@@ -408,8 +409,8 @@ def _table(
     squares = np.square(away).sum(axis=0)
     least = np.array([check.resolution for check, _ in checks]) + 1e-9 * np.abs(middle) + 1e-300
     distance = own / np.maximum(np.sqrt(squares / draws), least)
-    # The observed table has no part in the mean and the standard deviation by which it is judged. So each replicated
-    # table is judged by those of the others, or else it would seem less far away than it is.
+    # The observed table takes no part in the mean and the standard deviation of its distance. So compute the distance
+    # of each replicated table from the other replicated tables too; otherwise it would be too small.
     others = np.sqrt(np.maximum(squares - away**2 * (draws / (draws - 1)), 0.0) / (draws - 1))
     chance = np.abs(away * (draws / (draws - 1)) / np.maximum(others, least))
     farthest = np.sort(chance.max(axis=1, initial=0.0))
@@ -432,7 +433,7 @@ def _table(
         }
     )
     order = np.argsort(-np.abs(distance), kind="stable")
-    # The smallest distance whose adjusted p-value is small enough.
+    # The smallest distance whose adjusted p-value is at most ALARM.
     needed = int(np.floor(ALARM * (draws + 1))) - 1
     threshold = float(farthest[draws - needed - 1]) if 0 <= needed < draws else float("inf")
     return table.iloc[order].reset_index(drop=True), threshold
@@ -458,24 +459,24 @@ def _table(
 def predictive_checks(
     classifier: Classifier, X: Any, y: Any, draws: int = 200, prob: float | None = None
 ) -> PredictiveChecks:
-    """Whether tables that the model makes look like this one: each column, and each pair of columns.
+    """Whether tables drawn from the model look like this table: each column, and each pair of columns.
 
     Parameters
     ----------
     X, y : table and labels
-        The rows that were learned, or others of the same kind.
+        The learned rows, or other rows of the same kind.
     draws : int
-        The number of replicated tables, at least 20. Each has its own draw of the parameters, and the classes, the
-        missing cells and the rounding of the rows.
+        The number of replicated tables, at least 20. Each table has its own draw of the parameters. The classes, the
+        missing cells and the rounding are those of the rows.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
     Returns
     -------
     PredictiveChecks
-        As text, one sentence. ``table`` is a DataFrame with a line for each check, the worst first, ``failed`` the
-        lines that speak against the model, and ``fits`` is True if there are none.
-        :func:`bayesnb.plots.predictive_checks` draws it.
+        It prints as one sentence. ``table`` is a DataFrame with a line for each check, the worst first. ``failed``
+        holds the failed checks, and ``fits`` is True if no check fails. :func:`bayesnb.plots.predictive_checks` draws
+        it.
 
     Raises
     ------
@@ -487,10 +488,10 @@ def predictive_checks(
     -----
     Within each class, columns of reals are checked by mean, standard deviation, skewness, kurtosis, the largest
     distance from the mean, and how often the most frequent value occurs; positive reals and counts by similar numbers;
-    pairs of columns by their correlation, correlation ratio or mutual information. A table of the model itself is said
-    not to fit in at most about one of twenty cases: p-values are adjusted for the number of checks. On the rows that
-    were learned it happens less often, since the parameters have adapted to them: such p-values are conservative
-    (BDA3 6.3). With a dependence, its naive Bayes part is checked. Of more than 4,096 rows, 4,096 are drawn at random.
+    pairs of columns by their correlation, correlation ratio or mutual information. p-values are adjusted for the number
+    of checks, so at most about one in twenty tables drawn from the model itself has a failed check. It is less for the
+    learned rows, because the parameters have adapted to them: such p-values are conservative (BDA3 6.3). With a
+    dependence, only its naive Bayes part is checked. If there are more than 4,096 rows, 4,096 are drawn at random.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Arrow batches as tables of bounded size.
 
-A batch of Arrow columns becomes a pandas frame without a Python object for each row: text as codes and a dictionary,
-whole numbers with a mask where some are missing, so that a column's type does not depend on which rows a batch happens
-to hold.
+Convert an Arrow batch to a pandas frame without a Python object per row. Text becomes codes and a dictionary. Whole
+numbers get a mask if some are missing. So the type of a column does not depend on which rows a batch contains.
 """
 
 from __future__ import annotations
@@ -16,25 +15,25 @@ import numpy as np
 import pandas as pd
 
 BATCH = 2**22
-"""Cells of a batch at most. What is in memory at a time is a small multiple of this."""
+"""The largest number of cells of a batch. Memory use is a small multiple of this."""
 
 
 def batch_rows(columns: int) -> int:
-    """The number of rows of a batch with this many columns."""
+    """Return the number of rows of a batch with this many columns."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
 def frame_of(batch: Any) -> pd.DataFrame:
-    """A batch, or a table, of Arrow as a pandas frame; text is categorical."""
+    """Convert an Arrow batch or table to a pandas frame; text becomes categorical."""
     frame = pd.DataFrame({k: array_of(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
     frame.columns = list(batch.schema.names)
     return frame
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """The batches of Parquet files with their categories, if Arrow has written them.
+    """Yield the batches of Parquet files with their categories, if Arrow has written them.
 
-    Parquet itself keeps a category of whole numbers as numbers; Arrow notes in the metadata of the file what they were.
+    Parquet stores a category of whole numbers as numbers; Arrow records the category in the metadata of the file.
     """
     import pyarrow as pa
 
@@ -49,7 +48,7 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
 
 
 def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
-    """The batches with the cells of text and of numbers that the user calls missing as null; see :func:`marks_in`."""
+    """Yield the batches with the user's texts for missing cells, in text and numbers, as null; see :func:`marks_in`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -80,7 +79,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The further texts that stand for a missing cell of a column, where the columns have these names."""
+    """Return the further texts that mean a missing cell in a column, if the columns have these names."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -92,7 +91,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add the name of the source, and how many of its rows were read, to an error of Arrow."""
+    """Add the name of the source, and the number of its rows read so far, to an error of Arrow."""
     import pyarrow as pa
 
     try:
@@ -102,7 +101,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """The batches; if one cannot be read, an error that names the source."""
+    """Yield the batches; raise an error that names the source if a batch cannot be read."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -114,12 +113,12 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """The message of an error on one line."""
+    """Return the message of an error on one line."""
     return " ".join(str(error).split())[:300]
 
 
 def array_of(column: Any) -> Any:
-    """An Arrow column as an array for pandas."""
+    """Convert an Arrow column to an array for pandas."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -148,7 +147,7 @@ def array_of(column: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether this is one of Arrow's types of text."""
+    """Return whether this is one of Arrow's text types."""
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)

@@ -1,4 +1,4 @@
-"""Which family each column of a first table gets: the one that was specified, else one by its type.
+"""Choose the family of each column of a first table: the specified family, otherwise the family of its type.
 
 Start with :func:`inferred`.
 """
@@ -40,7 +40,7 @@ SPECIFIED = Origin("specified")
 
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
-    """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
+    """Return the features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
     said = entries(features)
@@ -70,7 +70,7 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
-    """The features that were specified, each with its family and its columns."""
+    """Return the specified features, each with its family and its columns."""
     if len(said) == 1 and said[0].columns is None:
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
@@ -90,7 +90,7 @@ def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Name
 
 
 def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
-    """The features of one specification for all columns; none, if the types of columns or the rows decide."""
+    """Return the features of one specification for all columns; empty if types of columns or the rows decide."""
     if not isinstance(spec, Family | Binned | Text):
         return {}
     spec = _with_exposure(table, spec)
@@ -105,7 +105,7 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
 
 
 def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
-    """The features that say whether cells are missing, one for each column specified as ``Missing``."""
+    """Return the features that flag missing cells, at least one for each specification ``Missing``."""
     wanted: dict[Any, Missing] = {}
     for entry in said:
         if entry.missing is not None:
@@ -131,12 +131,12 @@ def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Featur
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """The columns of a table that are meant, each by its name or, where it has none, by its position."""
+    """Return the names of the given columns, each identified by its name or, in an unnamed table, by its position."""
     return tuple(_resolve(table, column) for column in columns)
 
 
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
-    """The family with its exposure column by name, if it has one."""
+    """Return the family with its exposure column, if any, given by name."""
     exposure = getattr(spec, "exposure", None)
     return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
 
@@ -153,7 +153,7 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
-    """A family for each column that was not specified, by its values: the container and its types decide nothing."""
+    """Return a family for each unspecified column by its values; the container and its dtypes have no influence."""
     if not rest:
         return {}
     if table.sparse:
@@ -162,7 +162,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
 
 
 def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
-    """Of which kind the values of these columns are, no matter how they are stored."""
+    """Return the kind of the values of these columns, no matter how they are stored."""
     if not table.numeric:
         return {name: _kind_of(table.column(name)) for name in columns}
     if table.source.dtype == bool:
@@ -174,9 +174,9 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """The features of columns whose values are of these kinds: each alone, or those of an array by kind."""
+    """Return the features of columns with these kinds of values: one per column, or one per kind for an array."""
     if alone:
-        # Columns of one type share one family object, which saves making thousands of them.
+        # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
             name: (families.of(TYPES.get(kind, kind), (name,)), (name,), Origin(kind)) for name, kind in kinds.items()
         }
@@ -188,11 +188,11 @@ def grouped(
 
 
 TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
-"""The type of column of a :class:`ByType`, if it has another name than the kind of the values."""
+"""The type of column of a :class:`ByType`, if its name differs from the kind of the values."""
 
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
-    """Whether these are one column of text, and its cells are sentences."""
+    """Return whether ``columns`` is a single column of text whose cells are sentences."""
     if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind != "text":
         return False
     codes, distinct = column.coded
@@ -201,7 +201,7 @@ def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool
 
 
 def _kind_of(column: Column) -> OriginKind:
-    """Of which kind the values of a column are."""
+    """Return the kind of the values of a column."""
     kind = column.kind
     if column.textual or kind == "text":
         return "text" if column.declared is None else "categories"
@@ -215,7 +215,7 @@ def _kind_of(column: Column) -> OriginKind:
 def _feature(
     table: Table, spec: Family | Binned | Text, columns: Names, origin: Origin, unseen: str, weight: Array | None
 ) -> Feature:
-    """A feature as inferred from the first table."""
+    """Return a feature as inferred from the first table."""
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
     with about(said):
         _require_ordinary_prior(spec)
@@ -262,10 +262,10 @@ def _feature(
 
 
 def _require_ordinary_prior(family: Family) -> None:
-    """Raise ``ValueError`` for a parameter of a prior whose square, or its inverse, is no ordinary float.
+    """Raise ``ValueError`` if the square of a prior parameter, or its inverse, is not an ordinary float.
 
-    The numbers of a table are of the same sizes. Priors are checked before a fit, but not those in a model file, which
-    an earlier version may have learned.
+    The numbers of a table must have sizes in the same range. Priors are checked before a fit, but priors in a model
+    file may have been learned by an earlier version.
     """
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
@@ -287,32 +287,32 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def named_levels(family: Family) -> Names:
-    """The levels that a prior names, which exist even if no row has them."""
+    """Return the levels that a prior names; they exist even if no row has them."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Whether it has a number for each level by its place, so that none may go: an order, or an array as prior."""
+    """Return whether the family has a number per position of a level (an order or an array prior), so none may go."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
 
 # Columns that join after the first rows: a column that joins was missing in all earlier rows, and a word that joins a
-# bag has the count 0 in them. So nothing that was learned changes.
+# bag has the count 0 in them. So what was learned before does not change.
 
 
 type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Both models, each with the features and the words that only the other one has.
+    """Return both models, each extended by the features and words that only the other model has.
 
     Raises
     ------
     ValueError
-        If a column is in one feature here and in another there, or a feature that is no bag has other columns there.
+        If a column belongs to different features in the models, or if a feature other than a bag has different columns.
     """
     a, b = dict(mine), dict(theirs)
     for name in a.keys() & b.keys():
@@ -334,7 +334,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Two bags of one name, each with the words of both; ``ValueError`` if each has taken its own from its rows."""
+    """Return two bags of one name, each with the words of both; raise ``ValueError`` if both chose words from rows."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -345,7 +345,7 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """The specified features whose columns a table has; the others may join later.
+    """Return the specified features whose columns the table has; the other features may join later.
 
     Parameters
     ----------

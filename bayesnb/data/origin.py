@@ -1,4 +1,4 @@
-"""Why a column has its family: a value, which people read as text."""
+"""Why a column has its family, as a value that can be displayed as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = {
     "nothing": "no value seen", "number": "numbers", "zero_one": "0 and 1", "boolean": "True and False",
     "sentences": "text of sentences", "sparse": "sparse counts", "gaps": "missing cells of",
 }  # fmt: skip
-"""How the kinds are shown that are not shown by their own names."""
+"""Displayed names of kinds that differ from the names of the kinds."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Origin:
     Parameters
     ----------
     kind : str
-        "specified" by the user; chosen by the "rows"; inferred from the values of the column, which are of this kind;
-        or "nothing", if no value was seen. "gaps" are the cells of another column that are missing.
+        "specified" by the user; chosen by the "rows"; or the kind of values of the column from which it was inferred,
+        which is "nothing" if no value was seen. "gaps" are the missing cells of another column.
     detail : str
-        Shown beside it: how a column is cut, or the other column.
+        Displayed in addition: how a column is cut, or the other column.
     best_by : str
-        Which score the rows chose by: "evidence", or "class".
+        The score by which the rows chose: "evidence" or "class".
     ahead, second : float, str
         How many nats the family is ahead of the second best; "" if there is none.
     """
@@ -45,7 +45,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the values of the column decided, which may be others in further rows."""
+        """Whether the values of the column decided; further rows may hold other kinds of values."""
         return self.kind not in ("specified", "rows", "gaps")
 
     def __str__(self) -> str:

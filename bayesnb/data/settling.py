@@ -1,8 +1,8 @@
-"""What kind of values a column holds, where parts of a table are added: the values of all parts decide.
+"""Decide the kind of values of a column when parts of a table are added: the values of all parts count.
 
-Start with :func:`alike`. A column without a value gets the family that other rows give it. Counts of 0 and 1 contain
-the weight, the mean and the scatter of these numbers, and every other sum over them, because only two values occur: so
-a column of 0 and 1 that meets other numbers is read as numbers from then on, as if it had been from the beginning.
+Start with :func:`alike`. A column without values gets the family that other rows give it. For a column of 0 and 1, the
+counts determine the weight, the mean, the scatter and every other sum over the values, because only two values occur.
+So if further rows hold other numbers, the column is read as numbers, as if it had been from the beginning.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from bayesnb.statistics.statistic import Statistic, joined
 from bayesnb.wording import Cure, RefusedError
 
 type Counted = tuple[Schema, Statistics]
-"""How rows are read, and what was counted of them."""
+"""A schema, and the statistics that were counted with it."""
 
 
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Both with one family for each column, even if only one of them shows what kind of values it holds.
+    """Give each column one family in both, even if only one of them shows the kind of its values.
 
     Raises
     ------
     ValueError
-        If a column holds values of two kinds that no family reads, as text and numbers.
+        If a column holds values of two kinds that no family can read together, such as text and numbers.
     """
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
@@ -60,12 +60,12 @@ def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
 
 
 def _blank(feature: Feature) -> int:
-    """Whether no value has decided the family of a column: 2 if not even its type did, 1 if its type is text."""
+    """Return 2 if neither values nor type decided a column's family, 1 if only the type (text) did, otherwise 0."""
     return 2 if feature.origin.kind == "nothing" else int(feature.origin.inferred and set(feature.kinds) == {"empty"})
 
 
 def _filled(a: Counted, b: Counted) -> Counted:
-    """The first, where a column without a value has the family that the second gives it."""
+    """Return the first, in which columns without values have the family from the second."""
     (schema, statistics), features, counted = a, {}, {}
     for name, theirs in b[0].features.items():
         mine = schema.features.get(name)
@@ -79,7 +79,7 @@ def _filled(a: Counted, b: Counted) -> Counted:
 
 
 def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
-    """The kind of the values of each column of numbers whose family was inferred."""
+    """Return the kind of the values of each column of numbers whose family was inferred."""
     kinds: dict[Any, OriginKind] = {}
     for name, feature in schema.features.items():
         if feature.origin.kind not in NUMBERS or name not in statistics.features:
@@ -90,7 +90,7 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
 
 
 def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, OriginKind]) -> Counted:
-    """The same, where the columns of numbers whose family was inferred hold values of these kinds."""
+    """Return schema and statistics in which columns of numbers with inferred families hold values of these kinds."""
     new = schema.with_kinds(kinds)
     if new is schema:
         return schema, statistics
@@ -110,7 +110,7 @@ def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, Origin
 
 
 def _converted(s: Statistic, family: Family) -> Statistic | None:
-    """The statistic of a column as a family has it; None if it does not follow."""
+    """Convert the statistic of a column for another family; None if it cannot be computed."""
     kind = family.statistic_class
     if isinstance(s, kind):
         return s
@@ -120,7 +120,7 @@ def _converted(s: Statistic, family: Family) -> Statistic | None:
         return None
     if (moments := s.converted(kind)) is not None:
         return moments
-    # Two rows a class, of 0 and of 1, that weigh as much as all its rows.
+    # Two rows per class, one of 0 and one of 1, with the total weights of the rows of the class.
     weight = np.stack([s.n[:, 0] - s.ones[:, 0], s.ones[:, 0]], axis=1).ravel()
     codes, x = np.divmod(np.flatnonzero(weight), 2)
     return family.statistic(x[:, None].astype(float), Labels(codes, weight[weight > 0], len(s.n)))

@@ -1,4 +1,4 @@
-"""Files written whole or not at all: any file, and tables as CSV or Parquet."""
+"""Write files completely or not at all: any file, and tables as CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """A temporary path beside this one to write to; this path always holds the old file or the whole new one.
+    """Yield a temporary path in the same folder for writing; ``path`` always holds the old file or the complete new
+    file.
 
-    If the block ends without an error, the new file is flushed to disk and takes the place of the old one.
+    If the block ends without an error, the new file is flushed to disk and replaces the old file.
 
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written; the old file is then as it was.
+        If the folder does not exist or cannot be written; the old file is then unchanged.
     """
     path = Path(os.path.realpath(path))
     if path.is_dir():
@@ -49,7 +50,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """Name the path that the user has named in an error about a file that stands beside it for a moment."""
+    """Replace the name of a temporary file by the path that the user gave, in errors about the temporary file."""
     try:
         yield
     except OSError as error:
@@ -59,7 +60,7 @@ def naming(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder, without which a new name in it may be lost. (Windows has no such call, and needs none.)"""
+    """Flush a folder; otherwise a new name in it may be lost. (Windows has no such call and does not need it.)"""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -69,14 +70,14 @@ def _flush_folder(folder: Path) -> None:
 
 
 def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
-    """Frames as one Parquet or CSV file, one after the other; whole or not at all. Returns the number of rows.
+    """Write frames as one Parquet or CSV file, completely or not at all, and return the number of rows.
 
     Raises
     ------
     ValueError
         For a file of another kind.
     OSError
-        If the disk is full or the folder cannot be written; an old file is then as it was.
+        If the disk is full or the folder cannot be written; an old file is then unchanged.
     """
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", ".csv", ".tsv"):
@@ -98,7 +99,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
 
 
 def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -> int:
-    """Frames as CSV, one after the other, under one header."""
+    """Write frames as CSV, one after the other, under one header; return the number of rows."""
     rows, header = 0, True
     for frame in frames:
         frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
@@ -107,11 +108,11 @@ def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -
 
 
 FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
-"""The beginning of a cell that spreadsheets run as a formula; numbers and telephone numbers are none."""
+"""The beginning of a cell that spreadsheets run as a formula. Numbers and telephone numbers do not match."""
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """The frame with an apostrophe before each text that spreadsheets would run; adds the names of its columns."""
+    """Put an apostrophe before each text that spreadsheets would run; add its column name to ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]
@@ -139,7 +140,7 @@ def _write_parquet(frames: Iterable[pd.DataFrame], path: Path) -> int:
         for frame in frames:
             table = pa.Table.from_pandas(frame, writer and writer.schema, preserve_index=False)
             if writer is None:
-                # Probabilities hardly repeat: to look for them in a dictionary takes most of the time of writing.
+                # Probabilities hardly repeat, and looking them up in a dictionary would dominate the time of writing.
                 repeating = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
                 writer = parquet.ParquetWriter(path, table.schema, use_dictionary=repeating)
             writer.write_table(table)

@@ -120,7 +120,7 @@ def test_a_dependence_to_compare_can_be_chosen(capsys):
     expected = BayesianNB(dependence="tempered", random_state=0).fit(X, y).predict_proba(today)[0, 0]
     assert said["rows"][0]["estimates"]["tempered"]["no"] == pytest.approx(expected)
     assert said["scores"][-1]["estimate"] == "tempered"
-    assert "scored by 5 folds" in said["scores"][-1]["note"]
+    assert "scored by 5-fold cross-validation" in said["scores"][-1]["note"]
 
 
 def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):

@@ -189,6 +189,7 @@ def test_rows_from_stdin_cannot_be_read_again_so_a_file_that_was_changed_is_kept
     assert load(tennis).class_count_.tolist() == [10.0, 18.0]
 
 
+@pytest.mark.filterwarnings("default:.*an apostrophe stands before")
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_no_cell_of_a_written_table_is_a_formula(capsys, tmp_path, suffix):
     cells = [
@@ -213,10 +214,7 @@ def test_no_cell_of_a_written_table_is_a_formula(capsys, tmp_path, suffix):
     assert code == 0
     assert "an apostrophe stands before cells of '=note', 'prediction'" in " ".join(err.split())
     written = pd.read_csv(out, sep="," if suffix == "csv" else "\t", dtype=str, keep_default_na=False)
-    assert (
-        written["'=note"].tolist()
-        == ["'" + c for c in cells[:2]] + cells[2:3] + ["'" + c for c in cells[3:7]] + cells[7:]
-    )
+    assert written["'=note"].tolist() == ["'" + c for c in cells[:7]] + cells[7:]
     assert not any(str(c).startswith(("=", "@", "\t", "\r")) for c in [*written, *written.to_numpy().ravel()])
     assert set(written["prediction"]) == {"'=up", "b"}
     run(

@@ -41,6 +41,7 @@ def families_and_levels(clf: BayesianNB) -> dict:
     return {name: (type(f.family).__name__, f.levels) for name, f in clf.classifier_.schema.features.items()}
 
 
+@pytest.mark.filterwarnings("ignore::bayesnb.errors.IdentifierWarning")
 @pytest.mark.filterwarnings("ignore:column 'visits' looks like an identifier")
 @pytest.mark.parametrize("case", READ)
 def test_a_file_is_read_in_parts_and_at_once_as_pandas_reads_it_when_it_is_told_how(case, tmp_path):

@@ -112,6 +112,7 @@ def test_two_thousand_features_do_not_underflow(family, estimate: str):
     assert_probabilities(np.exp(normalize(joint)))
 
 
+@pytest.mark.filterwarnings("ignore::bayesnb.errors.ManyClassesWarning")
 def test_a_thousand_classes_have_the_student_t_of_their_own_two_rows():
     y = np.repeat([f"class {k:03}" for k in range(1000)], 2)
     centre, pooled = np.arange(1000.0), np.repeat(np.arange(1000.0), 2) + np.tile([-0.25, 0.25], 1000)

@@ -50,7 +50,7 @@ after("families that are sampled")
 
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     assert not cli.cli.main(["inspect", "penguins"], standalone_mode=False)
-    assert not cli.cli.main(["explain", "penguins"], standalone_mode=False)
+    assert not cli.cli.main(["explain", "penguins", "--dependence", "none"], standalone_mode=False)
 after("inspect and explain")
 
 import pandas as pd
@@ -69,7 +69,7 @@ list(nb.deploy.predict_table(nb.BayesianNB().fit(iter([frame]), "y"), iter([fram
 after("tables in parts")
 
 with contextlib.redirect_stdout(io.StringIO()):
-    assert not cli.cli.main(["compare", "play-tennis"], standalone_mode=False)
+    assert not cli.cli.main(["compare", "play-tennis", "--dependence", "pairwise"], standalone_mode=False)
 after("compare")
 
 clf.save(sys.argv[1])
@@ -148,7 +148,7 @@ def test_no_engine_is_imported_unless_its_table_is_passed_in(loaded):
     assert not loaded["tables in parts"] & {*ENGINES, "pymc", "safetensors", "xarray"}
 
 
-def test_the_command_that_compares_loads_no_compiler(loaded):
+def test_a_command_that_compares_models_without_trees_loads_no_compiler(loaded):
     assert not loaded["compare"] & {"numba", "llvmlite"}
 
 

@@ -246,7 +246,11 @@ def test_long_tables_are_shortened_with_a_note():
 
 def test_a_further_question_is_one_function_and_can_stand_in_the_report(tennis):
     @questions.question(
-        "the rows of rare classes", "why", "checks", questions.Shown("Rare rows", says=lambda _: "Some.")
+        "the rows of rare classes",
+        "why",
+        "checks",
+        questions.Shown("Rare rows", says=lambda _: "Some."),
+        columns={"how_rare": "the share of other classes"},
     )
     def rare_rows(classifier, X, y):
         """The rows of rare classes.

@@ -284,9 +284,9 @@ def test_a_call_that_needs_a_closed_form_is_refused_with_the_feature_and_the_cur
 
 BOTH = r"feature 'heavy': StudentT is sampled, feature 'wait': FromPyMC is sampled and have no closed form for "
 REFUSED = {
-    "map": (lambda clf, X, y: BayesianNB(clf.features, estimate="map").fit(X, y), 'use "predictive" or "mean"'),
+    "map": (lambda clf, X, y: BayesianNB(clf.features, estimate="map").fit(X, y), 'use estimate="predictive" or'),
     "evidence": (lambda clf, X, y: clf.posterior_.log_evidence(), "held-out rows, by loo or evaluate"),
-    "mode": (lambda clf, X, y: clf.posterior_.point("mode"), 'use estimate="predictive" or "mean"'),
+    "mode": (lambda clf, X, y: clf.posterior_.point("mode"), 'use estimate="predictive" or'),
     "EM": (
         lambda clf, X, y: clf.fit(X, np.where(np.arange(len(y)) < 5, None, y)),
         "leave the rows without a label out",
@@ -297,7 +297,7 @@ REFUSED = {
     ),
     "sensitivity": (lambda clf, X, y: nb.checks.sensitivity(clf, X[:2]), "fit it again under another prior"),
     "conformal": (lambda clf, X, y: nb.sets.conformal(clf, X, y), 'method="split"'),
-    "audit": (lambda clf, X, y: nb.checks.independence(clf, X, y), "or leave the column out"),
+    "audit": (lambda clf, X, y: nb.checks.independence(clf, X, y), "or leave it out"),
     "dependence": (lambda clf, X, y: BayesianNB(clf.features, dependence="weighted").fit(X, y), "dependence=None"),
     "gibbs": (lambda clf, X, y: clf.sample_posterior(sampler="gibbs", X=X, y=y), 'use sampler="exact"'),
 }

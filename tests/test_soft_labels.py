@@ -103,6 +103,9 @@ def test_several_targets_are_not_taken_for_weights(frame, dtype):
     measured = pd.DataFrame({"height": np.linspace(1.5, 1.9, 6), "weight": np.linspace(50, 90, 6)})
     with pytest.raises(ValueError, match=r"6 rows would count as 430\.2"):
         BayesianNB(FEATURES).fit(X, frame(measured))
+    shares = np.linspace(0.1, 1, 12).reshape(6, 2)
+    with pytest.warns(nb.errors.SeveralTargetsWarning, match=r"6 rows count as 6\.6"):
+        BayesianNB(FEATURES).fit(X, frame(pd.DataFrame(shares, columns=["a", "b"])))
     with pytest.warns(nb.errors.SeveralTargetsWarning, match="6 rows count as 24"):
         assert BayesianNB(FEATURES).fit(X, frame(2 * flags.astype(int) + 1)).class_count_.sum() == 24
 

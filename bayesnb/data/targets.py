@@ -194,7 +194,8 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
     flags = bool(((weights == 0) | (weights == 1)).all())
     if not total or (most <= 1 + 1e-9 and not (flags and (sums == 0).any())):
         return
-    counts = not flags and bool((weights == np.rint(weights)).all())
+    # Fractions up to 1 may be the shares of a row, whatever their sum; larger ones are measurements.
+    counts = not flags and bool((weights == np.rint(weights)).all() or (weights <= 1).all())
     said = (
         f"y has {len(classes)} columns, which are read as the weights of classes: {len(weights):,} rows "
         f"{'count' if counts else 'would count'} as {total:,.10g}. If they are several targets, fit a model of each, "
@@ -207,7 +208,7 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
 
 
 class SeveralTargetsWarning(UserWarning):
-    """``y`` has several columns of whole numbers, which are read as the counts of classes.
+    """``y`` has several columns of counts, or of shares with a sum above 1, which are read as the weights of classes.
 
     To silence it, write the shares of the classes as ``y`` and the sums as ``sample_weight``, or
     ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.

@@ -166,7 +166,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
-    if not isinstance(given, str) and isinstance(converted := read_prior(given, Dirichlet), Dirichlet):
+    if not isinstance(given, str | Mapping) and isinstance(converted := read_prior(given, Dirichlet), Dirichlet):
         return converted
     if given is None or (isinstance(given, str) and given not in ("frequencies", "uniform")):
         raise ValueError(f"class prior: Expected {FORMS}; got {given!r}")

@@ -25,7 +25,7 @@ from bayesnb.dependence.near import MOST_ROWS, NearCounts
 from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.dependence.partitions import Partitions
-from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
+from bayesnb.families.columns import BAG, ZEROS_AND_ONES, Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
@@ -92,7 +92,9 @@ def names(posterior: Posterior) -> list[Any]:
 
 def order_of(posterior: Posterior, data: Data, labels: Labels) -> Order:
     """An order of labelled rows by what they hold."""
-    return Order.of([data[name] for name in posterior.model.features], labels)
+    features = posterior.model.features
+    bags = [k for k, family in enumerate(features.values()) if family.support == BAG]
+    return Order.of([data[name] for name in features], labels, bags)
 
 
 def by_column(data: Data) -> Data:

@@ -6,7 +6,7 @@ on the order of the table. So each row has a key, computed from what it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,13 +43,13 @@ class Order:
     ties: Array
 
     @classmethod
-    def of(cls, data: Iterable[Column], labels: Labels) -> Order:
-        """The keys of labelled rows, from their encoded columns in any division."""
+    def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
+        """The keys of labelled rows, from their encoded columns in any division; ``bags`` are the positions of bags."""
         weight, ties = _times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
         columns = [(seen, codes, _of_cells(codes, weight[seen], real=False))]
-        for k, (rows, codes, real) in enumerate(_columns(data)):
+        for k, (rows, codes, real) in enumerate(_columns(data, bags)):
             np.add.at(ties, rows, _mixed(codes.astype(np.uint64) + _mixed(np.array([k], np.uint64))))
             rows, codes = rows[some := weight[rows] > 0], codes[some]
             values, codes = np.unique(codes, return_inverse=True)
@@ -133,19 +133,20 @@ def _spread(n: int, most: int) -> Array:
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
 
 
-def _columns(data: Iterable[Column]) -> Iterator[tuple[Array, Array, bool]]:
+def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
     """The known cells of each column: their rows, their values as codes, and whether these have an order.
 
-    Sparse columns, such as words, are one column of cells, each a column and a value in it; zeros are left out.
+    A bag of words is one column of cells, each a word and its count; zeros are left out, however the bag is stored.
     """
-    for each in data:
+    for place, each in enumerate(data):
         x = getattr(each, "counts", each)
-        if sparse.issparse(x):
+        if place in bags:
             cells = sparse.coo_array(x)
-            known = ~np.isnan(cells.data)
+            known = ~np.isnan(cells.data) & (cells.data != 0)
             pairs = np.stack([cells.col, cells.data], axis=1)[known]
             yield cells.row[known], np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1), False
             continue
+        x = x.tocsc() if sparse.issparse(x) else x
         for k in range(columns_in(x)):
             column = dense_cells(columns_of(x, [k]))[:, 0]
             rows = np.flatnonzero(~np.isnan(column))

@@ -214,13 +214,13 @@ class Exponents:
     >>> clf.exponents_[["mean", "sd"]].round(1)
                        mean   sd
     term
-    island              2.1  0.6
+    island              2.1  0.5
     bill_length_mm      1.4  0.3
     bill_depth_mm       1.4  0.5
     flipper_length_mm   0.1  0.4
     body_mass_g         0.8  0.6
-    sex                 1.1  1.0
-    year                0.8  0.9
+    sex                 0.9  1.0
+    year                0.8  1.0
     """
 
     by: Literal["feature", "model", "class"] = "feature"

@@ -386,7 +386,7 @@ def conformal(
     >>> found.predict_set(X[250:], coverage=0.9)[:3]
          Adelie  Chinstrap  Gentoo
     186   False      False    True
-    43    False      False   False
+    43    False       True   False
     114    True      False   False
     """
     classifier.require_one_class_prior("conformal prediction")

@@ -505,7 +505,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: plots.reliability(forecast, np.zeros(3, int), 10, 2), "code"),
         (lambda: plots.independence(nb.checks.independence(ILL, {"x": [1.0]}, ["ill"])), "at least one pair"),
         (lambda: plots.decision_regions(HIGH, HEIGHTS, SEX[:3], BOTH), "X has 40 rows and y has 3"),
-        (lambda: plots.prior_posterior(of(None, 1.5 * np.eye(4, 30)).sample_posterior(5, 2), "mu_gaussian"),
+        (lambda: plots.prior_posterior(of(None, 1.5 * np.eye(4, 30) + 0.2).sample_posterior(5, 2), "mu_gaussian"),
          r"30 panels.*mu_gaussian, x0"),
         (lambda: plots.prior_posterior(tree(), "theta_rain"), "Expected a variable of the tree, one of .*'theta_rain'"),
         (lambda: plots.prior_posterior(tree(), "theta_wind", wind="weak"), "Expected a dimension of 'theta_wind'"),

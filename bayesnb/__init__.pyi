@@ -13,6 +13,9 @@ from . import priors as priors
 from . import sampling as sampling
 from . import sets as sets
 from .__about__ import __version__ as __version__
+from .data.readings import Choices as Choices
+from .data.readings import Date as Date
+from .data.readings import Number as Number
 from .data.specifications import BestFamily as BestFamily
 from .data.specifications import Binned as Binned
 from .data.specifications import ByType as ByType

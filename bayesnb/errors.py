@@ -1,5 +1,6 @@
 """All error and warning classes that the package defines."""
 
+from bayesnb.data.readings import UnreadCellWarning
 from bayesnb.data.targets import SeveralTargetsWarning
 from bayesnb.data.text import NoKnownWordWarning
 from bayesnb.data.warned import (
@@ -32,6 +33,7 @@ __all__ = [
     "RefusedError",
     "SeveralTargetsWarning",
     "UnlabelledRowsWarning",
+    "UnreadCellWarning",
     "UnseenLevelWarning",
 ]
 

@@ -47,10 +47,10 @@ class Cure:
     option : str
         A parameter of the estimator; "family", for the family of the column that the message is about; or "drop", to
         leave this column out.
-    value : str, None, or a tuple
+    value : str, None, a tuple, or Spelled
         For "features" and "family", the name of the family's class. A tuple nests families, as in ("Hurdle",
-        "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)) and ("Ordinal", ("low", "high")). ``None``
-        stands for any family.
+        "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)) and ("Ordinal", ("low", "high")). A
+        ``Spelled`` is a reading. ``None`` stands for any family.
     column : name of a column, optional
         The column whose family is set, or which is left out.
 
@@ -78,6 +78,9 @@ class Cure:
         return f"--{self.option.replace('_', '-')} {'none' if self.value is None else self.value}"
 
     def _family(self, form: Form) -> str:
+        if isinstance(self.value, Spelled) and form == "python":
+            code = self.value.python
+            return code if self.option == "family" else f"features={{{self.column!r}: {code}}}"
         if form == "command":
             column, word = str(self.column), self.word
             given = f"{shlex.quote(column)}={word}" if shlex.quote(word) == word else shlex.quote(f"{column}={word}")
@@ -92,6 +95,8 @@ class Cure:
 
     def within(self, kind: str) -> Cure:
         """Nest the family in another family, such as Missing."""
+        if isinstance(self.value, Spelled):
+            return self
         return replace(self, value=(kind, self.value) if isinstance(self.value, str) else (kind, *self.value))
 
     @property
@@ -99,6 +104,8 @@ class Cure:
         """The family as spelled on the command line: "hurdle:log-normal", "binned:1,3"."""
         if self.value is None:
             return "FAMILY"
+        if isinstance(self.value, Spelled):
+            return self.value.command
         parts = (self.value,) if isinstance(self.value, str) else self.value
         return ":".join(dashed(part) if isinstance(part, str) else ",".join(map(str, part)) for part in parts)
 

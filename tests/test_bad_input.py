@@ -244,10 +244,6 @@ def test_a_column_of_another_type_than_was_fitted_is_named_with_the_cure(bad, wo
 
 DAYS = [datetime.date(2020, 1, day) for day in (1, 2, 3, 4)]
 NO_CELLS: dict[str, tuple[Any, tuple]] = {
-    "datetimes": (pd.to_datetime(["2020-01-01"] * 4), ("datetime64", "days since", "categories")),
-    "durations": (pd.to_timedelta([1, 2, 3, 4], unit="D"), ("timedelta64", "categories")),
-    "dates": (DAYS, ("datetime.date(2020, 1, 1)", "string or a number")),
-    "periods": (pd.period_range("2020", periods=4), ("period[D]", "days since", "categories")),
     "lists": ([[1], [2], [3], [4]], ("holds [1] of type list", "string or a number")),
     "dicts": ([{"a": 1}] * 4, ("{'a': 1}", "string or a number")),
     "a tuple": ([(1, 2), None, 3, 4], ("(1, 2)", "string or a number")),
@@ -264,8 +260,7 @@ def test_a_cell_that_is_neither_text_nor_number_is_named_with_its_column(case, f
     values, words = NO_CELLS[case]
     column = pd.Series(values, dtype=object if isinstance(values, list) else None)
     frame = pd.DataFrame({"v": column})
-    asked = [frame] if case in ("datetimes", "durations", "periods") else [frame, {"v": column.to_numpy()}]
-    for table in asked:
+    for table in (frame, {"v": column.to_numpy()}):
         refused_by(BayesianNB(features), "fit", (table, Y), ("column 'v'", *words))
     with pytest.raises((ValueError, TypeError), match=said("column 'v'", words[0])):
         BayesianNB(features).fit(iter([frame.assign(y=Y)]), "y")
@@ -274,15 +269,31 @@ def test_a_cell_that_is_neither_text_nor_number_is_named_with_its_column(case, f
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (pl.DataFrame({"v": DAYS}), ("column 'v'", "date", "days since")),
-        (np.array(DAYS, "datetime64[D]")[:, None], ("column 'x0'", "datetime64", "days since")),
         (pl.DataFrame({"v": [[1], [2], [3], [4]]}), ("column 'v'", "which no family reads", "leave it out")),
         (pl.DataFrame({"v": [{"a": 1}] * 4}), ("column 'v'", "which no family reads", "leave it out")),
     ],
-    ids=["dates of polars", "dates of numpy", "lists", "structs"],
+    ids=["lists", "structs"],
 )
-def test_dates_and_nested_columns_of_other_tables_are_refused_with_their_column_and_the_cure(table, words):
+def test_nested_columns_of_other_tables_are_refused_with_their_column_and_the_cure(table, words):
     refused_by(BayesianNB(), "fit", (table, Y), words)
+
+
+DATES = {
+    "datetimes": pd.DataFrame({"v": pd.to_datetime(DAYS)}),
+    "durations": pd.DataFrame({"v": pd.to_timedelta([24, 48, 72, 96], unit="D")}),
+    "dates": pd.DataFrame({"v": DAYS}),
+    "periods": pd.DataFrame({"v": pd.period_range("2020", periods=4)}),
+    "polars": pl.DataFrame({"v": DAYS}),
+    "numpy": np.array(DAYS, "datetime64[D]")[:, None],
+}
+
+
+@pytest.mark.parametrize("case", DATES)
+def test_dates_are_elapsed_time_unless_they_are_named_as_levels(case):
+    table = DATES[case]
+    (name,) = BayesianNB().fit(table, Y).describe().index
+    assert name.startswith("elapsed of ")
+    refused_by(BayesianNB(Categorical()), "fit", (table, Y), ("column", "cannot be levels", 'Date("elapsed")'))
 
 
 @pytest.mark.parametrize("names", [(None, "b"), (None, float("nan")), ("b", pd.NA)])

@@ -106,7 +106,7 @@ def _row_for_model(
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format)
     frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
-    return frame[[name for name in frame.columns if name in clf.schema.names]]
+    return frame[[name for name in frame.columns if name in clf.schema.raw]]
 
 
 def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
@@ -234,7 +234,7 @@ def _command(name: str) -> click.Command:
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
         X, y = load(table, target) if "y" in question.options else (table.frame(), None)
-        X = X[[name for name in X.columns if name in clf.schema.names]]
+        X = X[[name for name in X.columns if name in clf.schema.raw]]
         given |= {} if y is None else {"y": y}
         found = question.function(clf, X, **given)
         frame = flat(table_of(question, found))

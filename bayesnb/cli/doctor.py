@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 50_000
 """The number of rows that the rules examine; a larger table is sampled at random."""
 
-DATE = r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d{4}/\d{1,2}/\d{1,2}( .*)?"
 NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
@@ -72,6 +71,8 @@ class Remark:
         Option to add to the command, if no family or dropped column is the remedy.
     cures : tuple of Cure
         The advised families. The suggested command uses the first.
+    asks : bool
+        Whether only the user knows which of the advised families is right. Then the suggested command uses none.
     """
 
     column: Any
@@ -80,6 +81,7 @@ class Remark:
     drop: bool = False
     option: tuple[str, ...] = ()
     cures: tuple[Cure, ...] = ()
+    asks: bool = False
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -124,7 +126,8 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
     layouts : sequence of Layout
         How the cells of each text file were parsed.
     """
-    found = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
+    whole, (frame, found) = frame, _read(frame, target)
+    found += [remark for name in frame.columns if name != target for remark in _column(frame[name])]
     found += _of_reading(layouts, rows)
     found += _same(frame, target)
     if target is not None and target in frame.columns:
@@ -134,6 +137,7 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)
                  for remark in found] + gaps  # fmt: skip
+    frame = whole
     place = {name: k for k, name in enumerate(frame.columns)}
     # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
@@ -144,6 +148,92 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
         marked = [remark for remark in found if remark.option]
         found = marked + [remark for remark in examine(rest, target, rows, layouts) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
+
+
+def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]:
+    """The frame in which numbers with marks are numbers, without its dates and choices; and the remarks about these."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data.choice import best_parts
+    from bayesnb.data.columns import Column
+    from bayesnb.data.readings import Choices, Date, Number, default_reading, open_in, recognised_in, texts_of
+    from bayesnb.statistics.membership import Labels
+
+    found: list[Remark] = []
+    for name in [name for name in frame.columns if name != target]:
+        if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
+            continue
+        declares = isinstance(frame[name].dtype, pd.CategoricalDtype) and frame[name].cat.ordered
+        column = Column(name, frame[name].reset_index(drop=True), declares)
+        readings = recognised_in(column)
+        reading = default_reading(column)
+        if not readings:
+            if partly := [*_in_part(name, column)]:
+                found, frame = [*found, *partly], frame.drop(columns=name)
+        elif reading is None:
+            cures = tuple(Cure("features", each.spelled, name) for each in readings)
+            texts = texts_of(column)
+            what = open_in(texts, readings) if isinstance(readings[0], Date) else "the decimal mark"
+            said = Message(
+                "{what}, such as {value!r}, which leave {open} open, so they are read as levels: {cures}",
+                what=readings[0].said, value=texts[0], open=what, cures=cures,
+            )  # fmt: skip
+            found, frame = [*found, Remark(name, said, True, cures=cures, asks=True)], frame.drop(columns=name)
+        elif isinstance(reading, Number):
+            cells = reading.read(column)[name]
+            said = "percent signs, read as the numbers before them" if reading.unit == "%" else reading.said
+            found.append(Remark(name, said))
+            frame = frame.copy(deep=False)
+            frame[name] = cells
+        elif isinstance(reading, Choices):
+            n, first = len(reading.options), f"{name}={reading.options[0]}"
+            said = f"several choices per cell, read as {n} columns of 0 and 1, such as {first!r}"
+            found.append(Remark(name, said))
+            frame = frame.drop(columns=name)
+        else:
+            parts: tuple[Any, ...] = reading.parts
+            if target is not None and target in frame.columns and (held := frame[target].notna().to_numpy()).any():
+                codes, labels = pd.factorize(frame[target][held])
+                cells = Column(name, column.values[held].reset_index(drop=True), declares)
+                parts = best_parts(cells, reading, Labels(codes, np.ones(len(codes)), len(labels)))
+            unit = "hours" if reading.format == "time" else "days since 1970-01-01"
+            cure = Cure("features", Date(*parts, format=_order_of(reading)).spelled, name)
+            said = Message(f"{reading.said}, read as {unit}")
+            if parts != reading.parts:
+                said = Message(
+                    f"{reading.said}, read as {unit}; {{parts}} predict{'s' * (len(parts) == 1)} better: {{cure}}",
+                    parts=" and ".join(parts), cure=cure,
+                )  # fmt: skip
+            found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
+            frame = frame.drop(columns=name)
+    return frame, found
+
+
+def _order_of(reading: Any) -> str | None:
+    return reading.format if reading.format in ("dmy", "mdy") else None
+
+
+def _in_part(name: Any, column: Any) -> Iterator[Remark]:
+    """Remarks about text that nearly fits a reading: numbers in several units, or with a few other texts among them."""
+    from bayesnb.data.readings import recognised, texts_of, units_of
+
+    texts = texts_of(column) if column.kind == "text" and column.declared is None else []
+    units = units_of(texts)
+    if len(units) > 1 and any(units):
+        most = sorted(units.items(), key=lambda each: -each[1])
+        shown = ", ".join(f"{n:,} with {unit or 'no unit'}" for unit, n in most[:4])
+        said = f"numbers in several units ({shown}, not counting repetitions), read as levels: convert them to one unit"
+        yield Remark(name, said, True)
+        return
+    if units or len(texts) < 10:
+        return
+    alone = [text for text in texts if not recognised((text, text))]
+    rest = [text for text in texts if text not in {*alone}]
+    if 0 < len(alone) <= 3 and len(rest) >= 10 and len(found := recognised(rest)) == 1:
+        shown = ", ".join(map(_short, alone))
+        said = f"{found[0].said} except {shown}, so all are read as levels: correct them, or --na {_quoted(alone[0])}"
+        yield Remark(name, said, True, option=("--na", f"{name}={alone[0]}") if len(alone) == 1 else ())
 
 
 def marks_of(remarks: Iterable[Remark]) -> list[str]:
@@ -203,9 +293,6 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
-    if texts.str.fullmatch(DATE).mean() > 0.95:
-        yield Remark(name, f"dates, read as {k} levels: turn them into numbers (days since a date)", True, True)
-        return
     for mark, share in texts.str.lower().value_counts(normalize=True).items():
         if mark in MARKS and share > 0:
             shown = next(text for text in texts if text.lower() == mark)
@@ -301,9 +388,6 @@ def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
     for name, marks in gaps.items():
         shown = ", ".join(f"{_percent(n / max(rows, 1))} are {_short(mark)}" for mark, n in marks.items())
         yield Remark(name, f"{shown}, read as missing")
-    for name, kind in layouts[0].kinds.items() if layouts else ():
-        if kind == "percent":
-            yield Remark(name, "percent signs, read as the numbers before them")
 
 
 def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:

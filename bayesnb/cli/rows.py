@@ -73,7 +73,8 @@ def template_of(clf: Classifier) -> pd.DataFrame:
             flags = feature.origin.kind == "boolean" or (names and all(isinstance(n, bool) for n in names))
             columns[name] = pd.Series(dtype="object" if text else "boolean" if flags else "float64")
         columns |= {name: pd.Series(dtype="float64") for name in feature.exposure}
-    return pd.DataFrame({name: columns[name] for name in clf.schema.names if name in columns})
+    columns |= {name: pd.Series(dtype="object") for name in clf.schema.readings}
+    return pd.DataFrame({name: columns[name] for name in clf.schema.raw if name in columns})
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:

@@ -32,8 +32,9 @@ class Settings:
     feature : tuple of str
         Family of a column; the other columns get theirs by type. The families: FAMILIES. Some take more:
         binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the
-        rows choose); missing:FAMILY (counts also whether a cell is missing); or, of several columns as one feature,
-        NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
+        rows choose); missing:FAMILY (counts also whether a cell is missing); date:PART,PART… (elapsed, month, weekday,
+        hour, and perhaps the order dmy or mdy); number:DECIMAL; choices:SEPARATOR; or, of several columns as one
+        feature, NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional
@@ -168,12 +169,15 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
 
 def _spec(said: str, m: float | None) -> Any:
     """Parse the family after "COL=", such as ``missing:binned:1,3``; with its columns if they are named."""
+    from bayesnb.data.readings import Reading
     from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
     from bayesnb.families.compound import Hurdle, Mixture
     from bayesnb.families.trees import Ordinal
     from bayesnb.priors import Dirichlet
 
     kind, _, rest = said.partition(":")
+    if issubclass(family_named(kind), Reading):
+        return family_named(kind).parsed(rest)
     family, items = family_named(kind), [item.strip() for item in rest.split(",") if item.strip()]
     if family is Ordinal:
         return Ordinal(order=_levels(items) or None)
@@ -266,7 +270,7 @@ def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
     joint = {column for spec in settings.features().values() if isinstance(spec, tuple) for column in spec[1]}
     for remark in remarks:
         column = str(remark.column)
-        if settings.of_all or not remark.families or column in drop or column in joint:
+        if settings.of_all or not remark.families or remark.asks or column in drop or column in joint:
             continue
         if (family := remark.families[0]) == "missing":
             given[column] = f"missing:{given[column]}" if column in given else family

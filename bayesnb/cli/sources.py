@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayesnb.learning import Parameters
 
 
-NO_FAMILY = "{kind}, which no family reads: turn it into numbers (days since a date, say) or into categories"
+NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +78,15 @@ class Opened:
         return whole.drop(columns=list(self.settings.drop))
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
-        """Remarks about columns whose type no family supports, such as dates in Parquet; ``needed`` are skipped."""
+        """Remarks about columns whose type no family supports, such as lists in Parquet; ``needed`` are skipped."""
         from bayesnb.data.columns import NoFamilyError
+        from bayesnb.data.readings import is_temporal
 
         found = []
         typed = self.file is not None and not self.file.layouts  # Columns of other files contain numbers or text.
         first = next(self.tables(), None) if typed else None
         for name in () if first is None else first.names:
-            if name not in needed:
+            if name not in needed and not is_temporal(first.column(name).values):
                 try:
                     _ = first.column(name).kind
                 except RefusedError as error:
@@ -114,11 +115,12 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
         if levels and all(isinstance(level, str) for level in levels)
     ]
     text += [feature.source[0] for feature in clf.schema.features.values() if feature.text is not None]
+    text += clf.schema.readings
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         text.append(target)
     said = clf.reading
     format = replace(format, text=tuple(map(str, text)), na=tuple(dict.fromkeys([*said.get("na", ()), *format.na])))
-    found = opened(data, format, names=(*clf.schema.names, target, *others))
+    found = opened(data, format, names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
     return replace(found, settings=Settings(drop=left_out))
 

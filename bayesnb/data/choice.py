@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import log_softmax
 
+from bayesnb.data.columns import Column
 from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.origin import Origin
+from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
 from bayesnb.data.tables import Table
@@ -146,6 +149,29 @@ def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[
         scores = tuple((name, one.evidence, _score(others_total + one.terms, labels)) for name, one in of.items())
         reasons[column] = _reason(best[column], columns[column].by, scores), scores
     return others | {column: of[best[column]].family for column, of in tried.items()}, reasons
+
+
+def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
+    """Return the parts of a column of dates that predict the class best, given this column alone.
+
+    The score is the exact leave-one-out log score. The default, elapsed time alone, stays unless other parts are more
+    than 3 nats better; of the parts within a nat of the best, the fewest are taken.
+    """
+    of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
+    table = Table.of(of_all.read(column))
+    names = {part: name for part, name in zip(of_all.parts, table.names, strict=True)
+             if (table.column(name).coded[0] != table.column(name).coded[0][0]).any()}  # fmt: skip
+    schema, data = Schema.infer(table).read(table, learn=True)
+    scores: dict[tuple[Part, ...], float] = {}
+    for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):
+        some = {names[part]: schema.features[names[part]] for part in parts}
+        model, own = replace(schema, features=some).model(Dirichlet()), {name: data[name] for name in some}
+        posterior = model.posterior(model.statistics(own, labels, range(labels.n)))
+        scores[parts] = _score(posterior.log_left_out(own, labels), labels)
+    best = max(scores.values(), default=0.0)
+    if scores.get(("elapsed",), -np.inf) >= best - 3:
+        return ("elapsed",)
+    return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
 
 
 @dataclass(frozen=True, eq=False)

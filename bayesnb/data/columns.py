@@ -266,10 +266,7 @@ class NoFamilyError(RefusedError):
     """The type of a column is one that no family reads."""
 
 
-NO_FAMILY = (
-    "column {column!r} holds {value}, which no family reads: turn it into numbers (days since a date, say) or into "
-    "categories, or {cure}"
-)
+NO_FAMILY = "column {column!r} holds {value}, which no family reads: turn it into numbers or into categories, or {cure}"
 
 
 KIND_OF: dict[str, Kind] = {

@@ -30,6 +30,7 @@ from typing import Any, Literal
 
 from bayesnb.data.arrow import batch_rows, marks_in, message_of
 from bayesnb.data.decoding import GUESSES, LINE, Workspace, compression, decoded, encoding_of, is_empty, lines_of
+from bayesnb.data.readings import GAPS
 
 QUOTE = '"'
 """The quotation mark around cells. Apostrophes do not quote, because they are more often a cell or a letter of one."""
@@ -102,7 +103,7 @@ class Layout:
     rows : int
     kinds : {column: kind}
         The type of each column, in this file and in the files that are read with it: "empty", "integer", "real",
-        "percent", "boolean" or "text".
+        "boolean" or "text".
     marks : {column: mark}
         The decimal mark of each column, "." or ","; "" if the column needs no decimal mark.
     """
@@ -267,12 +268,6 @@ MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
            "NA", "NULL", "NaN", "None", "n/a", "nan", "null"]  # fmt: skip
 """The texts that mean a missing cell, the same as in pandas."""
 
-GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
-"""Texts that mean a missing cell in a column of numbers, in lower case and without surrounding spaces.
-
-In a column of text they are ordinary levels, because they may have a meaning there.
-"""
-
 
 class Types(IntFlag):
     """The types that fit a cell. For a column: the types that fit all of its cells."""
@@ -287,20 +282,18 @@ class Types(IntFlag):
     WITH_COMMA = 16
     "It contains a comma."
     BOOLEAN = 32
-    PERCENT = 64
-    GROUPS = 128
+    GROUPS = 64
     "Three or more groups with points, such as 1.234.567. A column of only such cells holds versions or addresses."
-    GAP = 256
+    GAP = 128
     "A marker of a missing cell. It fits every type."
 
 
-ANY = Types(511)
+ANY = Types(255)
 EITHER = Types.POINT | Types.COMMA
 PATTERNS = {
     r"[+-]?(0|[1-9]\d{0,17})": Types.INTEGER | Types.DOTTED | EITHER,
     r"[+-]?[1-9]\d{0,2}\.\d{3}": Types.DOTTED | EITHER,
     r"[+-]?((0|[1-9]\d*|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))": Types.POINT,
-    r"[+-]?(\d+([.,]\d*)?|[.,]\d+)\s*%": Types.PERCENT,
     r"[+-]?[1-9]\d{0,2},\d{3}": EITHER | Types.WITH_COMMA,
     r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|(,\d{3}){2,})": Types.POINT,
     r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}": Types.DOTTED | Types.COMMA | Types.GROUPS,
@@ -383,7 +376,7 @@ def _kind(types: Types, mark: str) -> str:
     """Return the type of a column in one file; "empty" if all of its cells are missing."""
     if mark:
         return "real"
-    names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean", Types.PERCENT: "percent"}
+    names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean"}
     return next((name for one, name in names.items() if one in types), "text")
 
 
@@ -402,8 +395,6 @@ def _value(cell: str, kind: str, mark: str) -> str:
             return f"try_cast(trim({cell}) AS BIGINT)"
         case "boolean":
             return f"try_cast(trim({cell}) AS BOOLEAN)"
-        case "percent":
-            return f"try_cast(replace(rtrim(trim({cell}), '% '), ',', '.') AS DOUBLE)"
         case "real":
             point = f"replace(trim({cell}), '{'.' if mark == ',' else ','}', '')"
             return f"try_cast(replace({point}, ',', '.') AS DOUBLE)"

@@ -10,10 +10,12 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
 from bayesnb.data.encoders import Feature, UnseenPolicy
 from bayesnb.data.origin import Origin, OriginKind
+from bayesnb.data.readings import Reading, default_reading, is_temporal
 from bayesnb.data.specifications import (
     BestFamily,
     Binned,
@@ -23,6 +25,7 @@ from bayesnb.data.specifications import (
     by_type_of,
     entries,
     name_of,
+    specified_readings,
     together,
     together_name,
 )
@@ -37,6 +40,99 @@ from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
 SPECIFIED = Origin("specified")
+
+
+def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
+    """Return the readings of the columns of a table: the specified readings, and those that fit a column.
+
+    A column that is specified as levels or as text is not read otherwise. In a part of a larger table, columns of text
+    whose reading is not specified are read as levels; whether a reading fits all rows is decided after the last part.
+    """
+    found = {}
+    for column, given in specified_readings(features).items():
+        name = _resolve(table, column)
+        if not table.part or given.resolves or is_temporal(table.column(name).values):
+            found[name] = given.resolved(table.column(name))
+    said = entries(features)
+    for name in _unread(table, found):
+        spec = next((entry.spec for entry in said if entry.columns is None or name in entry.columns), None)
+        column = table.column(name)
+        if _reads_text(spec):
+            if is_temporal(column.values):
+                cure = Cure("features", default_reading(column).spelled, name)
+                said = "column {column!r} holds {value}, which cannot be levels or words: use {cure}"
+                raise RefusedError(said, column=name, value=column.dtype, cure=cure)
+            continue
+        if table.part and not is_temporal(column.values):
+            continue
+        if (own := default_reading(column)) is None:
+            continue
+        if own.names(name) != (name,) and any(name in (entry.columns or ()) for entry in said):
+            raise RefusedError(
+                "column {column!r} holds {value}: name one of its feature columns, as {expected!r}, or use {cure}",
+                column=name, value=own.said, expected=own.names(name)[0],
+                cure=Cure("features", own.spelled, name),
+            )  # fmt: skip
+        found[name] = own
+    return found
+
+
+def readable(table: Table, features: Any) -> Any:
+    """Return the features without those that a part of a larger table cannot have yet.
+
+    A column of text may turn out to hold numbers or dates, so a family of numbers waits until all parts are known, as
+    does a family of a feature column that does not exist yet. Whether its cells are missing is known at once.
+    """
+    if not table.part or not isinstance(features, Mapping):
+        return features
+    kept = dict(features)
+    for entry in entries(features):
+        columns = [column for column in entry.columns or () if column in table.place]
+        reads_text = entry.spec is None or _reads_text(entry.spec)
+        held = [table.column(column) for column in columns]
+        if columns and (reads_text or entry.together or not any(c.textual or c.kind == "text" for c in held)):
+            continue
+        kept.pop(entry.key)
+        if columns and entry.missing is not None:
+            kept[entry.key] = replace(entry.missing, family=None)
+    return kept
+
+
+def _reads_text(spec: Any) -> bool:
+    return isinstance(spec, Text) or getattr(spec, "support", None) == LEVELS
+
+
+def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
+    """Return the columns whose types do not show that they hold numbers or booleans."""
+    if table.sparse or table.numeric:
+        return ()
+    if not table.named:
+        return tuple(name for name in table.names if name not in found)
+    kinds = zip(table.names, table.source.dtypes, strict=True)
+    return tuple(n for n, kind in kinds if getattr(kind, "kind", "O") not in "biufc" and n not in found)
+
+
+def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
+    """Return the table in which the feature columns of readings stand in the place of the columns they are made of."""
+    held = {name: readings[name] for name in table.names if name in readings} if readings else {}
+    held = {name: own for name, own in held.items() if own.applies(table.column(name))}
+    if not held:
+        return table
+    made: dict[Any, Any] = {}
+    for name in table.names:
+        cells = held[name].read(table.column(name)) if name in held else {name: table.column(name).values}
+        if taken := [each for each in cells if each in made or (each != name and each in table.place)]:
+            raise RefusedError(
+                "column {column!r} would become {value!r}, and the table has a column of this name: rename one of them",
+                column=name, value=taken[0],
+            )  # fmt: skip
+        made |= {each: getattr(values, "array", values) for each, values in cells.items()}
+    declares = table.declares
+    if declares is not None:
+        declares |= {each for name, own in held.items() for each in own.names(name)}
+    index = table.source.index if table.named else None
+    source = pd.DataFrame(made, index=index, copy=False)
+    return replace(table, names=tuple(made), source=source, declares=declares)
 
 
 def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:

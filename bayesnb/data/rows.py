@@ -14,7 +14,9 @@ import pandas as pd
 
 from bayesnb.data.choice import chosen, with_reasons
 from bayesnb.data.columns import as_objects, without_unused
+from bayesnb.data.inferring import readable, readings_in, through
 from bayesnb.data.schema import Schema
+from bayesnb.data.specifications import Parameters
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
@@ -129,8 +131,12 @@ class Rows:
 
         ``settings`` is a :class:`bayesnb.BayesianNB` or its ``Parameters``.
         """
-        features, reasons = chosen(self.table, self.target, self.weight, settings)
-        return with_reasons(Schema.infer(self.table, features, settings.unseen, self.weight, settings.columns), reasons)
+        readings = readings_in(self.table, settings.features)
+        table = through(self.table, readings)
+        known = Parameters.of(settings, features=readable(table, settings.features))
+        features, reasons = chosen(table, self.target, self.weight, known)
+        schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
+        return with_reasons(replace(schema, named=self.table.named), reasons)
 
     def statistics(self, settings: Any, schema: Schema | None = None, fixed: bool = False) -> tuple[Schema, Statistics]:
         """Return the schema with the levels of these rows, and the statistics of the rows. All rows must have labels.
@@ -240,11 +246,11 @@ def table_of(X: Any, schema: Schema) -> Table:
             if table.named
             else "X does not have valid feature names, but BayesianNB was fitted with feature names",
         )
-    if not (table.named and schema.named) and len(table.names) != len(schema.names):
+    if not (table.named and schema.named) and len(table.names) != len(schema.raw):
         raise ValueError(
-            f"X has {len(table.names)} features, but BayesianNB is expecting {len(schema.names)} features as input"
+            f"X has {len(table.names)} features, but BayesianNB is expecting {len(schema.raw)} features as input"
         )
-    return table
+    return schema.through(table)
 
 
 # Rows are drawn at random from a table that is read in parts, in a single pass. Every row gets a random number, in the

@@ -23,9 +23,12 @@ from bayesnb.data.inferring import (
     kinds_of,
     named_levels,
     present,
+    readings_in,
+    through,
     with_words_of_both,
 )
 from bayesnb.data.origin import NUMBERS, OriginKind
+from bayesnb.data.readings import Reading
 from bayesnb.data.specifications import ByType, by_type_of, entries
 from bayesnb.data.tables import Table
 from bayesnb.families.columns import BAG, united
@@ -58,6 +61,8 @@ class Schema:
         Whether further rows may have new columns and lack known ones.
     families : ByType
         Families of the columns that were not specified, by the kind of their values.
+    readings : {column: Reading}
+        The columns of a table that are not read as they are; ``names`` has their feature columns in their place.
     """
 
     names: Names
@@ -66,6 +71,7 @@ class Schema:
     unseen: UnseenPolicy
     columns: ColumnsPolicy = "fixed"
     families: ByType = field(default_factory=ByType)
+    readings: Mapping[Any, Reading] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_choice("columns", self.columns, ("fixed", "grow"))
@@ -82,6 +88,7 @@ class Schema:
         unseen: UnseenPolicy = "missing",
         weight: Array | None = None,
         columns: ColumnsPolicy = "fixed",
+        readings: Mapping[Any, Reading] | None = None,
     ) -> Schema:
         """Choose the family of each column: the specified family, otherwise the family of its type.
 
@@ -94,27 +101,64 @@ class Schema:
         weight : array (row,), optional
             Weights of the rows, needed for bins by count.
         columns : {"fixed", "grow"}
+        readings : {column: Reading}, optional
+            By default the specified ones, and those that fit the columns.
         """
+        readings = readings_in(table, features) if readings is None else readings
+        named, table = table.named, through(table, readings)
         found = inferred(table, features, unseen, weight)
-        return cls(table.names, table.named, found, unseen, columns, by_type_of(entries(features)) or ByType())
+        by_type = by_type_of(entries(features)) or ByType()
+        return cls(table.names, named, found, unseen, columns, by_type, readings)
+
+    @property
+    def raw(self) -> Names:
+        """The columns of the first table, before their readings."""
+        owner = self.owner
+        return tuple(dict.fromkeys(owner.get(name, name) for name in self.names)) if owner else self.names
+
+    @property
+    def owner(self) -> dict[Any, Any]:
+        """The column of the table from which each feature column of a reading is made."""
+        return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
+
+    def require_plain(self, done: str) -> None:
+        """Raise ``ValueError``, naming the column, if a column of a table is read in a special way."""
+        for column, reading in self.readings.items():
+            raise ValueError(
+                f"column {column!r} is read as {reading.said}, which cannot be {done}: ask the classifier itself, or "
+                f"fit with the columns {list(reading.names(column))[:8]} in its place"
+            )
+
+    def through(self, table: Table) -> Table:
+        """Return the table with the feature columns of its readings; a table that has them already is unchanged."""
+        if not self.readings:
+            return table
+        if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
+            table = _renamed(table, self.raw) if table.named else replace(table, names=self.raw)
+        return through(table, self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
         """Return the schema with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
+        if self.columns == "fixed" or not table.named:
+            return self
+        joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
+        table = through(table, {**joined, **self.readings})
         new = set(table.names) - set(self.names)
-        if self.columns == "fixed" or not new or not table.named:
+        if not new:
             return self
         if self.all_words and not isinstance(features, Mapping):
             return self  # A new column is a new word.
         specified = present(features, table, self.names)
         found = inferred(table, specified, self.unseen, weight)
         joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
-        return self.merged(replace(self, names=table.names, features=joining))
+        return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
         """Return the schema of further rows; unspecified columns of numbers have the kind of values in these rows.
 
         The kind of the values in all rows is decided when parts are added (see ``settling``).
         """
+        table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
         loose = {c: own[c] for f in self.features.values() if f.origin.kind in NUMBERS for c in f.columns if c in own}
@@ -173,6 +217,7 @@ class Schema:
             This schema, or a schema with the new levels.
         data : {name: encoded columns}
         """
+        table = self.through(table)
         if learn and self.all_words and table.named:
             schema = replace(self, names=table.names, features=self._bag(table.names))
             return self.merged(schema), schema.read(table)[1]
@@ -213,7 +258,7 @@ class Schema:
         if missing and absent != "missing":
             raise RefusedError(
                 "column {column!r} was fitted and is not in this table, which has {value}; add it, or {cure}{hint}",
-                column=missing[0],
+                column=self.owner.get(missing[0], missing[0]),
                 value=list(table.names) or "no fitted column",
                 cure=cure,
                 hint=meant(missing[0], extra),
@@ -230,6 +275,9 @@ class Schema:
             mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
             return mine.merged(theirs)
         both, names = (self.features, other.features), self.names
+        for column in self.readings.keys() & other.readings.keys():
+            if (a := self.readings[column]) != (b := other.readings[column]):
+                raise ValueError(f"column {column!r}: the two models read it differently, as {a!r} and as {b!r}")
         if self.columns == "grow":
             both, names = completed(*both), united(self.names, other.names)
         if odd := sorted(map(str, set(both[0]) ^ set(both[1]))):
@@ -260,7 +308,7 @@ class Schema:
         if names != self.names:
             place = {name: k for k, name in enumerate(names)}
             features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
-        return replace(self, names=names, features=features)
+        return replace(self, names=names, features=features, readings={**self.readings, **other.readings})
 
     def require_words(self) -> None:
         """Raise ``ValueError``, naming the column, if a column of text has no word in any row."""

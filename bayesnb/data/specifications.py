@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesnb.data.origin import Origin
+from bayesnb.data.readings import READINGS, Reading
 from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
@@ -461,6 +462,7 @@ def families_by_name() -> dict[str, Any]:
     """Return by lower-case name the families that a model file can hold and the other column specifications."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
+    kinds |= {kind.__name__: kind for kind in READINGS.values()}
     return {re.sub("(?<=.)(?=[A-Z])", "-", name).lower(): kind for name, kind in kinds.items()}
 
 
@@ -531,12 +533,25 @@ def entries(features: Any) -> list[Entry]:
         spec, columns = value if together else (value, [key])
         with about(f"features[{key!r}]"):
             spec = family_named(spec)() if isinstance(spec, str) else spec
+        if isinstance(spec, Reading):
+            continue  # See `specified_readings`: its feature columns get the families of their types.
         if not isinstance(spec, Family | Binned | BestFamily | Missing | Text):
             raise TypeError(
                 f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
             )
         columns = [columns] if isinstance(columns, str) else list(columns)
         found.append(Entry(key, values_of(spec), columns, spec if isinstance(spec, Missing) else None, together))
+    return found
+
+
+def specified_readings(features: Any) -> dict[Any, Reading]:
+    """Return the readings among ``features``, by column."""
+    found: dict[Any, Reading] = {}
+    for key, value in features.items() if isinstance(features, Mapping) else ():
+        spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
+        spec = READINGS[spec]() if isinstance(spec, str) and spec in READINGS else spec
+        if isinstance(spec, Reading):
+            found |= dict.fromkeys([columns] if isinstance(columns, str) else columns, spec)
     return found
 
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayesnb.data.choice import Reasons, chosen, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
-from bayesnb.data.inferring import named_levels, present
+from bayesnb.data.inferring import named_levels, present, readings_in, through
 from bayesnb.data.origin import Origin
 from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
@@ -115,6 +117,49 @@ class Summary:
             features[name] = replace(feature, levels=levels, declared=declared if known is None else feature.declared)
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)
+
+    def with_readings(self, settings: Parameters) -> Summary:
+        """Return the summary with the readings of its columns of text, and with the families that waited for them.
+
+        The levels of such a column are the texts that were read, with their weights. So the column is known without the
+        other columns, and it is read as a column in memory is. Its missing cells add nothing.
+        """
+        given = settings.features if isinstance(settings.features, Mapping) else {}
+        features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
+        made: dict[Any, Schema] = {}
+        for name, feature in self.schema.features.items():
+            if not feature.values or not feature.origin.inferred or feature.kinds not in (("text",), ("empty",)):
+                continue
+            (column,), counts = feature.columns, statistics[name].counts[:, 0]
+            if self.declared[column] is not None:
+                continue
+            c, level = np.nonzero(counts)
+            texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
+            alone = Rows(Table.of(texts), Target(c, self.classes), counts[c, level])
+            own = given if column in given else settings.features if not given else None
+            own = {column: given[column]} if column in given else own
+            readings = readings_in(alone.table, own)
+            inner = through(alone.table, readings)
+            if given:
+                own = {key: given[key] for key in given if key == column or key in inner.place} or None
+            if not readings and column not in given:
+                continue
+            made[column], found = alone.statistics(replace(settings, features=own))
+            declared |= {each: inner.column(each).declared for each in inner.names}
+            del features[name], statistics[name]
+            of_values = {each: f for each, f in made[column].features.items() if not f.indicates}
+            features |= of_values
+            statistics |= {each: found.features[each] for each in of_values}
+        if not made:
+            return self
+        names = tuple(chain.from_iterable(made[n].names if n in made else (n,) for n in self.schema.names))
+        if odd := [n for f in features.values() for n in f.reads if n not in names]:
+            raise ValueError(f"column {odd[0]!r} becomes other columns, so Missing cannot flag its cells")
+        features = dict(sorted(features.items(), key=lambda item: names.index(item[1].reads[0])))
+        readings = {**self.schema.readings, **{n: r for schema in made.values() for n, r in schema.readings.items()}}
+        whole = self._with(features, {name: statistics[name] for name in features})
+        schema = replace(whole.schema, names=names, readings=readings)
+        return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
         """Return the summary with its columns of sentences as bags of words, except the columns that are already known.
@@ -230,12 +275,16 @@ class PartSummarizer:
         rows = self.rows(first)[2]
         if rows is None:
             raise ValueError("the first part of the table has no row with a class, from which cells could be taken")
-        specified, reasons = chosen(rows.table, rows.target, rows.weight, self._specified(rows.table))
-        found = Schema.infer(rows.table, specified, self.settings.unseen, rows.weight)
+        settings = self._specified(rows.table)
+        readings = readings_in(rows.table, settings.features)
+        table = through(rows.table, readings)
+        specified, reasons = chosen(table, rows.target, rows.weight, settings)
+        found = Schema.infer(table, specified, self.settings.unseen, rows.weight, readings=readings)
         named = {name: f for name, f in found.features.items() if f.origin.kind == "specified" and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
         others = self.settings.features if isinstance(self.settings.features, Mapping) else {}
-        rest = {name: spec for name, spec in others.items() if name not in placed}
+        rest = {name: spec for name, spec in others.items() if name not in placed and name not in readings}
+        rest |= {f"reading of {name}": (reading, [name]) for name, reading in readings.items()}
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
@@ -260,10 +309,10 @@ class PartSummarizer:
         read, blank, rows = self.rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
-        table = replace(rows.table, part=True)
-        rows = replace(rows, table=table)
-        specified = self._specified(table) if self.schema is None else self.settings
+        rows = replace(rows, table=replace(rows.table, part=True))
+        specified = self._specified(rows.table) if self.schema is None else self.settings
         schema, statistics = rows.statistics(specified, self.schema)
+        table = schema.through(rows.table)
         schema = with_reasons(schema, self.reasons)
         declared = {
             column: table.column(column).declared if column in table.place else None
@@ -281,6 +330,7 @@ class PartSummarizer:
     def complete(self, whole: Summary) -> Summary:
         """Return the summary of all parts; raise ``ValueError`` if a specified column was in no part."""
         said = entries(self.settings.features)
+        whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
                 if column not in whole.schema.names:

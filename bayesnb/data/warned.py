@@ -54,6 +54,7 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
 
     Numbers that the chosen family of a column excludes are counted as unseen levels.
     """
+    table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
     for feature in schema.features.values():
@@ -107,6 +108,7 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
     """Return the cells of a column of the schema as the table holds them, ``None`` if missing."""
+    table = schema.through(table)
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
     return [None if code < 0 else distinct[code] for code in codes]
@@ -209,7 +211,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
     """Yield a sentence for each column of whole numbers that is named like an identifier, in a table in memory."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
-    table = Table.of(X) if keys else None
+    table = schema.through(Table.of(X)) if keys else None
     for column in keys:
         x = table.column(column).reals()
         x = x[~np.isnan(x)]
@@ -333,7 +335,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
         return
     said, table = [], None
     if runs := list(_runs(names, mean[statistics.rows > 0])):
-        table = Table.of(X)
+        table = schema.through(Table.of(X))
         groups = [run for run in runs if _one_hot(table, run)]
         if groups:
             first, others = _shown(groups[0]), f" (further groups: {len(groups) - 1})" if len(groups) > 1 else ""

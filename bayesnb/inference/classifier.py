@@ -177,14 +177,14 @@ class Classifier(FittedModel):
     @property
     def n_features(self) -> int:
         """Number of columns of the first table."""
-        return len(self.schema.names)
+        return len(self.schema.raw)
 
     @property
     def feature_names(self) -> Array:
         """Column names of the first table; raises ``AttributeError`` unless all of them are strings."""
-        if not (self.schema.named and all(isinstance(name, str) for name in self.schema.names)):
+        if not (self.schema.named and all(isinstance(name, str) for name in self.schema.raw)):
             raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
-        return np.array(self.schema.names, object)
+        return np.array(self.schema.raw, object)
 
     def read(self, X: Any) -> tuple[Data, int]:
         """The encoded columns of a table, as the families expect them, and the number of rows."""
@@ -195,6 +195,7 @@ class Classifier(FittedModel):
 
     def encoded_table(self, table: Table) -> Data:
         """The encoded columns of a table; warns about levels that were never seen and texts without a known word."""
+        table = self.schema.through(table)
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
         for name, feature in self.schema.features.items():

@@ -192,7 +192,8 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     ------
     ValueError
         If the model has exponents (``dependence``) or a class prior per row. Also if the family of a column has neither
-        a Normal or Student-t density nor a table of values; the error names the column.
+        a Normal or Student-t density nor a table of values, or if a column is read as dates, as numbers with marks or
+        as several choices; the error names the column.
 
     Examples
     --------
@@ -207,6 +208,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
         "with a dependence, a term of one column counts to a power, and terms of pairs are added, which cannot be "
         "compiled; ask the classifier itself, or fit without dependence"
     )
+    classifier.schema.require_plain("compiled")
     place = {name: k for k, name in enumerate(classifier.schema.names)}
     base, n = classifier.believed.log_pi.copy(), len(classifier.classes)
     reals, curves, table, cells = [], [np.empty((5, n, 0))], [np.empty((0, n))], []

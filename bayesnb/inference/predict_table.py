@@ -68,7 +68,8 @@ def predict_table(
     if table.named:
         # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
         other = table.names if classifier.absent == "error" else (*keep, classifier.target)
-        table = table.without([name for name in other if name not in classifier.schema.names])
+        known = {*classifier.schema.raw, *classifier.schema.names}
+        table = table.without([name for name in other if name not in known])
     proba = classifier.predict_proba(table)
     # Convert the classes to an array of the result's type first, so that each class is converted once and not per row.
     classes = pd.Series(classifier.classes, dtype=columns[0][1]).array

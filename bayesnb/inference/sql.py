@@ -388,7 +388,8 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If the density of a column's family cannot be written as SQL (the error names the column), if two columns have
+        If the density of a column's family cannot be written as SQL, or if a column is read as dates, as numbers with
+        marks or as several choices (the error names the column), if two columns have
         the same name in the database, or if the model has exponents for which :func:`bayesnb.odds.linear_form` raises
         an error too.
 
@@ -418,6 +419,7 @@ def to_sql(
         raise ImportError("dialects of SQL are written by sqlglot: pip install 'bayesnb[sql]'") from error
     classifier.require_one_class_prior("a model as SQL")
     classifier.posterior.warn_of_chains()
+    classifier.schema.require_plain("written as SQL")
     query = Query(classifier, dialect)
     for of, feature in classifier.schema.features.items():
         query.add_feature(of, feature)

@@ -15,6 +15,7 @@ from bayesnb.data import origin
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
 from bayesnb.data.origin import Origin
+from bayesnb.data.readings import Reading
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
@@ -50,7 +51,8 @@ def require_schema(schema: Schema) -> None:
     """Raise an error if features of a schema are inconsistent or read columns that it does not have."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
-    sound = sound and isinstance(schema.families, ByType)
+    sound = sound and isinstance(schema.families, ByType) and isinstance(schema.readings, dict)
+    sound = sound and all(isinstance(each, Reading) and each.resolves for each in schema.readings.values())
     require(sound and schema.features and used <= set(schema.names), "its schema is not one")
     for name, feature in schema.features.items():
         require(_fits(feature), f"its feature {name!r} is not one")

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesnb import chains
 from bayesnb.data import encoders, origin, schema, specifications
+from bayesnb.data.readings import READINGS
 from bayesnb.data.text import Text
 from bayesnb.dependence import (
     columns,
@@ -49,7 +50,7 @@ OTHERS = (
     terms.TermSet, columns.Cells, columns.Grid, columns.DependenceStatistics, pairs.PairCounts, near.NearCounts,
     partitions.Partitions, label_trees.LabelTrees, columns.Numbers,
     posterior.LearnedExponents, exponents.Exponents, exponents.Group, exponents.Layout, posterior.Laplace,
-    scores.Spread,
+    scores.Spread, *READINGS.values(),
 )  # fmt: skip
 NAMED |= {kind.__name__: kind for kind in OTHERS}
 """The data classes that a document may name."""

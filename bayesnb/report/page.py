@@ -211,7 +211,7 @@ def _about(clf: BayesianNB, table: Table, y: Any) -> str:
     dependence = clf.classifier_.dependence
     averaged = "" if dependence is None or not dependence.exponents.said else f"; {dependence.exponents.said}"
     return (
-        f"{table.n_rows:,} rows, {len(clf.classifier_.schema.names):,} columns, {len(classes)} classes{named}: "
+        f"{table.n_rows:,} rows, {len(clf.classifier_.schema.raw):,} columns, {len(classes)} classes{named}: "
         f"{count_of(classes)}. Estimate: {clf.estimate}."
         + ("" if clf.dependence is None else f" Dependence: {clf.dependence}{averaged}.")
     )

@@ -1,0 +1,774 @@
+"""Readings: how the cells of a column that holds neither numbers nor levels become feature columns.
+
+A reading turns one column into one or more columns of numbers or levels: a date into elapsed time, month, weekday and
+hour; "15 U/L" into 15; "Email; Phone" into a column of 0 and 1 per option. A :class:`Reading` is a value. The schema
+keeps it, so later tables are read in the same way, from whatever container they come. :func:`recognised` finds the
+readings that fit every text of a column; if more than one fits, nobody guesses.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from bayesnb.data.columns import Column, Names
+from bayesnb.priors import Array
+from bayesnb.wording import Cure, RefusedError, Spelled, require_choice, warn
+
+GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
+"""Texts that mean a missing cell in a column of numbers or dates, in lower case and without surrounding spaces.
+
+In a column of text they are ordinary levels, because they may have a meaning there.
+"""
+
+
+class UnreadCellWarning(UserWarning):
+    """Some cells do not fit the reading of their column, such as "soon" in a column of dates, and count as missing.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> clf = nb.BayesianNB().fit({"paid": ["12.50 €", "8 €", "9.99 €", "40 €"]}, ["a", "a", "b", "b"])
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     proba = clf.predict_proba({"paid": ["free", "10 €"]})
+    >>> print(said[0].message)
+    column 'paid': 1 of 2 cells are no numbers in €, such as 'free', and count as missing
+    """
+
+
+@dataclass(frozen=True)
+class Reading(ABC):
+    """How the cells of a column become feature columns."""
+
+    @abstractmethod
+    def names(self, column: Any) -> Names:
+        """Return the names of the feature columns made of a column."""
+
+    @abstractmethod
+    def read(self, column: Column) -> dict[Any, Any]:
+        """Return the feature columns by name; cells that do not fit are missing, with a warning."""
+
+    @abstractmethod
+    def resolved(self, column: Column) -> Reading:
+        """Return the reading with everything that the user left open, as the cells of a column imply it.
+
+        Raises
+        ------
+        ValueError
+            If the cells do not imply it.
+        """
+
+    @property
+    @abstractmethod
+    def resolves(self) -> bool:
+        """Whether nothing is left open."""
+
+    @classmethod
+    @abstractmethod
+    def parsed(cls, text: str) -> Reading:
+        """Return the reading written on the command line, without its name; see ``spelled``."""
+
+    @property
+    @abstractmethod
+    def spelled(self) -> Spelled:
+        """The reading as Python code, and as it is written on the command line after "COL="."""
+
+    @property
+    @abstractmethod
+    def said(self) -> str:
+        """What the cells hold, in the plural."""
+
+    def applies(self, column: Column) -> bool:
+        """Return whether a column is still to be read: it does not hold the feature columns already."""
+        return True
+
+
+# Numbers with marks
+
+
+SPACES = "\u00a0\u2007\u2009\u202f "
+DIGITS = rf"(?:\d(?:[\d.,'’{SPACES}]*\d)?[.,]?|[.,]\d+)"
+MARKED = re.compile(
+    rf"(?P<sign>[+−-]?)\s*(?P<before>[^\d\s+−.,-]{{0,4}}\.?)\s*(?P<inner>[+−-]?)\s*(?P<digits>{DIGITS})"
+    r"(?P<space>\s*)(?P<after>[^\d\s.,](?:.{0,18}\S)?)?"
+)
+"""A number with a mark before or after it, and with its sign in front of either."""
+
+GROUP = rf"['’{SPACES}]"
+FRACTIONS: Mapping[str, re.Pattern[str]] = {
+    ".": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:\.\d*)?"),
+    ",": re.compile(rf"(0|[1-9]\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+|[1-9]\d{{0,2}}(?:{GROUP}\d{{3}})+)?(?:,\d*)?"),
+}
+"""The digits of a number by its decimal mark. A leading zero, as in 007, belongs to a code."""
+
+CURRENCIES = {
+    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY",
+    "RUB", "UAH", "BRL", "MXN", "ARS", "CLP", "COP", "CAD", "AUD", "NZD", "ZAR", "KRW", "SGD", "HKD", "TWD", "THB",
+    "IDR", "MYR", "PHP", "VND", "ILS", "AED", "SAR", "EGP", "NGN", "KES", "RS", "RS.", "FR", "FR.", "KR", "KR.", "KČ",
+    "ZŁ", "LEI", "FT", "SFR", "SFR.",
+}  # fmt: skip
+"""Codes and words of currencies in capitals; any sign of Unicode's category of currencies is one as well."""
+
+UNITS = {
+    "%", "‰", "°", "°C", "°F", "kg", "g", "mg", "µg", "μg", "ng", "lb", "lbs", "oz", "km", "m", "cm", "mm",
+    "µm", "nm", "mi", "ft", "in", "yd", "l", "L", "ml", "mL", "dl", "dL", "cl", "h", "min", "s", "ms", "bar",
+    "Pa", "hPa", "kPa", "MPa", "mV", "mA", "W", "kW", "MW", "Wh", "kWh", "kJ", "kcal", "cal", "Hz",
+    "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB", "bp", "bps", "dB", "px", "pt", "m²", "m³", "km²", "ha",
+    "km/h", "m/s", "mph", "IU", "ppm", "ppb", "rpm", "bpm", "mmHg",
+}  # fmt: skip
+"""Units that may follow a number without a space; any other unit needs one, so that 12a and 3rd stay text."""
+
+
+def _is_currency(mark: str) -> bool:
+    return mark.upper() in CURRENCIES or any(unicodedata.category(sign) == "Sc" for sign in mark)
+
+
+def _parts_of(text: str) -> tuple[str, str, str] | None:
+    """Return the sign, the digits and the mark of a text; ``None`` if it is not a number with at most one mark."""
+    found = MARKED.fullmatch(text.strip())
+    if found is None:
+        return None
+    before, after, sign = found["before"], found["after"] or "", found["sign"] + found["inner"]
+    if len(sign) > 1 or (before and after) or (before and not _is_currency(before)):
+        return None
+    if after and not (found["space"] or after in UNITS or _is_currency(after)):
+        return None
+    return sign, found["digits"], before or after
+
+
+def _marks_of(digits: str) -> frozenset[str]:
+    """Return the decimal marks with which digits are a number."""
+    return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
+
+
+def _number(sign: str, digits: str, decimal: str) -> float:
+    kept = re.sub(rf"{GROUP}|[.,]", lambda found: "." if found[0] == decimal else "", digits)
+    return float(kept) * (-1 if sign in ("-", "−") and sign else 1)
+
+
+@dataclass(frozen=True)
+class Number(Reading):
+    """A column of numbers with a mark: a currency before or after it, a percent sign, or a constant unit.
+
+    Columns whose cells are all such numbers, with one mark, are read in this way by default. Write it only if the
+    decimal mark cannot be told from the cells, as in 1.234 €. The marks of thousands (points, commas, spaces and
+    apostrophes) are dropped. The values are the numbers as they are written: 12 % is 12.
+
+    Parameters
+    ----------
+    decimal : {".", ","}, optional
+        The decimal mark; by default the cells show it.
+    unit : str, optional
+        The mark; by default the cells show it. A cell with another mark does not fit.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X = {"price": ["1.234 €", "8.999 €", "2.500 €", "7.100 €"]}
+    >>> clf = nb.BayesianNB({"price": nb.Number(decimal=",")}).fit(X, ["cheap", "dear", "cheap", "dear"])
+    >>> clf.predict({"price": ["€ 8.000"]}).tolist()
+    ['dear']
+    """
+
+    decimal: Literal[".", ","] | None = None
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None:
+            require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
+
+    def names(self, column: Any) -> Names:
+        return (column,)
+
+    @property
+    def resolves(self) -> bool:
+        return None not in (self.decimal, self.unit)
+
+    @classmethod
+    def parsed(cls, text: str) -> Number:
+        return cls(text or None)
+
+    @property
+    def spelled(self) -> Spelled:
+        return Spelled(f"Number(decimal={self.decimal!r})", f"number:{self.decimal}")
+
+    @property
+    def said(self) -> str:
+        return f"numbers in {self.unit}" if self.unit else "numbers"
+
+    def applies(self, column: Column) -> bool:
+        return column.kind == "text"
+
+    def resolved(self, column: Column) -> Number:
+        texts = texts_of(column)
+        found = list(_numbers_in(texts)) if column.kind == "text" else [Number(".", "")]
+        fitting = [one for one in found if self.decimal in (None, one.decimal) and self.unit in (None, one.unit)]
+        if len(fitting) == 1:
+            return fitting[0]
+        if self.resolves and not texts:
+            return self
+        said = "which has another value with a decimal point than with a decimal comma: say which, as {cure}"
+        if not fitting:
+            said = "and not all of its cells are numbers with one mark: mend them, or read it as levels"
+        cures = (Cure("features", Number(decimal).spelled, column.name) for decimal in FRACTIONS)
+        value = next(iter(texts), "")
+        said = "column {column!r} holds {value!r}, " + said
+        raise RefusedError(said, column=column.name, value=value, cure=(*cures,))
+
+    def read(self, column: Column) -> dict[Any, Any]:
+        if not self.applies(column):
+            return {column.name: column.values}
+        return {column.name: converted(column, self._value, self.said)}
+
+    def _value(self, text: str) -> float | None:
+        found = _parts_of(text)
+        if found is None or found[2] not in ("", self.unit) or self.decimal not in _marks_of(found[1]):
+            return None
+        return _number(found[0], found[1], self.decimal)
+
+
+def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
+    """Yield the ways to read all texts as numbers with one mark: none, one, or one per decimal mark."""
+    unit, decimals, ambiguous = None, set(FRACTIONS), False
+    for text in texts:
+        found = _parts_of(text)
+        if found is None or not (fits := _marks_of(found[1])):
+            return
+        if unit not in (None, found[2]):
+            return
+        unit, decimals, ambiguous = found[2], decimals & fits, ambiguous or found[1].strip("0123456789") != ""
+    # Digits without any mark have one value; those with marks of thousands alone may be told apart, as in 1 234.
+    if unit and decimals:
+        values = {d: [_number(s, n, d) for s, n, _ in map(_parts_of, texts)] for d in decimals}  # type: ignore[misc]
+        once = not ambiguous or len({*map(tuple, values.values())}) == 1
+        yield from (Number(d, unit) for d in ((".",) if once and "." in decimals else sorted(decimals)))
+
+
+def units_of(texts: Iterable[str]) -> dict[str, int]:
+    """Return how many texts have each mark; "" for a number without one; empty if a text is no number."""
+    found: dict[str, int] = {}
+    for text in texts:
+        parts = _parts_of(text)
+        if parts is None or not _marks_of(parts[1]):
+            return {}
+        found[parts[2]] = found.get(parts[2], 0) + 1
+    return found
+
+
+# Dates and times
+
+
+type Part = Literal["elapsed", "month", "weekday", "hour"]
+type DateFormat = Literal["iso", "dmy", "mdy", "time"]
+PARTS: tuple[Part, ...] = get_args(Part.__value__)
+FORMATS: tuple[DateFormat, ...] = get_args(DateFormat.__value__)
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+          "December")  # fmt: skip
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+LEVELS_OF: Mapping[str, tuple[Any, ...]] = {"month": MONTHS, "weekday": WEEKDAYS, "hour": tuple(range(24))}
+
+CLOCK = r"(?P<H>\d{1,2}):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d(?:[.,]\d+)?))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
+ZONE = r"\s*(?P<zone>Z|[+-]\d\d:?(?:\d\d)?)?"
+SHAPES: Mapping[str, re.Pattern[str]] = {
+    "iso": re.compile(rf"(?P<y>\d{{4}})([-/.])(?P<m>\d{{1,2}})\2(?P<d>\d{{1,2}})(?:[T ]\s*{CLOCK}{ZONE})?"),
+    "dmy": re.compile(
+        rf"(?P<d>\d{{1,2}})([./-])\s?(?P<m>\d{{1,2}})\2\s?(?P<y>\d{{4}}|\d{{2}})(?:,?[T ]\s*{CLOCK}{ZONE})?"
+    ),
+    "mdy": re.compile(rf"(?P<m>\d{{1,2}})([/-])(?P<d>\d{{1,2}})\2(?P<y>\d{{4}}|\d{{2}})(?:,?[T ]\s*{CLOCK}{ZONE})?"),
+    "time": re.compile(CLOCK),
+}
+"""The shapes of dates and times of day. Points between numbers never stand for month, day, year."""
+
+EPOCH = datetime(1970, 1, 1)
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | None:
+    """Return what a text shows on its clock, a date or a time of day, and its distance from UTC; ``None`` otherwise."""
+    found = SHAPES[form].fullmatch(text.strip())
+    if found is None:
+        return None
+    own = found.groupdict()
+    hour, half = int(own["H"] or 0), (own["half"] or "").lower().replace(".", "")
+    if half and not 1 <= hour <= 12:
+        return None
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    seconds = float((own["S"] or "0").replace(",", "."))
+    clock = timedelta(hours=hour, minutes=int(own["M"] or 0), seconds=seconds)
+    if form == "time":
+        return clock, timedelta(0)
+    if hour > 23:
+        return None
+    year = int(own["y"])
+    if len(own["y"]) == 2:
+        year += 1900 if year >= 69 else 2000
+    try:
+        day = datetime(year, int(own["m"]), int(own["d"]))
+    except ValueError:
+        return None
+    zone = own["zone"]
+    ahead = timedelta(0)
+    if zone and zone != "Z":
+        ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].strip(":") or 0)) * (-1 if zone[0] == "-" else 1)
+    return day + clock, ahead
+
+
+@dataclass(frozen=True, init=False)
+class Date(Reading):
+    """A column of dates or times, read as one feature column per part.
+
+    Columns of dates are read as ``Date("elapsed")`` by default: typed columns, and text if all of its cells have one
+    recognised format. These are year-month-day (ISO), day.month.year, day/month/year or month/day/year if a day above
+    12 shows which, and times of day such as 14:05 or 2:05 pm.
+
+    Parameters
+    ----------
+    *parts : {"elapsed", "month", "weekday", "hour"}
+        "elapsed" is a number: days since 1970-01-01 for dates, hours for times of day and durations. The others are
+        levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on. By default "elapsed".
+    format : {"iso", "dmy", "mdy", "time"}, optional
+        The format of text: year-month-day, day-month-year, month-day-year, or a time of day. By default the cells show
+        it; formats that they leave open, such as 03/04/2025 or a year of two digits, are asked about. A year of two
+        digits is then between 1969 and 2068, as in POSIX.
+
+    Raises
+    ------
+    ValueError
+        For an unknown part or format, and in ``fit`` if the cells do not show one format.
+
+    Notes
+    -----
+    Month, weekday and hour are those of the clock as it is written, in the zone of the cell or of the column. The
+    elapsed time counts in UTC, so cells of different zones can be compared. Cells without a zone count as UTC.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X = {"since": ["2024-01-05", "2024-07-01", "2025-01-09", "2025-07-20"]}
+    >>> clf = nb.BayesianNB({"since": nb.Date("month")}).fit(X, ["skis", "tent", "skis", "tent"])
+    >>> clf.predict({"since": ["2026-07-11"]}).tolist()
+    ['tent']
+    >>> clf.describe().index.tolist()
+    ['month of since']
+    """
+
+    parts: tuple[Part, ...]
+    format: DateFormat | None = None
+
+    def __init__(self, *parts: Part, format: DateFormat | None = None) -> None:
+        for part in parts:
+            require_choice("part", part, PARTS)
+        if format is not None:
+            require_choice("format", format, FORMATS)
+        if len(set(parts)) < len(parts):
+            raise ValueError(f"Expected different parts; got {parts}")
+        object.__setattr__(self, "parts", tuple(sorted(parts or ("elapsed",), key=PARTS.index)))
+        object.__setattr__(self, "format", format)
+
+    @classmethod
+    def of_fields(cls, parts: tuple[Part, ...], format: DateFormat | None) -> Date:
+        """Return the reading with these fields."""
+        return cls(*parts, format=format)
+
+    def names(self, column: Any) -> Names:
+        return tuple(f"{part} of {column}" for part in self.parts)
+
+    @property
+    def resolves(self) -> bool:
+        return self.format is not None
+
+    @classmethod
+    def parsed(cls, text: str) -> Date:
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        forms = [word for word in words if word in FORMATS]
+        return cls(*(word for word in words if word not in forms[:1]), format=forms[0] if forms else None)
+
+    @property
+    def spelled(self) -> Spelled:
+        form = self.format if self.format in ("dmy", "mdy") else None
+        code = ", ".join([*map(repr, self.parts), *([f"format={form!r}"] if form else [])])
+        return Spelled(f"Date({code})", f"date:{','.join([*self.parts, *([form] if form else [])])}")
+
+    @property
+    def said(self) -> str:
+        return "times of day" if self.format == "time" else "dates"
+
+    def resolved(self, column: Column) -> Date:
+        if is_temporal(column.values):
+            return replace_format(self, _format_of_type(column.values))
+        texts = texts_of(column) if column.kind == "text" else []
+        if self.resolves:
+            return self
+        forms = formats_of(texts)
+        if len(forms) == 1 and not any(map(_is_short, texts)):
+            return replace_format(self, forms[0])
+        said = "which {open} leaves open: say how to read it, as {cure}"
+        if not forms:
+            said = "and not all of its cells are dates or times of one format: mend them, or read it as levels"
+        cures = (Cure("features", replace_format(self, form).spelled, column.name) for form in forms)
+        value, what = next(iter(texts), column.dtype), open_in(texts, forms)
+        raise RefusedError(
+            "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,)
+        )
+
+    def read(self, column: Column) -> dict[Any, Any]:
+        codes, distinct = codes_of(column)
+        if is_temporal(column.values):
+            clock, elapsed = _typed_moments(column.values)
+            each = {part: _part(part, clock, elapsed) for part in self.parts}
+        else:
+            form = self.format
+            texts = [str(text) for text in distinct]
+            moments = [_moment(text, form) for text in texts] if column.kind != "empty" else []
+            warn_of_unread(column.name, self.said, codes, texts, [moment is None for moment in moments])
+            clock = np.array([np.nan if m is None else _span(m[0]) / HOUR for m in moments] + [np.nan])
+            ahead = np.array([0.0 if m is None else m[1] / HOUR for m in moments] + [0.0])
+            elapsed = (clock - ahead) / (1 if form == "time" else 24)
+            each = {part: _part(part, clock, elapsed)[codes] for part in self.parts}
+        return {
+            name: cells if part == "elapsed" else _levels(cells, LEVELS_OF[part])
+            for (part, cells), name in zip(each.items(), self.names(column.name), strict=True)
+        }
+
+
+def replace_format(date: Date, format: str) -> Date:
+    """Return the reading with a format."""
+    return Date(*date.parts, format=format)
+
+
+def _span(moment: datetime | timedelta) -> timedelta:
+    return moment - EPOCH if isinstance(moment, datetime) else moment
+
+
+def _part(part: str, clock: Array, elapsed: Array) -> Array:
+    """Return a part of moments: elapsed time, or the position of a level, NaN if missing.
+
+    ``clock`` counts hours since 1970 on the clock as it is written, or since midnight for a time of day. Day 0 was a
+    Thursday.
+    """
+    if part == "elapsed":
+        return elapsed
+    if part == "hour":
+        return np.floor(clock + 1e-9) % 24
+    days = np.floor(clock / 24 + 1e-12)
+    if part == "weekday":
+        return (days + 3) % 7
+    held = ~np.isnan(days)
+    months = days[held].astype("datetime64[D]").astype("datetime64[M]").astype(int) % 12
+    found = np.full(len(days), np.nan)
+    found[held] = months
+    return found
+
+
+def _levels(places: Array, levels: tuple[Any, ...]) -> Any:
+    codes = np.where(np.isnan(places), -1, np.nan_to_num(places)).astype(np.int8)
+    return pd.Categorical.from_codes(codes, pd.Index(levels))
+
+
+TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64", "period")
+
+
+def is_temporal(values: Any) -> bool:
+    """Return whether the type of a column, or every object in it, is a date, a time or a duration."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        from pyarrow import types
+
+        return types.is_temporal(dtype.pyarrow_dtype)
+    if isinstance(dtype, pd.PeriodDtype | pd.DatetimeTZDtype) or getattr(dtype, "kind", "") in ("M", "m"):
+        return True
+    return pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(values, skipna=True) in TEMPORAL
+
+
+def _format_of_type(values: Any) -> DateFormat:
+    """Return the format of the texts that typed cells are written as: ISO, or times of day for times and durations."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        from pyarrow import types
+
+        return "time" if types.is_time(dtype.pyarrow_dtype) or types.is_duration(dtype.pyarrow_dtype) else "iso"
+    of_time = ("time", "timedelta", "timedelta64")
+    objects = pd.api.types.is_object_dtype(dtype)
+    if objects:
+        return "time" if pd.api.types.infer_dtype(values, skipna=True) in of_time else "iso"
+    return "time" if getattr(dtype, "kind", "") == "m" else "iso"
+
+
+def _typed_moments(values: Any) -> tuple[Array, Array]:
+    """Return hours on the clock and the elapsed time, in days for dates and in hours otherwise; NaN if missing."""
+    series = pd.Series(values).reset_index(drop=True)
+    if isinstance(series.dtype, pd.ArrowDtype):
+        series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
+    if isinstance(series.dtype, pd.PeriodDtype):
+        series = series.dt.to_timestamp()
+    if series.dtype == object:
+        kind = pd.api.types.infer_dtype(series, skipna=True)
+        if kind == "time":
+            series = pd.Series(pd.to_timedelta([None if pd.isna(t) else str(t) for t in series]))
+        elif kind.startswith("timedelta"):
+            series = pd.Series(pd.to_timedelta(series))
+        elif kind == "period":
+            series = pd.Series(pd.PeriodIndex(series)).dt.to_timestamp()
+        else:
+            return _of_objects(series)
+    if series.dtype.kind == "m":
+        hours = (series / pd.Timedelta(hours=1)).to_numpy(float, na_value=np.nan)
+        return hours, hours
+    if getattr(series.dtype, "tz", None) is not None:
+        return _hours(series.dt.tz_localize(None)), _hours(series.dt.tz_convert("UTC").dt.tz_localize(None)) / 24
+    clock = _hours(series)
+    return clock, clock / 24
+
+
+def _hours(series: pd.Series) -> Array:
+    """Return hours since 1970 of dates without a zone."""
+    unit = np.datetime_data(series.dtype)[0]
+    ticks = series.to_numpy().astype(np.int64)
+    per_hour = np.timedelta64(1, "h") / np.timedelta64(1, unit)
+    return np.where(series.isna(), np.nan, ticks / per_hour)
+
+
+def _of_objects(series: pd.Series) -> tuple[Array, Array]:
+    """Return the moments of a column of ``datetime`` or ``date`` objects, perhaps of several zones."""
+    clock, elapsed = np.full(len(series), np.nan), np.full(len(series), np.nan)
+    for k, cell in enumerate(series):
+        if not pd.isna(cell):
+            moment = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
+            clock[k] = (moment.replace(tzinfo=None) - EPOCH) / HOUR
+            elapsed[k] = (moment.replace(tzinfo=moment.tzinfo or UTC) - EPOCH.replace(tzinfo=UTC)) / DAY
+    return clock, elapsed
+
+
+def formats_of(texts: Collection[str]) -> list[str]:
+    """Return the formats in which all texts are dates or times; more than one if they leave it open."""
+    return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
+
+
+def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
+    """Return what dates in these formats leave open: the order of day and month, or the century of a short year."""
+    return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
+
+
+def _is_short(text: str) -> bool:
+    found = SHAPES["dmy"].fullmatch(text.strip()) or SHAPES["mdy"].fullmatch(text.strip())
+    return found is not None and len(found["y"]) == 2
+
+
+# Several choices in one cell
+
+
+SEPARATORS = (";", "|", "\n", ",")
+MOST_OPTIONS = 64
+
+
+@dataclass(frozen=True)
+class Choices(Reading):
+    """A column whose cells hold several choices, such as "Email; Phone": one column of 0 and 1 per option.
+
+    A column of text is read in this way by default if its cells split at one of ``; | ,`` or a line break into options
+    that recur in other combinations, and if cells differ in the number of choices. The feature columns are called
+    "COLUMN=OPTION".
+
+    Parameters
+    ----------
+    separator : str, optional
+        The text between two choices; by default the cells show it.
+    options : sequence of str, optional
+        The options; by default those of the rows of the first fit. Other options in later rows are ignored.
+
+    Notes
+    -----
+    The options of a cell are independent given the class, so options that exclude each other are better read as one
+    column of levels. A missing cell is uninformative about all options.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X = {"contact": ["Email; Chat", "Email", "Phone; Chat; Email", "Phone", "Phone; Chat", "Chat"]}
+    >>> clf = nb.BayesianNB().fit(X, ["new", "new", "new", "old", "old", "old"])
+    >>> clf.describe().index.tolist()
+    ['contact=Chat', 'contact=Email', 'contact=Phone']
+    """
+
+    separator: str | None = None
+    options: Any = None
+
+    def __post_init__(self) -> None:
+        if self.options is not None:
+            object.__setattr__(self, "options", tuple(self.options))
+            if len(set(self.options)) < len(self.options) or not self.options:
+                raise ValueError(f"Expected at least one option and different ones; got {self.options}")
+
+    def names(self, column: Any) -> Names:
+        return tuple(f"{column}={option}" for option in self.options)
+
+    @property
+    def resolves(self) -> bool:
+        return None not in (self.separator, self.options)
+
+    @classmethod
+    def parsed(cls, text: str) -> Choices:
+        return cls(text or None)
+
+    @property
+    def spelled(self) -> Spelled:
+        return Spelled(f"Choices({self.separator!r})", f"choices:{self.separator}")
+
+    @property
+    def said(self) -> str:
+        return "choices"
+
+    def resolved(self, column: Column) -> Choices:
+        if self.resolves:
+            return self
+        texts = texts_of(column) if column.kind == "text" else []
+        seps = [self.separator] if self.separator else [s for s in SEPARATORS if any(s in text for text in texts)][:1]
+        if not texts or (not seps and self.options is None):
+            raise RefusedError(
+                "column {column!r} holds no cell with several choices: name what separates them, as "
+                'Choices(separator=";")',
+                column=column.name,
+            )
+        sep = seps[0] if seps else SEPARATORS[0]
+        return Choices(sep, self.options or tuple(sorted({*chain(*(_split(text, sep) for text in texts))})))
+
+    def read(self, column: Column) -> dict[Any, Any]:
+        codes, distinct = codes_of(column)
+        place = {option: k for k, option in enumerate(self.options)}
+        held = np.full((len(distinct) + 1, len(place)), np.nan)
+        unread = []
+        for row, text in zip(held, distinct, strict=False):
+            chosen = _split(str(text), self.separator)
+            row[:] = 0.0
+            row[[place[one] for one in chosen if one in place]] = 1.0
+            unread.append(any(one not in place for one in chosen))
+        warn_of_unread(column.name, "choices among its options alone", codes, [*map(str, distinct)], unread, "ignored")
+        return {name: held[codes, k] for k, name in enumerate(self.names(column.name))}
+
+
+def _split(text: str, separator: str) -> list[str]:
+    return [part for part in map(str.strip, text.split(separator)) if part]
+
+
+def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
+    """Yield the reading of texts as choices, if options recur in other combinations and cells differ in their number.
+
+    Neither names ("Smith, John") nor places ("Paris, France") are choices: each of their cells has the same number of
+    parts. Sentences and lists of free text are none, because their parts seldom recur.
+    """
+    for sep in SEPARATORS:
+        if sum(sep in text for text in texts) < 2:
+            continue
+        cells = [_split(text, sep) for text in texts]
+        counts: dict[str, int] = {}
+        for cell in cells:
+            for part in cell:
+                counts[part] = counts.get(part, 0) + 1
+        varies = len({len(cell) for cell in cells}) > 1
+        recur = sum(n > 1 for n in counts.values()) >= 0.8 * len(counts)
+        once = all(len(set(cell)) == len(cell) for cell in cells)
+        words = not all(part.replace(".", "").isdecimal() for part in counts) or sep != ","
+        if varies and recur and once and words and 2 <= len(counts) <= MOST_OPTIONS and len(counts) < len(texts):
+            yield Choices(sep, tuple(sorted(counts)))
+            return
+
+
+# All readings
+
+
+LOOKED_AT = 40
+"""Texts that are tried first, because most columns of text fit no reading."""
+
+
+def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
+    """Return the readings that fit all texts of a column; more than one if the texts leave it open.
+
+    A date whose year has two digits leaves its century open, so :func:`default_reading` takes none.
+    """
+    if len(texts) < 2:
+        return ()
+    some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
+    if numbers := list(_numbers_in(some)) and list(_numbers_in(texts)):
+        return tuple(numbers)
+    if forms := formats_of(some) and formats_of(texts):
+        return tuple(Date(format=form) for form in forms)
+    return tuple(_choices_in(texts)) if any(sep in text for text in some for sep in SEPARATORS) else ()
+
+
+def recognised_in(column: Column) -> tuple[Reading, ...]:
+    """Return the readings that fit a column by its type, or by all of its texts; see :func:`recognised`."""
+    if is_temporal(column.values):
+        return (Date(format=_format_of_type(column.values)),)
+    if column.kind != "text" or column.declared is not None:
+        return ()
+    return recognised(texts_of(column))
+
+
+def default_reading(column: Column) -> Reading | None:
+    """Return the reading of a column that the user has not specified; ``None`` if none fits, or if several do."""
+    found = recognised_in(column)
+    if len(found) != 1:
+        return None
+    by_day = found[0] in (Date(format="dmy"), Date(format="mdy"))
+    return None if by_day and any(map(_is_short, texts_of(column))) else found[0]
+
+
+def texts_of(column: Column) -> list[str]:
+    """Return the distinct texts of a column that do not mean a missing number, sorted."""
+    codes, distinct = column.coded
+    used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
+    texts = {distinct[k] for k in np.flatnonzero(used)}
+    if not all(isinstance(text, str) for text in texts):
+        return []
+    return sorted(text for text in texts if text.strip().lower() not in GAPS)
+
+
+def codes_of(column: Column) -> tuple[Array, list[Any]]:
+    """Return codes (row,), -1 if missing, and the distinct values of a column; none for a column of dates."""
+    if is_temporal(column.values):
+        return np.full(len(column.values), -1), []
+    return column.coded
+
+
+def converted(column: Column, value: Any, said: str) -> Array:
+    """Return the numbers of a column of text, (row,); texts without a value are missing, with a warning."""
+    codes, distinct = column.coded
+    texts = [str(text) for text in distinct]
+    found = [value(text) for text in texts]
+    warn_of_unread(column.name, said, codes, texts, [number is None for number in found])
+    return np.array([np.nan if number is None else number for number in found] + [np.nan])[codes]
+
+
+def warn_of_unread(
+    column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing"
+) -> None:
+    """Warn of cells that do not fit the reading of a column; texts that mean a missing number need no warning."""
+    wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
+    if not wrong or not (rows := np.isin(codes, wrong)).any():
+        return
+    shown = texts[codes[np.flatnonzero(rows)[0]]]
+    effect = "count as missing" if then == "missing" else "the others are ignored"
+    warn(
+        f"column {column!r}: {int(rows.sum()):,} of {len(codes):,} cells are no {said}, such as {shown!r}, and "
+        f"{effect}",
+        UnreadCellWarning,
+    )
+
+
+READINGS: Mapping[str, type[Reading]] = {"number": Number, "date": Date, "choices": Choices}
+"""The readings by their names on the command line."""

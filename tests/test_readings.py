@@ -1,0 +1,306 @@
+"""Readings: dates, numbers with marks and several choices in one cell, from every container."""
+
+import datetime as dt
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bayesnb as nb
+from bayesnb import BayesianNB, deploy
+from bayesnb.cli.doctor import examine
+from bayesnb.data.choice import best_parts
+from bayesnb.data.columns import Column
+from bayesnb.data.readings import Choices, Date, Number, default_reading, recognised
+from bayesnb.errors import UnreadCellWarning
+from bayesnb.statistics.membership import Labels
+from bayesnb.wording import RefusedError
+
+
+def euros(value):
+    return f"{value:,.2f} €".translate(str.maketrans(",.", ".,"))
+
+
+def customers(n=120):
+    """A table with typed dates, and its classes."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, n)
+    since = pd.Timestamp("2019-03-01") + pd.to_timedelta(rng.integers(0, 900, n) + 300 * y, unit="D")
+    contact = ["Email", "Phone", "Chat"]
+    frame = pd.DataFrame(
+        {
+            "since": since,
+            "called": [dt.time(h, m) for h, m in zip(rng.integers(0, 24, n), rng.integers(0, 60, n), strict=True)],
+            "paid": [*map(euros, rng.lognormal(6 + y, 1))],
+            "discount": [f"{v:.1f} %" for v in rng.gamma(2, 3 + y)],
+            "contact": ["; ".join(sorted(rng.choice(contact, rng.integers(1, 4), replace=False))) for _ in range(n)],
+            "tier": rng.choice(["a", "b"], n),
+        }
+    )
+    frame.loc[3, ["since", "paid", "contact"]] = None
+    return frame, pd.Series(np.where(y, "stays", "leaves"), name="y")
+
+
+def as_text(frame, form="%d.%m.%Y"):
+    return frame.assign(since=frame["since"].dt.strftime(form), called=frame["called"].astype(str))
+
+
+FEATURES = {"since": Date("elapsed", "month", "weekday"), "called": Date("hour")}
+
+
+@pytest.mark.parametrize("features", [None, FEATURES, {"paid": nb.families.LogNormal()}, "best"])
+def test_every_container_is_read_alike_and_so_is_the_saved_model(features, tmp_path):
+    X, y = customers()
+    clf = BayesianNB(features).fit(X, y)
+    expected = clf.predict_proba(X)
+    Z = as_text(X)
+    whole = {**Z, "y": y}
+    Z.assign(y=y).to_csv(tmp_path / "t.csv", index=False, sep=";")
+    X.assign(y=y).to_parquet(tmp_path / "t.parquet")
+    tables = {
+        "text": Z,
+        "ISO": as_text(X, "%Y-%m-%d"),
+        "slashes": as_text(X, "%d/%m/%Y"),
+        "polars": pl.from_pandas(X),
+        "arrow": pa.Table.from_pandas(X),
+        "Arrow types": X.convert_dtypes(dtype_backend="pyarrow"),
+        "dict": {name: Z[name].tolist() for name in Z},
+        "time zone": X.assign(since=X["since"].dt.tz_localize("UTC")),
+        "objects": X.assign(since=X["since"].astype(object)),
+    }
+    for name, table in tables.items():
+        again = BayesianNB(features).fit(table, y)
+        assert again.describe().index.tolist() == clf.describe().index.tolist(), name
+        assert np.abs(again.predict_proba(table) - expected).max() < 1e-9, name
+        assert again.feature_names_in_.tolist() == X.columns.tolist()
+    parts = (pd.DataFrame(whole).iloc[k : k + 7] for k in range(0, 120, 7))
+    streams = [(tmp_path / "t.csv", Z), (tmp_path / "t.parquet", X), (duckdb.from_df(pd.DataFrame(whole)), Z)]
+    for source, rows in [*streams, *([] if features == "best" else [(parts, Z)])]:
+        again = BayesianNB(features).fit(source, "y")
+        assert np.abs(again.predict_proba(rows) - expected).max() < 1e-9, source
+    clf.save(tmp_path / "m.bayesnb")
+    assert (nb.load(tmp_path / "m.bayesnb").predict_proba(X) == expected).all()
+    assert np.abs(nb.load(tmp_path / "m.bayesnb").predict_proba(tables["ISO"]) - expected).max() < 1e-9
+
+
+def test_an_array_of_objects_is_read_like_a_frame():
+    X, y = customers()
+    clf, same = BayesianNB().fit(as_text(X).to_numpy(object), y), BayesianNB().fit(as_text(X), y)
+    assert clf.describe().index.tolist()[0] == "elapsed of x0"
+    assert np.abs(clf.predict_proba(as_text(X).to_numpy(object)) - same.predict_proba(as_text(X))).max() < 1e-12
+
+
+def test_rows_may_come_in_steps_go_again_and_weigh_more():
+    X, y = customers()
+    whole = BayesianNB(FEATURES).fit(X, y)
+    steps = BayesianNB(FEATURES).fit(X, y).partial_fit(as_text(X, "%Y-%m-%d")[:40], y[:40])
+    weights = np.r_[np.full(40, 2), np.ones(80)]
+    assert np.abs(steps.predict_proba(X) - BayesianNB(FEATURES).fit(X, y, weights).predict_proba(X)).max() < 1e-9
+    steps.forget(X[:40], y[:40])
+    assert np.abs(steps.predict_proba(X) - whole.predict_proba(X)).max() < 1e-9
+    with pytest.raises(ValueError, match="the two models read it differently"):
+        whole.merge(
+            BayesianNB({**FEATURES, "since": Date("elapsed", "month", "weekday", format="dmy")}).fit(as_text(X), y)
+        )
+
+
+NUMBERS = {
+    ("1.234,50 €", "12,00 €"): (1234.5, 12.0, "€"),
+    ("€1,234.50", "€ 12.00"): (1234.5, 12.0, "€"),
+    ("-$5", "$1,000,000"): (-5.0, 1e6, "$"),
+    ("CHF 1'234.50", "CHF 3"): (1234.5, 3.0, "CHF"),
+    ("1 234,5 kg", "7 kg"): (1234.5, 7.0, "kg"),
+    ("15 U/L", "230.5 U/L"): (15.0, 230.5, "U/L"),
+    ("12,5 %", "−7 %"): (12.5, -7.0, "%"),
+    ("3 rooms", "12 rooms"): (3.0, 12.0, "rooms"),
+}
+
+
+@pytest.mark.parametrize("texts", NUMBERS)
+def test_numbers_with_a_mark_are_read_with_their_unit(texts):
+    first, second, unit = NUMBERS[texts]
+    (reading,) = recognised(texts)
+    assert reading.unit == unit
+    assert reading.read(Column("x", pd.Series([*texts, None, "-"])))["x"][:2].tolist() == [first, second]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("3 kg", "4 lb"), ("12a", "13a"), ("3rd", "4rd"), ("1,234 €", "1.234 €", "1,5 €", "1.5 €"), ("10-12", "13-15"),
+        ("1:2", "3:4"), ("007 kg", "008 kg"), ("5", "7"), ("v1.2", "v1.3"), ("192.168.0.1", "10.0.0.1"), ("1 2", "3 4"),
+        ("5 €", "7"), ("Room 5", "Room 7"), ("yes", "no"), ("", "?"),
+    ],
+)  # fmt: skip
+def test_codes_ranges_mixed_units_and_numbers_without_a_mark_are_no_numbers_with_marks(texts):
+    assert recognised(texts) == ()
+
+
+def test_an_open_decimal_mark_is_asked_about_and_not_guessed():
+    texts, y = ["1.234 €", "2.345 €", "3.999 €", "9.876 €"], ["a", "b", "a", "b"]
+    assert {reading.decimal for reading in recognised(texts)} == {".", ","}
+    assert BayesianNB().fit({"x": texts}, y).describe()["family"].tolist() == ["Categorical"]
+    for decimal, value in ((".", 1.234), (",", 1234.0)):
+        clf = BayesianNB({"x": Number(decimal)}).fit({"x": texts}, y)
+        assert clf.classifier_.schema.readings["x"].read(Column("x", pd.Series(texts[:1])))["x"] == [value]
+    with pytest.raises(RefusedError, match="say which, as features=") as error:
+        BayesianNB({"x": Number()}).fit({"x": texts}, y)
+    assert error.value.column == "x"
+    assert len(error.value.cure) == 2
+
+
+DATES = {
+    "iso": ["2024-02-29", "2023-1-3", "2024-02-29 23:59:59.5", "2024-02-29T10:00Z", "2024/02/29"],
+    "dmy": ["29.02.2024", "1.3.2023", "31.12.2024 14:05"],
+    "mdy": ["02/29/2024", "3/1/2023 2:05 PM"],
+    "time": ["00:04", "23:59:59", "25:10:00"],
+}
+
+
+@pytest.mark.parametrize("form", DATES)
+def test_dates_and_times_have_one_recognised_format(form):
+    assert recognised(DATES[form]) == (Date(format=form),)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("2023-02-30", "2023-01-01"), ("13/13/2023", "01/01/2023"), ("02/29/2024", "29/02/2024"), ("12:75", "1:00"),
+        ("2024-01", "2024-02"), ("20240229", "20240301"), ("soon", "2024-01-01"),
+    ],
+)  # fmt: skip
+def test_impossible_and_mixed_dates_are_none(texts):
+    assert recognised(texts) == ()
+
+
+@pytest.mark.parametrize("texts", [("03/04/2024", "05/06/2024"), ("03.04.24", "25.06.24")])
+def test_an_open_order_or_century_of_dates_is_asked_about_and_not_guessed(texts):
+    X, y = {"d": [*texts, *texts]}, ["a", "b", "b", "a"]
+    assert recognised(texts)
+    assert default_reading(Column("d", pd.Series(texts))) is None
+    assert BayesianNB().fit(X, y).describe()["family"].tolist() == ["Categorical"]
+    with pytest.raises(RefusedError, match="leaves open"):
+        BayesianNB({"d": "date"}).fit(X, y)
+    read = Date("elapsed", format="dmy").read(Column("d", pd.Series(texts[:1])))["elapsed of d"]
+    assert read.tolist() == [(dt.date(2024, 4, 3) - dt.date(1970, 1, 1)).days]
+
+
+def test_parts_of_a_date_are_those_of_its_own_clock_and_elapsed_time_counts_in_utc():
+    texts = pd.Series(["2024-03-01T00:30+02:00", "2024-02-29 22:30Z", None])
+    typed = pd.to_datetime(texts, utc=True, format="ISO8601").dt.tz_convert("Europe/Athens")
+    parts = Date("elapsed", "month", "weekday", "hour", format="iso")
+    read, of_type = (parts.read(Column("t", values)) for values in (texts, typed))
+    assert np.diff(read["elapsed of t"][:2]).tolist() == [0.0]
+    assert np.isnan(read["elapsed of t"][2])
+    assert [*read["month of t"]][:2] == ["March", "February"]
+    assert [*read["hour of t"]][:2] == [0, 22]
+    assert [*read["weekday of t"]][:2] == ["Friday", "Thursday"]
+    assert [*of_type["hour of t"]][:2] == [0, 0]
+    assert np.allclose(of_type["elapsed of t"], read["elapsed of t"], equal_nan=True)
+
+
+def test_durations_periods_and_dates_of_one_moment_agree():
+    days = pd.to_datetime(["2024-01-31", "2023-12-01"])
+    for values in (days, days.to_period("D"), [d.date() for d in days], days.strftime("%d.%m.%Y")):
+        column = Column("d", pd.Series(values))
+        assert default_reading(column).read(column)["elapsed of d"].tolist() == [19753.0, 19692.0]
+    column = Column("d", pd.Series(pd.to_timedelta(["90min", "2D"])))
+    assert default_reading(column).read(column)["elapsed of d"].tolist() == [1.5, 48.0]
+
+
+def test_several_choices_become_a_column_of_0_and_1_per_option():
+    cells = pd.Series(["Email; Chat", "Email", "Phone;Chat ;Email", "Phone", "Phone; Chat", None])
+    (reading,) = recognised(cells.dropna().tolist())
+    assert reading == Choices(";", ("Chat", "Email", "Phone"))
+    read = pd.DataFrame(reading.read(Column("c", cells)))
+    assert read["c=Chat"].tolist()[:5] == [1, 0, 1, 0, 1]
+    assert read.loc[5].isna().all()
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Smith, John", "Smith, Mary", "Jones, John", "Jones, Mary", "Brown, John", "Brown, Mary"),
+        ("Paris, France", "Lyon, France", "Paris, Texas", "Austin, Texas"),
+        ("1,5", "1,7", "2,5", "2,7", "3"),
+        ("teils, teils", "stimme zu", "stimme nicht zu"),
+        ("a; b", "a; b; a", "b; a", "a", "b"),
+    ],
+)
+def test_names_places_numbers_and_answers_are_not_several_choices(texts):
+    assert recognised(texts) == ()
+
+
+def test_a_cell_that_does_not_fit_counts_as_missing_with_a_warning():
+    X, y = customers()
+    clf = BayesianNB(FEATURES).fit(X, y)
+    for column, odd in {"since": "soon", "paid": "12 $", "called": "noon", "contact": "Fax"}.items():
+        row = as_text(X, "%Y-%m-%d")[:1].assign(**{column: odd})
+        with pytest.warns(UnreadCellWarning, match=f"column '{column}'.*{odd.replace('$', '.')}"):
+            found = clf.predict_proba(row)
+        if column != "contact":
+            assert np.abs(found - clf.predict_proba(row.assign(**{column: None}))).max() < 1e-12
+
+
+def test_a_column_specified_as_levels_is_not_read_otherwise():
+    X, y = customers()
+    clf = BayesianNB({"paid": "categorical"}).fit(X, y)
+    assert type(clf.classifier_.schema.features["paid"].family) is nb.Categorical
+    assert BayesianNB(nb.Categorical()).fit(as_text(X)[["since", "paid"]], y).classifier_.schema.readings == {}
+    with pytest.raises(RefusedError, match="name one of its feature columns, as 'elapsed of since'"):
+        BayesianNB({"since": "gaussian"}).fit(X, y)
+    clf = BayesianNB({"elapsed of since": "polya-tree"}).fit(X, y)
+    assert type(clf.classifier_.schema.features["elapsed of since"].family) is nb.families.PolyaTree
+
+
+def test_a_feature_column_whose_name_is_taken_is_refused():
+    X, y = customers()
+    with pytest.raises(RefusedError, match="would become 'elapsed of since'"):
+        BayesianNB().fit(X.assign(**{"elapsed of since": 1.5}), y)
+
+
+def test_sql_and_compiled_classifiers_refuse_readings_by_name():
+    X, y = customers()
+    clf = BayesianNB().fit(X, y)
+    for refuse in (lambda: deploy.to_sql(clf, "duckdb"), lambda: deploy.compile(clf)):
+        with pytest.raises(ValueError, match="column 'since' is read as dates"):
+            refuse()
+
+
+def test_the_parts_of_a_date_that_predict_better_are_found_by_leave_one_out():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    days = pd.to_datetime(
+        {"year": rng.integers(2015, 2025, 400), "month": np.where(y, 7, rng.integers(1, 13, 400)), "day": 3}
+    )
+    column, labels = Column("d", days), Labels(y, np.ones(400), 2)
+    assert best_parts(column, default_reading(column), labels) == ("month",)
+    assert best_parts(column, default_reading(column), Labels(rng.permutation(y), np.ones(400), 2)) == ("elapsed",)
+
+
+def test_inspect_names_each_reading_and_asks_only_what_the_cells_leave_open():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "since": [f"{d}.{m}.2024" for d, m in zip(rng.integers(1, 29, 60), rng.integers(1, 13, 60), strict=True)],
+            "us": [f"{m}/{d}/2024" for d, m in zip(rng.integers(1, 13, 60), rng.integers(1, 13, 60), strict=True)],
+            "price": [f"{k}.{rng.integers(100, 999)} €" for k in rng.integers(1, 9, 60)],
+            "weight": [f"{w} {'kg' if w % 3 else 'lb'}" for w in rng.integers(50, 99, 60)],
+            "enzyme": [*(f"{u} U/L" for u in rng.permutation(900)[:58] + 20), "hemolyzed", "hemolyzed"],
+            "y": ["a", "b"] * 30,
+        }
+    )
+    found = {}
+    for remark in examine(frame, "y", 60):
+        found.setdefault(remark.column, []).append(remark)
+    assert str(found["since"][0].said).startswith("dates, read as days since 1970-01-01")
+    assert found["us"][0].asks
+    assert found["us"][0].families == ("date:elapsed,dmy", "date:elapsed,mdy")
+    assert found["price"][0].asks
+    assert found["price"][0].families == ("number:,", "number:.")
+    assert "several units" in str(found["weight"][0].said)
+    assert found["weight"][0].serious
+    assert found["enzyme"][0].option == ("--na", "enzyme=hemolyzed")

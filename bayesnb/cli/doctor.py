@@ -199,12 +199,9 @@ def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]
                 parts = best_parts(cells, reading, Labels(codes, np.ones(len(codes)), len(labels)))
             unit = "hours" if reading.format == "time" else "days since 1970-01-01"
             cure = Cure("features", Date(*parts, format=_order_of(reading)).spelled, name)
-            said = Message(f"{reading.said}, read as {unit}")
+            said = Message("{what}, read as {unit}", what=reading.said, unit=unit)
             if parts != reading.parts:
-                said = Message(
-                    f"{reading.said}, read as {unit}; {{parts}} predict{'s' * (len(parts) == 1)} better: {{cure}}",
-                    parts=" and ".join(parts), cure=cure,
-                )  # fmt: skip
+                said = Message("{what}, read as {unit}; better parts: {cure}", what=reading.said, unit=unit, cure=cure)
             found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
             frame = frame.drop(columns=name)
     return frame, found

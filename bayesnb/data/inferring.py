@@ -59,9 +59,10 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
         column = table.column(name)
         if _reads_text(spec):
             if is_temporal(column.values):
-                cure = Cure("features", default_reading(column).spelled, name)
+                own = default_reading(column)
+                cure = Cure("features", own.spelled, name)
                 said = "column {column!r} holds {value}, which cannot be levels or words: use {cure}"
-                raise RefusedError(said, column=name, value=column.dtype, cure=cure)
+                raise RefusedError(said, column=name, value=own.said, cure=cure)
             continue
         if table.part and not is_temporal(column.values):
             continue

@@ -203,7 +203,7 @@ class Number(Reading):
 
     @property
     def spelled(self) -> Spelled:
-        return Spelled(f"Number(decimal={self.decimal!r})", f"number:{self.decimal}")
+        return Spelled(f'Number(decimal="{self.decimal}")', f"number:{self.decimal}")
 
     @property
     def said(self) -> str:
@@ -401,7 +401,7 @@ class Date(Reading):
     @property
     def spelled(self) -> Spelled:
         form = self.format if self.format in ("dmy", "mdy") else None
-        code = ", ".join([*map(repr, self.parts), *([f"format={form!r}"] if form else [])])
+        code = ", ".join([*(f'"{part}"' for part in self.parts), *([f'format="{form}"'] if form else [])])
         return Spelled(f"Date({code})", f"date:{','.join([*self.parts, *([form] if form else [])])}")
 
     @property
@@ -627,7 +627,7 @@ class Choices(Reading):
 
     @property
     def spelled(self) -> Spelled:
-        return Spelled(f"Choices({self.separator!r})", f"choices:{self.separator}")
+        return Spelled(f'Choices("{self.separator}")', f"choices:{self.separator}")
 
     @property
     def said(self) -> str:

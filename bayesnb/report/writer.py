@@ -147,7 +147,10 @@ def svg(figure: Figure) -> tuple[str, int, int]:
     import matplotlib as mpl
 
     file = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bayesnb", "savefig.bbox": "standard"}), warnings.catch_warnings():
+    with (
+        mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "bayesnb", "savefig.bbox": "standard"}),
+        warnings.catch_warnings(),
+    ):
         # Characters missing from the font of the pictures are still readable in the tables.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

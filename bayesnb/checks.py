@@ -11,5 +11,15 @@ from bayesnb.inference.independence import independence
 from bayesnb.inference.label_noise import suspicious_labels
 from bayesnb.inference.predictive_checks import predictive_checks
 from bayesnb.inference.sensitivity import sensitivity
+from bayesnb.inference.watch import watch
 
-__all__ = ["column_gains", "flip", "independence", "predictive_checks", "sensitivity", "surprise", "suspicious_labels"]
+__all__ = [
+    "column_gains",
+    "flip",
+    "independence",
+    "predictive_checks",
+    "sensitivity",
+    "surprise",
+    "suspicious_labels",
+    "watch",
+]

@@ -39,7 +39,8 @@ def cli(debug: bool) -> None:
 
 for _command in (
     inspecting.inspect, judging.compare, learning.fit, judging.score, asking.predict, asking.explain, judging.report,
-    judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample, asking.questions,
+    judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample, asking.watch,
+    asking.questions,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -188,6 +188,34 @@ def sample(model: str, n: int, label: str | None, random_state: int, output: str
     return 0
 
 
+@options.command("MODEL NEW", "bayesnb.inference.watch:watch", f"NEW is {options.FILES}.")
+def watch(
+    model: str, new: str, target: str | None, learned: str | None, level: float, random_state: int, layout: str,
+    format: Format,
+) -> int:  # fmt: skip
+    """Watch a stream of further rows: an alarm if they leave the model, at which one may look after every row.
+
+    Rows are taken in their order. If they hold the class, each column is watched in each class, and so are the class
+    frequencies. Otherwise levels and 0/1 are watched, and numbers too if --learned gives the rows to compare with.
+    """
+    from bayesnb import checks
+    from bayesnb.report.parts import Grid, Section
+
+    clf, target = load_model(model, target=target)
+    rows = (None, None)
+    if learned is not None:
+        rows = load(opened_for(clf, learned, format, target), target)
+    table = opened_for(clf, new, format, target)
+    X, y = load(table, target) if target in table.names else (table.frame(), None)
+    found = checks.watch(clf, *rows, level, random_state).update(X[[c for c in X.columns if c in clf.schema.names]], y)
+    document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
+    document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
+    unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
+    parts = [Grid(found.table.head(10).set_index("column"), ""), *([f"Not watched: {unwatched}"] if unwatched else [])]
+    print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
+    return 0
+
+
 # Questions to a model: each command is generated from the signature and the docstring of a question
 
 

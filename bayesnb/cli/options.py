@@ -203,6 +203,9 @@ OPTIONS = {
     "nuts": option(
         ANSWER, "--nuts", is_flag=True, help="Also sample the PyMC model with NUTS, and compare with the closed form."
     ),
+    "learned": option(
+        READING, "--learned", metavar="FILE", help="Learned rows, with which numbers are compared by their ranks."
+    ),
     "top": option(
         OUTPUT, "--top", type=click.IntRange(1), default=10, help="Pairs, checks and labels to print as tables."
     ),

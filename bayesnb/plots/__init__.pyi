@@ -1,6 +1,7 @@
 from .checks import independence as independence
 from .checks import predictive_checks as predictive_checks
 from .checks import sensitivity as sensitivity
+from .checks import watch as watch
 from .panels import OKABE_ITO as OKABE_ITO
 from .parameters import prior_posterior as prior_posterior
 from .regions import decision_regions as decision_regions

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bayesnb.inference.independence import Independence
 from bayesnb.inference.predictive_checks import PredictiveChecks
+from bayesnb.inference.watch import Watch
 from bayesnb.numerics import Array
 from bayesnb.plots.panels import AGAINST, FOR, GREY, ON_DARK, ON_LIGHT, legend, new_figure, plain
 from bayesnb.wording import require_whole
@@ -234,4 +235,51 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     entries = [("prior, mean of the rows", AGAINST, "D"), ("prior, largest", AGAINST, "(D)")]
     entries += [("likelihood, mean of the rows", FOR, "o"), ("likelihood, largest", FOR, "(o)")]
     legend(figure, entries, "lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def watch(found: Watch, most: int = 8) -> Figure:
+    r"""Plot the evidence that a stream has left the model, after each row.
+
+    Parameters
+    ----------
+    found : Watch
+        From ``checks.watch(clf).update(X, y)``.
+    most : int
+        The largest number of lines to show: those with the most evidence.
+
+    Returns
+    -------
+    Figure
+        One line per column and class: the logarithm of its e-value. The alarm is raised where it crosses the dashed
+        line.
+
+    Raises
+    ------
+    ValueError
+        If no row has been seen, or ``most`` is below 1.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, checks, datasets
+    >>> X, y = datasets.penguins()
+    >>> figure = watch(checks.watch(BayesianNB().fit(X[::2], y[::2])).update(X[1::2], y[1::2]))
+    >>> figure.axes[0].get_xlabel()
+    'rows of the stream'
+    """
+    require_whole(1, most=most)
+    shown = sorted((line for line in found.lines if line.path), key=lambda line: -line.log_largest)[:most]
+    if not shown:
+        raise ValueError("Expected a watch of at least one row; got none, so there is nothing to draw")
+    figure = new_figure(6.4, 3.6)
+    axes = figure.subplots()
+    for line in shown:
+        name = plain(line.column, 22) + ("" if line.label is None else f" | {plain(line.label, 12)}")
+        axes.plot(*np.concatenate(line.path, axis=1), lw=1.2, label=name)
+    axes.axhline(np.log(len(found.lines) / found.level), color=AGAINST, ls="--", lw=1)
+    axes.axhline(0, color=GREY, lw=0.8)
+    axes.set_xlabel("rows of the stream")
+    axes.set_ylabel("log e-value")
+    axes.set_title(plain(str(found), 90), fontsize=9)
+    axes.legend(fontsize=7)
     return figure

@@ -1,0 +1,530 @@
+"""An alarm for streams: whether further rows still come from where the learned rows came from.
+
+Start with :func:`watch`, which returns a :class:`Watch`. ``docs/theory/watch.md`` proves that a false alarm has at most
+the stated probability, whatever the parameters are and however often one looks:
+
+Let T_t be the sufficient statistic of a column's learned rows and of the first t rows of the stream. Given T_t, the
+distribution of the last value is free of the parameters, so its conditional distribution function, randomized at ties,
+gives u_t uniform on [0, 1] and independent of T_t, hence of all later u (O'Reilly and Quesenberry 1973). So under every
+parameter the u_t are independent and uniform, and a bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1.
+It exceeds 1/α at any time with probability at most α (Ville 1939). A mixture of bets is a bet.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
+
+from bayesnb.families.columns import CategoryCounts, Coded, columns_of, dense_cells
+from bayesnb.families.gaussian import OfNormals
+from bayesnb.families.rates import Exposed, Poisson
+from bayesnb.families.trials import BinaryCounts
+from bayesnb.inference.classifier import Classifier
+from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import slices
+from bayesnb.model import Data, part_of
+from bayesnb.numerics import Array
+from bayesnb.wording import Message, RefusedError, require_whole
+
+# Values to uniform numbers
+
+
+class Reader(ABC):
+    """What is known of a column in one class, and how its next values become uniform numbers."""
+
+    @property
+    def streams(self) -> int:
+        """How many streams of uniform numbers there are."""
+        return 1
+
+    @abstractmethod
+    def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
+        """The reader after the values (row,), and their uniform numbers, (stream, row).
+
+        ``chance`` are uniform random numbers (row,) for values that have a positive probability. NaN is a row on which
+        nothing can be bet.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Reader):
+    """Learned counts of levels. Given the counts with the last row, each row is as probable to be the last one.
+
+    Each level has a stream of its own, this level against all others, with the level on top. Those of two levels would
+    mirror each other, so these have one.
+    """
+
+    counts: Array
+
+    @property
+    def streams(self) -> int:
+        return len(self.counts) if len(self.counts) > 2 else 1
+
+    def after(self, x: Array, chance: Array) -> tuple[Levels, Array]:
+        is_level = x == np.arange(len(self.counts))[:, None]
+        counts = self.counts[:, None] + np.cumsum(is_level, axis=1)
+        share = counts / counts.sum(0)
+        u = np.where(is_level, 1 - share * chance, (1 - share) * chance)[: self.streams]
+        return Levels(counts[:, -1]), u
+
+
+@dataclass(frozen=True, eq=False)
+class Normals(Reader):
+    """Learned number of rows, mean and scatter of a Normal column.
+
+    Given mean and scatter with the last row, the distance of this row from the mean of the others, in their standard
+    deviations, has a Student t distribution with two degrees of freedom less than there are rows.
+    """
+
+    n: float
+    mean: float
+    scatter: float
+
+    def after(self, x: Array, chance: Array) -> tuple[Normals, Array]:
+        n = self.n + np.arange(len(x) + 1)
+        away = np.concatenate([[0.0], np.cumsum(x - self.mean)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (x - self.mean - away[:-1] / np.where(n[:-1] > 0, n[:-1], 1.0)) * np.sqrt(n[:-1] / n[1:])
+            scatter = self.scatter + np.concatenate([[0.0], np.cumsum(step**2)])
+            t = step / np.sqrt(scatter[:-1] / (n[:-1] - 1))
+            u = np.where((n[:-1] >= 2) & (scatter[:-1] > 0), stdtr(n[:-1] - 1, t), np.nan)
+        return Normals(n[-1], self.mean + away[-1] / max(n[-1], 1.0), scatter[-1]), u[None]
+
+
+@dataclass(frozen=True, eq=False)
+class Rates(Reader):
+    """Learned rows and total of a Poisson column. Given the total of n rows, the last one is Binomial(total, 1/n)."""
+
+    n: float
+    total: float
+
+    def after(self, x: Array, chance: Array) -> tuple[Rates, Array]:
+        n, total = self.n + np.arange(1, len(x) + 1), self.total + np.cumsum(x)
+        below, upto = _binomial(x - 1, total, 1 / n), _binomial(x, total, 1 / n)
+        return Rates(n[-1], total[-1]), (below + chance * (upto - below))[None]
+
+
+def _binomial(k: Array, n: Array, p: Array) -> Array:
+    """P(at most k of n), by the incomplete beta function, which takes numbers beyond whole ones of 32 bits."""
+    inner = betainc(np.maximum(n - k, 1), np.maximum(k + 1, 1), 1 - p)
+    return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks(Reader):
+    """Learned values themselves, sorted. Given all values, each is as probable to be the last one, whatever the family.
+
+    This is a conformal p-value (Vovk, Nouretdinov and Gammerman 2003).
+    """
+
+    values: tuple[float, ...]
+
+    def after(self, x: Array, chance: Array) -> tuple[Ranks, Array]:
+        values, u = [*self.values], np.empty(len(x))
+        for row, value in enumerate(x.tolist()):
+            insort(values, value)
+            below, upto = bisect_left(values, value), bisect_right(values, value)
+            u[row] = (below + chance[row] * (upto - below)) / len(values)
+        return Ranks(tuple(values)), u[None]
+
+
+# Bets on uniform numbers
+
+SPLITS = np.array([1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
+"""Bets that more or fewer numbers than expected lie above these: frequencies of levels change in this way."""
+
+ROWS_OF_BET = 8.0
+"""Rows that the prior of the share above a split counts for; its mean is the expected share."""
+
+KAPPA, SHAPE = 4.0, 10.0
+"""The Normal-Gamma prior of the bet on z = Φ⁻¹(u): mean 0 worth four rows, precision Gamma(10, 10)."""
+
+FURTHEST = 7.0
+"""The largest |z|. Beyond it floats keep few digits of 1 - u, and the bet of a nearer z wins less: the safe side."""
+
+FIRST_RESTART, RESTARTS = 64, 48
+"""Bets that begin later, when the stream has 64 rows and after each further factor of √2, for a change on the way."""
+
+
+def _starts() -> Array:
+    """The row before which each bet begins."""
+    return np.array([0, *(np.rint(FIRST_RESTART * 2 ** (k / 2)) for k in range(RESTARTS))])
+
+
+STARTS = _starts()
+
+
+@dataclass(frozen=True, eq=False)
+class Bets:
+    """The mixture of bets on one stream of uniform numbers: its sums, and those when each bet began.
+
+    Parameters
+    ----------
+    sums : array (1 + 2 + split,)
+        Rows, Σ z, Σ z², and rows above each split.
+    began : array (bet, 1 + 2 + split)
+        The sums when each bet began that has begun.
+    log_e : float
+        Logarithm of the capital, which began with 1.
+    """
+
+    sums: Array
+    began: Array
+    log_e: float = 0.0
+
+    @classmethod
+    def new(cls) -> Bets:
+        """Bets on a stream without a row."""
+        return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
+
+    def after(self, u: Array) -> tuple[Bets, Array]:
+        """The bets after further numbers, and the logarithm of the capital after each of them, (row,)."""
+        if not len(u):
+            return self, np.zeros(0)
+        z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
+        each = np.column_stack([np.ones(len(u)), z, z**2, u[:, None] > SPLITS])
+        path = self.sums + np.cumsum(each, axis=0)
+        begin = (self.sums[0] < STARTS) & (path[-1, 0] >= STARTS)
+        began = np.concatenate([self.began, path[(STARTS[begin] - self.sums[0] - 1).astype(np.intp)]])
+        # The prior of the bets is 1/2, 1/6, 1/12, …; what has not begun yet is held in cash.
+        bets, found = np.arange(len(began)), np.empty(len(u))
+        for cut in slices(len(u), 2048):
+            # A bet that has not begun yet has no rows, and the capital 1.
+            since = np.where(STARTS[bets][:, None] < path[cut, None, :1], path[cut, None] - began, 0.0)
+            log_each = _log_bet(since)
+            cash = np.full((len(log_each), 1), -np.log(len(began) + 1.0))
+            log_each = np.concatenate([log_each - np.log((bets + 1.0) * (bets + 2)), cash], axis=1)
+            found[cut] = logsumexp(log_each, axis=1)
+        return Bets(path[-1], began, float(found[-1])), found
+
+
+def _log_bet(sums: Array) -> Array:
+    """ln of ∏ f(u), averaged over the priors of the bets, from sums (..., 1 + 2 + split): half on z, half on splits."""
+    n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
+    shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
+    of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
+    of_z += gammaln(shape) - gammaln(SHAPE) + squares / 2
+    a, b, below = ROWS_OF_BET * (1 - SPLITS), ROWS_OF_BET * SPLITS, n[..., None] - above
+    of_splits = betaln(a + above, b + below) - betaln(a, b) - above * np.log1p(-SPLITS) - below * np.log(SPLITS)
+    return np.logaddexp(of_z, logsumexp(of_splits, axis=-1) - np.log(len(SPLITS))) - np.log(2)
+
+
+# The alarm
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One column in one class, the evidence against it, and when the alarm was raised.
+
+    Parameters
+    ----------
+    column, label
+        ``label`` is None if the classes of the rows are not known.
+    feature : str or None
+        The feature of the column; ``None`` for the class frequencies.
+    place : int
+        Position of the column in the feature, or of the class.
+    reader : Reader
+    bets : tuple of Bets
+        One for each stream of the reader; the line's capital is the largest of them, divided by their number.
+    log_largest : float
+        Largest logarithm of the capital so far.
+    alarm : int
+        Row of the stream at which the alarm was raised; 0 if there is none.
+    path : tuple of array (2, point)
+        Rows of the stream, and the logarithm of the capital.
+    """
+
+    column: Any
+    label: Any
+    feature: str | None
+    place: int
+    reader: Reader
+    bets: tuple[Bets, ...]
+    log_largest: float = 0.0
+    alarm: int = 0
+    path: tuple[Array, ...] = ()
+
+    @property
+    def log_e(self) -> float:
+        """Logarithm of the line's e-value."""
+        return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
+
+    def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
+        """The line after further values (row,), which stand in these rows of the stream."""
+        if not len(x):
+            return self
+        reader, streams = self.reader.after(x, chance)
+        found = [bets.after(u[~np.isnan(u)]) for bets, u in zip(self.bets, streams, strict=True)]
+        rows = rows[~np.isnan(streams[0])]
+        if not len(rows):
+            return replace(self, reader=reader)
+        log_e = np.max([path for _, path in found], axis=0) - np.log(len(self.bets))
+        over = rows[log_e >= log_limit]
+        some = np.unique(np.linspace(0, len(rows) - 1, 200).astype(np.intp))
+        return replace(
+            self,
+            reader=reader,
+            bets=tuple(bets for bets, _ in found),
+            log_largest=max(self.log_largest, float(log_e.max())),
+            alarm=self.alarm or (int(over[0]) if len(over) else 0),
+            path=(*self.path, np.stack([rows[some], log_e[some]])),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Watch:
+    """The evidence that a stream has left the model, column by column; :meth:`update` returns it after further rows.
+
+    Parameters
+    ----------
+    classifier : Classifier
+    level : float
+        Probability of a false alarm, at most, over all lines and the whole stream.
+    random_state : int
+    lines : tuple of Line
+    unwatched : tuple
+        Columns without a line.
+    labelled : bool or None
+        Whether the rows of the stream have labels; ``None`` before the first row.
+    rows : int
+        Rows of the stream so far.
+    """
+
+    classifier: Classifier
+    level: float
+    random_state: int
+    lines: tuple[Line, ...]
+    unwatched: Mapping[bool, tuple[Any, ...]]
+    labelled: bool | None = None
+    rows: int = 0
+
+    def update(self, X: Any, y: Any = None) -> Watch:
+        """Return the watch after further rows, in the order of the stream; this watch stays as it is.
+
+        Parameters
+        ----------
+        X : table
+        y : array (row,) or column name, optional
+            Labels. Either all updates have them, or none has. Rows without a label are passed over.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, checks, datasets
+        >>> X, y = datasets.penguins()
+        >>> watch = checks.watch(BayesianNB().fit(X, y))
+        >>> watch.update(X[:10], y[:10]).update(X[10:20], y[10:20]).rows
+        20
+        """
+        labelled, classifier = y is not None, self.classifier
+        if self.labelled is not None and self.labelled != labelled:
+            raise RefusedError(
+                "the first rows of this stream had {what}: start another watch",
+                what="labels" if self.labelled else "no labels",
+            )
+        kept = tuple(line for line in self.lines if (line.label is not None) == labelled)
+        if not kept:
+            raise RefusedError(
+                "without labels, only levels and 0/1 are watched, and no column {columns} holds them: give the labels "
+                "too, or some learned rows: checks.watch(model, X, y)",
+                columns=list(map(str, self.unwatched[labelled])),
+            )
+        if labelled:
+            rows = classifier.rows(X, y)
+            n = len(rows.target)
+            at = np.flatnonzero(rows.target.labelled)
+            if not len(at):
+                return replace(self, lines=kept, labelled=True, rows=self.rows + n)
+            data, labels = classifier.encoded(rows.labelled())
+            codes = labels.codes
+        else:
+            data, n = classifier.read(X)
+            at, codes = np.arange(n), np.zeros(n, np.intp)
+        chance = np.random.default_rng(self.random_state).random(self.rows + n)[self.rows :][at]
+        limit = float(np.log(len(kept) / self.level))
+        places = {label: c for c, label in enumerate(classifier.classes.tolist())}
+        made = []
+        for line in kept:
+            x = codes.astype(float) if line.feature is None else _cells(classifier, data, line.feature, line.place)
+            own = ~np.isnan(x)
+            if line.feature is not None and labelled:
+                own &= codes == places[line.label]
+            elif line.feature is None:
+                x = (codes == line.place).astype(float)
+            made.append(line.after(x[own], chance[own], self.rows + 1 + at[own], limit))
+        return replace(self, lines=tuple(made), labelled=labelled, rows=self.rows + n)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One line per column and class, most evidence first.
+
+        ``class``: missing if the rows have no labels; ``rows``: rows of the stream; ``log_e``: logarithm of the e-value
+        now; ``log_largest``: its largest value; ``p``: anytime-valid p-value, adjusted for all lines; ``alarm``: row of
+        the alarm, missing without one.
+        """
+        n = max(1, len(self.lines))
+        found = pd.DataFrame({
+            "column": [line.column for line in self.lines],
+            "class": [line.label for line in self.lines],
+            "rows": [int(line.bets[0].sums[0]) for line in self.lines],
+            "log_e": [line.log_e for line in self.lines],
+            "log_largest": [line.log_largest for line in self.lines],
+            "p": [float(min(1.0, n * np.exp(-line.log_largest))) for line in self.lines],
+            "alarm": pd.array([line.alarm or pd.NA for line in self.lines], "Int64"),
+        })  # fmt: skip
+        found = found.sort_values("log_largest", ascending=False, kind="stable", ignore_index=True)
+        found.attrs["unwatched"] = self.unwatched[bool(self.labelled)]
+        return found
+
+    @property
+    def alarms(self) -> pd.DataFrame:
+        """The lines of the table with an alarm, the earliest first."""
+        return self.table.dropna(subset="alarm").sort_values("alarm", kind="stable", ignore_index=True)
+
+    @property
+    def finding(self) -> Message:
+        """The result in one sentence."""
+        if self.labelled is None:
+            return Message("No row of the stream has been seen.")
+        found = self.alarms
+        if found.empty:
+            return Message(
+                "No alarm after {rows:,} rows: no evidence that the stream has left the model.", rows=self.rows
+            )
+        where = f"{found['column'][0]}" + ("" if pd.isna(found["class"][0]) else f" | {found['class'][0]}")
+        return Message(
+            "Alarm at row {row:,} of {rows:,}: the stream has left the model, first in {where}{more}.",
+            row=int(found["alarm"][0]),
+            rows=self.rows,
+            where=where,
+            more="" if len(found) == 1 else f", and in {len(found) - 1} more",
+        )
+
+    def __str__(self) -> str:
+        return str(self.finding)
+
+    def __repr__(self) -> str:
+        return f"Watch({self})"
+
+
+FREQUENCIES = "class frequencies"
+
+
+def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
+    """The cells of one column as its reader reads them, (row,); NaN if missing."""
+    family, x = classifier.posterior.model.features[feature], columns_of(data[feature], [place])
+    return dense_cells(family.read(x)[0] if isinstance(family, OfNormals) else x)[:, 0]
+
+
+@question(
+    "an alarm if a stream of rows leaves the model, at which you may look after every row",
+    "is the model right",
+    "checks",
+)
+def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
+    """Watch a stream of further rows: an alarm that may be looked at after every row.
+
+    Parameters
+    ----------
+    X, y : table and labels, optional
+        Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, so the
+        alarm does not depend on their family, and without labels in the stream they are watched too.
+    level : float
+        Largest probability of a false alarm, over all columns, classes and the whole stream.
+    random_state : int
+        Seed of the random numbers between tied values.
+
+    Returns
+    -------
+    Watch
+        ``update(X, y)`` returns the watch after further rows. ``table`` holds the e-values, ``alarms`` the columns with
+        an alarm, and ``str`` is the finding. :func:`bayesnb.plots.watch` draws it.
+
+    Raises
+    ------
+    ValueError
+        If the model holds fractions of rows, because the guarantee is for rows that were counted.
+
+    Notes
+    -----
+    A line of the table is a column in one class, or the frequency of a class. Its e-value is a bet that started with 1
+    against the model. If the stream comes from the distribution of the learned rows, then whatever its parameters are,
+    the probability that any line ever exceeds (number of lines) / ``level`` is at most ``level``. Watched are levels,
+    0/1, Normal and Log-normal columns, and counts; other columns of numbers need learned rows. Without these, a Normal
+    column that is not Normal raises an alarm in the end.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, checks, datasets
+    >>> X, y = datasets.penguins()
+    >>> X = X.sample(frac=1, random_state=0)[["bill_length_mm", "body_mass_g", "sex"]]  # The file is sorted.
+    >>> old, new = X[:172], X[172:]
+    >>> found = checks.watch(BayesianNB().fit(old, y[old.index]))
+    >>> print(found.update(new, y[new.index]))
+    No alarm after 172 rows: no evidence that the stream has left the model.
+    >>> heavier = new.assign(body_mass_g=new.body_mass_g + 600)
+    >>> found.update(heavier, y[new.index]).alarms["column"].unique().tolist()
+    ['body_mass_g']
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"Expected level to be between 0 and 1; got {level!r}")
+    require_whole(0, random_state=random_state)
+    classifier.require_counted("the alarm is for rows that were counted")
+    rows = classifier.statistics.rows
+    if (rows != np.rint(rows)).any():
+        raise ValueError(
+            f"the model holds {rows.sum():g} rows, and the alarm is for whole rows: fit without fractions of rows as "
+            "sample_weight, and without discount"
+        )
+    if (X is None) != (y is None):
+        raise TypeError("learned rows are given with their labels: checks.watch(model, X, y)")
+    given = None if X is None else classifier.encoded(classifier.rows(X, y).labelled())
+    labels = classifier.classes.tolist()
+    lines = [
+        Line(FREQUENCIES, label, None, c, Levels(np.array([rows.sum() - rows[c], rows[c]])), (Bets.new(),))
+        for c, label in enumerate(labels)
+    ]
+    unwatched: dict[bool, list[Any]] = {True: [], False: []}
+    for name, feature in classifier.schema.features.items():
+        for place, column in enumerate(feature.columns):
+            for c, label in [*enumerate(labels), (None, None)]:
+                reader = _reader(classifier, name, place, c, given)
+                if reader is not None:
+                    lines.append(Line(column, label, name, place, reader, (Bets.new(),) * reader.streams))
+                elif c in (None, 0):
+                    unwatched[c is not None].append(column)
+    return Watch(classifier, level, random_state, tuple(lines), {k: tuple(v) for k, v in unwatched.items()})
+
+
+def _reader(classifier: Classifier, name: str, place: int, c: int | None, given: Any) -> Reader | None:
+    """The reader of a column in a class, or in all classes together; ``None`` if it cannot be watched."""
+    family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
+    which = slice(None) if c is None else slice(c, c + 1)
+    if isinstance(s, CategoryCounts):
+        counts = s.counts[which, place, : len(s.levels[place])].sum(0)
+        return Levels(counts) if len(counts) > 1 else None
+    if isinstance(s, BinaryCounts):
+        n, ones = s.n[which, place].sum(), s.ones[which, place].sum()
+        return Levels(np.array([n - ones, ones]))
+    if given is not None:
+        data, labels = given
+        some = np.arange(len(labels)) if c is None else np.flatnonzero(labels.codes == c)
+        x = part_of(data, some)[name]
+        if isinstance(x, Coded | Exposed) or not hasattr(x, "shape"):
+            return None
+        values = _cells(classifier, {name: x}, name, place)
+        return Ranks(tuple(np.sort(values[~np.isnan(values)]).tolist()))
+    if c is None:
+        return None
+    if isinstance(family, OfNormals):
+        return Normals(float(s.n[c, place]), float(s.mean[c, place]), float(s.scatter[c, place]))
+    if isinstance(family, Poisson) and family.exposure is None:
+        return Rates(float(s.rows[c, place]), float(s.events[c, place]))
+    return None

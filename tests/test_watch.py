@@ -1,0 +1,176 @@
+"""The alarm for streams: its numbers are uniform at every parameter, its bets are fair, and it sees changes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+from scipy.special import ndtr
+from scipy.stats import kstest
+
+import bayesnb as nb
+from bayesnb.inference import watch as alarm
+from bayesnb.inference.watch import Bets, Levels, Normals, Ranks, Rates
+
+
+def readers(rng: np.random.Generator) -> dict:
+    """Readers of a few learned rows, and rows of the stream from the same distribution."""
+    shares = np.array([0.1, 0.3, 0.6])
+    normal, t = rng.normal(50, 3, 12), np.sort(rng.standard_t(2, 9))
+    return {
+        "levels": (Levels(np.bincount(rng.choice(3, 6, p=shares), minlength=3) * 1.0), rng.choice(3, 5, p=shares)),
+        "normal": (Normals(12.0, normal.mean(), 12 * normal.var()), rng.normal(50, 3, 5)),
+        "counts": (Rates(7.0, float(rng.poisson(0.8, 7).sum())), rng.poisson(0.8, 5).astype(float)),
+        "ranks": (Ranks(tuple(t)), rng.standard_t(2, 5)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["levels", "normal", "counts", "ranks"])
+def test_values_become_independent_uniform_numbers_whatever_the_parameters_are(kind):
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(3000):
+        reader, x = readers(rng)[kind]
+        found.append(reader.after(x, rng.random(len(x)))[1])
+    u = np.array(found)  # (repetition, stream, row)
+    for stream in range(u.shape[1]):
+        assert min(kstest(u[:, stream, row], "uniform").pvalue for row in range(5)) > 1e-3
+        correlation = np.corrcoef(u[:, stream].T) - np.eye(5)
+        assert np.abs(correlation).max() < 4.5 / np.sqrt(3000)
+
+
+def test_a_number_of_a_normal_column_is_the_distribution_function_of_student_t():
+    from scipy.stats import t
+
+    x = np.array([3.0, 5.0, 4.0, 9.0])
+    _, u = Normals(3.0, 4.0, 2.0).after(x[3:], np.zeros(1))
+    assert_allclose(u, [[t.cdf((9 - 4) / np.sqrt(1.0 * (1 + 1 / 3)), 2)]], rtol=1e-13)
+
+
+def test_the_next_bet_is_a_density_whatever_the_numbers_before_were():
+    rng = np.random.default_rng(0)
+    for n in (0, 3, 70):
+        bets, _ = Bets.new().after(rng.beta(2, 1, n))
+
+        def density(z, bets=bets):
+            grown = bets.after(np.array([ndtr(z)]))[0]
+            return np.exp(grown.log_e - bets.log_e - z * z / 2) / np.sqrt(2 * np.pi)
+
+        edges = [-7, *np.sort(alarm.ndtri(alarm.SPLITS)), 7]
+        mass = sum(quad(density, a, b, epsabs=1e-10)[0] for a, b in pairwise(edges))
+        assert_allclose(mass, 1, atol=1e-6)
+
+
+def table(n: int, seed: int, shift: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A number, a level, a 0/1 and a count in two classes."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, "a", "b")
+    own = y == "a"
+    level = np.where(rng.random(n) < np.where(own, 0.7, 0.3), "red", "blue")
+    X = {"size": rng.normal(10 + 2 * own + shift, 1.5), "colour": level, "old": rng.integers(2, size=n)}
+    return pd.DataFrame(X | {"visits": rng.poisson(2 + own)}), y
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return nb.BayesianNB({"visits": "poisson"}).fit(*table(300, 1))
+
+
+def test_false_alarms_are_as_rare_as_stated(clf):
+    streams = [nb.checks.watch(clf, level=0.2).update(*table(150, seed)) for seed in range(100, 140)]
+    assert sum(len(found.alarms) > 0 for found in streams) <= 0.2 * 40 + 2 * np.sqrt(40 * 0.2 * 0.8)
+
+
+def test_a_shift_is_found_in_its_column_and_no_other(clf):
+    found = nb.checks.watch(clf).update(*table(200, 2)).update(*table(200, 3, shift=1.5))
+    assert {*zip(found.alarms["column"], found.alarms["class"], strict=True)} == {("size", "a"), ("size", "b")}
+    assert (found.alarms["alarm"] > 200).all()
+    assert str(found).startswith("Alarm at row")
+    assert nb.plots.watch(found).axes[0].get_ylabel() == "log e-value"
+
+
+def test_a_new_frequency_of_a_class_is_found(clf):
+    X, y = table(400, 4)
+    rest = np.flatnonzero((y == "b") | (np.arange(400) % 4 == 0))
+    assert "class frequencies" in set(nb.checks.watch(clf).update(X.iloc[rest], y[rest]).alarms["column"])
+
+
+@pytest.mark.parametrize("cuts", [[200], [1, 2, 3, 70, 150], [*range(1, 200, 13)]])
+def test_updates_in_parts_are_one_update(clf, cuts):
+    X, y = table(200, 5)
+    found, first = nb.checks.watch(clf), 0
+    for last in [*cuts, 200]:
+        found, first = found.update(X[first:last], y[first:last]), last
+    whole = nb.checks.watch(clf).update(X, y)
+    pd.testing.assert_frame_equal(found.table, whole.table, rtol=1e-9)
+
+
+def test_columns_classes_and_units_may_be_exchanged(clf):
+    X, y = table(150, 6)
+    learned = table(300, 1)
+    names = {"a": "z", "b": "c"}
+    other = nb.BayesianNB({"visits": "poisson"}).fit(
+        learned[0].assign(size=-3 * learned[0]["size"])[[*X][::-1]], [names[label] for label in learned[1]]
+    )
+    found = (
+        nb.checks.watch(other).update(X.assign(size=-3 * X["size"])[[*X][::-1]], [names[label] for label in y]).table
+    )
+    expected = nb.checks.watch(clf).update(X, y).table.replace({"class": names})
+    both = [frame.set_index(["column", "class"])["log_largest"].sort_index() for frame in (found, expected)]
+    assert_allclose(*both, rtol=1e-6, atol=1e-8)
+
+
+def test_with_learned_rows_numbers_are_watched_by_ranks_and_without_labels(clf):
+    X, _ = table(200, 7, shift=3.0)
+    with pytest.raises(ValueError, match="without labels"):
+        nb.checks.watch(nb.BayesianNB().fit(X[["size"]], table(200, 7)[1])).update(X[["size"]])
+    watched = nb.checks.watch(clf, *table(300, 1))
+    found = watched.update(X)
+    assert found.alarms["column"][0] == "size"
+    assert found.table["class"].isna().all()
+    skewed = table(200, 8)[0]
+    assert watched.update(skewed).alarms.empty
+    # Ranks do not change under a monotone transformation of learned and new rows.
+    learned, y = table(300, 1)
+    other = nb.BayesianNB({"visits": "poisson"}).fit(learned.assign(size=np.exp(learned["size"])), y)
+    again = nb.checks.watch(other, learned.assign(size=np.exp(learned["size"])), y).update(
+        X.assign(size=np.exp(X["size"]))
+    )
+    assert_allclose(again.table["log_e"], found.table["log_e"], rtol=1e-12)
+
+
+def test_a_gap_is_passed_over_and_other_columns_are_not_changed(clf):
+    X, y = table(100, 9)
+    holes = X.assign(size=X["size"].where(np.arange(100) % 2 == 0))
+    whole, found = (nb.checks.watch(clf).update(each, y).table.set_index(["column", "class"]) for each in (X, holes))
+    assert found.loc["size", "rows"].sum() == 50
+    assert_allclose(found.loc["colour", "log_e"].sort_index(), whole.loc["colour", "log_e"].sort_index())
+
+
+def test_what_cannot_be_watched_is_refused_or_named(clf):
+    X, y = table(40, 1)
+    with pytest.raises(ValueError, match="whole rows"):
+        nb.checks.watch(nb.BayesianNB().fit(X, y, sample_weight=np.full(40, 0.3)))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        nb.checks.watch(clf, level=1.5)
+    with pytest.raises(ValueError, match="had labels"):
+        nb.checks.watch(clf).update(X, y).update(X)
+    tree = nb.BayesianNB({"size": nb.families.PolyaTree()}).fit(X, y)
+    assert nb.checks.watch(tree).update(X, y).table.attrs["unwatched"] == ("size",)
+    with pytest.raises(ValueError, match="nothing to draw"):
+        nb.plots.watch(nb.checks.watch(clf))
+
+
+def test_the_command_line_has_the_numbers_of_python(clf, tmp_path, capsys):
+    from bayesnb.cli import main
+
+    X, y = table(120, 10)
+    clf.save(tmp_path / "model.bayesnb")
+    X.assign(kind=y).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(SystemExit) as ended:
+        main(["watch", str(tmp_path / "model.bayesnb"), str(tmp_path / "new.csv"), "--target", "kind"])
+    assert ended.value.code == 0
+    found = nb.checks.watch(clf).update(X, y)
+    assert str(found) in " ".join(capsys.readouterr().out.split())

@@ -119,3 +119,31 @@ def test_the_seed_changes_no_probability_beyond_the_choice_of_folds_and_partitio
         for seed in (0, 1)
     )
     assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_rows_at_mirrored_ranks_have_different_keys_if_their_neighbours_differ():
+    """Of 1 to 8, the second and the seventh value are equally far from an end; only one stands beside other labels."""
+    labels = Labels.of([0, 0, 1, 1, 1, 1, 0, 1], 2)
+    x = np.arange(8.0)[:, None]
+    keys, reversed_keys = (Order.of([column], labels).keys for column in (x, -x))
+    assert_array_equal(keys, reversed_keys)
+    assert len(np.unique(keys)) == 8
+
+
+def test_rows_of_whole_weights_are_drawn_as_their_copies_beside_equal_rows_of_other_weights():
+    codes, y, weight = np.array([0.0, 0, 1, 1, 1]), [0, 0, 1, 1, 0], np.array([1.0, 3, 2, 1, 2])
+    copies = np.repeat(np.arange(5), weight.astype(int))
+    weighted, copied = Labels.of(y, 2), Labels.of(np.take(y, copies), 2)
+    weighted = Labels(weighted.codes, weight, 2)
+    of_rows = Order.of([codes[:, None]], weighted).copies(weighted, 100, 0)
+    of_copies = Order.of([codes[copies, None]], copied).copies(copied, 100, 0)
+    assert_array_equal(codes[of_rows[0]], codes[copies[of_copies[0]]])
+    assert_array_equal(np.take(y, of_rows[0]), np.take(y, copies[of_copies[0]]))
+    assert_array_equal(of_rows[2], of_copies[2])
+
+
+def test_rows_that_only_names_tell_apart_have_one_turn():
+    """Both levels and both classes may change places, so either row must be treated as the other."""
+    labels = Labels.of([0, 1, 0, 1], 2)
+    rows, _, turn = Order.of([np.array([[0.0], [1], [0], [1]])], labels).copies(labels, 10, 0)
+    assert [sorted(labels.codes[rows[turn == k]]) for k in (0, 1)] == [[0, 1], [0, 1]]

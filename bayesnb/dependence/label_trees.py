@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesnb.dependence.order import beside
 from bayesnb.kernels import trees
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -43,10 +44,11 @@ class LabelTrees:
     2001). Which rows and columns these are follows from hashes of *keys*, and keys from content. The key of a cell is a
     hash of how often it occurs (of a real column also of how far its rank is from the middle) and of the histogram of
     its column. The key of a row is the sum of those of its cells. Three times over, the key of a cell then takes in
-    those of the rows in it. So trees depend neither on the order of rows and columns, nor on names, units or the
-    direction of a column; and a row has the same key whenever it is asked about, so it is known which trees have seen
-    its label. Copies of a row have one key. The same trees are grown on them, which costs little: only the questions of
-    a tree come from its bag, and the counts of its nodes hold all rows.
+    those of the rows in it and, in a real column, those of the rows below and above. So trees depend neither on the
+    order of rows and columns, nor on names, units or the direction of a column; and a row has the same key whenever it
+    is asked about, so it is known which trees have seen its label. Copies of a row have one key. The same trees are
+    grown on them, which costs little: only the questions of a tree come from its bag, and the counts of its nodes hold
+    all rows.
 
     Parameters
     ----------
@@ -166,8 +168,11 @@ def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Arr
         keys = differs * mixed(keys + mixed(keys.sum(1, dtype=np.uint64, keepdims=True)))
         if turn < ROUNDS:
             rows = mixed(_sums(keys, codes)) * times
-            for k, cell in enumerate(codes):
-                np.add.at(keys[k], cell, rows)
+            for k, (size, cell) in enumerate(zip(sizes, codes, strict=True)):
+                np.add.at(sums := np.zeros(widest + 1, np.uint64), cell, rows)
+                keys[k] += sums
+                if real[k]:
+                    keys[k, :size] += beside(sums[:size])
     return keys
 
 

@@ -175,15 +175,16 @@ def _held_out(
     """The log probabilities of each member of an average for rows that it has not seen, (row, class), and their labels.
 
     Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class, each copy of a row by itself, because equal rows are independent like any others. Trees
-    answer by those that were not grown on the row.
+    to folds class by class, each copy of a row by itself, because equal rows are independent like any others. Rows that
+    only names tell apart go to one fold. Trees answer by those that were not grown on the row.
     """
     few = replace(spec, trees=0)
-    some, weight = order.copies(labels, STACKED, spec.random_seed)
-    some, weight = some[place := np.argsort(labels.codes[some], kind="stable")], weight[place]
+    some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
+    some, weight, turn = some[place := np.argsort(labels.codes[some], kind="stable")], weight[place], turn[place]
     data, labels, order = part_of(data, some), Labels(labels.codes[some], weight, labels.n), order[some]
     folds = FOLDS if len(labels) <= FEW else 2
-    fold = (np.arange(len(labels)) - np.searchsorted(labels.codes, labels.codes)) % folds
+    turn = np.unique(np.stack([labels.codes, turn]), axis=1, return_inverse=True)[1].reshape(-1)
+    fold = (turn - turn[np.searchsorted(labels.codes, labels.codes)]) % folds
     log_p: dict[str, Array] = {}
     for k in range(folds):
         rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

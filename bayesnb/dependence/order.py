@@ -28,15 +28,16 @@ class Order:
     nearer end, so a column may be reversed. The key of a column is the sum of those of its cells, and the key of a row
     is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key of each
     cell takes in the sum of its rows' keys, and so on (colour refinement, as in tests of graph isomorphism: Weisfeiler
-    and Leman 1968). Sums do not depend on an order. A missing cell adds nothing, and neither does a column with fewer
-    than two values. A weight of 2 adds what two rows add.
+    and Leman 1968); of a column of numbers also the sums over all rows below and above, the smaller sum first.
+    Sums do not depend on an order. A missing cell adds nothing, and neither does a column with fewer than two values. A
+    weight of 2 adds what two rows add.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the rows as they are encoded. They decide between rows that only names or directions tell apart.
+        Hashes of the rows as they are encoded. They tell apart rows that only names or directions tell apart.
     """
 
     keys: Array
@@ -48,23 +49,24 @@ class Order:
         weight, ties = _times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
-        columns = [(seen, codes, _of_cells(codes, weight[seen], real=False))]
+        columns = [(seen, codes, _of_cells(codes, weight[seen], real=False), False)]
         for k, (rows, codes, real) in enumerate(_columns(data, bags)):
             np.add.at(ties, rows, _mixed(codes.astype(np.uint64) + _mixed(np.array([k], np.uint64))))
             rows, codes = rows[some := weight[rows] > 0], codes[some]
             values, codes = np.unique(codes, return_inverse=True)
             if len(values) > 1:
-                columns.append((rows, codes, _of_cells(codes, weight[rows], real)))
+                columns.append((rows, codes, _of_cells(codes, weight[rows], real), real))
         keys = _of_rows(len(labels), columns)
         for _ in range(ROUNDS):
             refined = []
-            for rows, codes, cells in columns:
+            for rows, codes, cells, real in columns:
                 sums = np.zeros_like(cells)
                 np.add.at(sums, codes, keys[rows] * weight[rows])
-                refined.append((rows, codes, _mixed(cells ^ _mixed(sums))))
+                found = _mixed(sums) ^ beside(sums) if real else _mixed(sums)
+                refined.append((rows, codes, _mixed(cells ^ found), real))
             columns = refined
             keys = _of_rows(len(labels), columns)
-        return cls(keys, _mixed(ties + _mixed(labels.codes.astype(np.uint64))) ^ weight)
+        return cls(keys, _mixed(ties + _mixed(labels.codes.astype(np.uint64))))
 
     def __getitem__(self, rows: Array | slice) -> Order:
         return Order(self.keys[rows], self.ties[rows])
@@ -82,29 +84,29 @@ class Order:
         np.add.at(found, codes[known], self.keys[known] * _times(weight[known]))
         return _mixed(found)
 
-    def shuffled(self, seed: int) -> Array:
-        """The rows in a random order, equal rows next to each other."""
-        return np.lexsort((self.ties, _mixed(self.keys + _seed(seed))))
+    def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
+        """At most so many rows drawn at random: their positions, in random order, their weights, and their turns.
 
-    def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array]:
-        """At most so many rows drawn at random: their positions, in random order, and their weights.
-
-        Where all weights are whole numbers, a row of weight w is w rows of weight 1.
+        Where all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are numbers from 0 that
+        do not fall. Rows of one turn can only be told apart by names and directions: what is done to one is to be
+        done to all of them.
         """
-        order = self.shuffled(seed)
+        random = _mixed(self.keys + _seed(seed))
+        order = np.lexsort((labels.weight, self.ties, random))
         if not whole(labels):
             order = order[labels.weight[order] > 0]
             order = order[_spread(len(order), most)]
-            return order, labels.weight[order]
+            return order, labels.weight[order], np.cumsum(_new(random[order])) - 1
         ends = np.cumsum(labels.weight[order])
         places = _spread(int(ends[-1]) if len(ends) else 0, most)
         order = order[np.searchsorted(ends, places, side="right")]
         # Each of several equal rows has a number of its own, by its count among them.
         own = self[order]
-        new = np.append(True, (np.diff(own.keys) != 0) | (np.diff(own.ties) != 0))[: len(order)]
+        new = _new(own.keys) | _new(own.ties)
         count = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
-        order = order[np.lexsort((own.ties, _mixed(own.keys + _seed(seed) + _mixed(count.astype(np.uint64)))))]
-        return order, np.ones(len(order))
+        random = _mixed(own.keys + _seed(seed) + _mixed(count.astype(np.uint64)))
+        place = np.lexsort((own.ties, random))
+        return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
         """All rows or, where they are more, a sample of at most so many: their positions, and their labels.
@@ -113,7 +115,7 @@ class Order:
         """
         if size(labels) <= most:
             return slice(0, len(labels)), labels
-        rows, weight = self.copies(labels, most, seed)
+        rows, weight, _ = self.copies(labels, most, seed)
         rows, place = np.unique(rows, return_inverse=True)
         return rows, Labels(labels.codes[rows], np.bincount(place, weight), labels.n)
 
@@ -153,22 +155,30 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
             yield rows, np.unique(column[rows], return_inverse=True)[1], not isinstance(x, Coded)
 
 
+def _new(sorted_keys: Array) -> Array:
+    """Whether each key differs from the one before it."""
+    return np.append(True, np.diff(sorted_keys) != 0)[: len(sorted_keys)]
+
+
 def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
     """The first key of each cell of a column, (cell,)."""
     counts = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64)
     np.add.at(counts, codes, weight)
     found = _mixed(counts)
-    if real:
-        upto = np.cumsum(counts, dtype=np.uint64)
-        below, above = upto - counts, upto[-1:] - upto
-        found = _mixed(found ^ _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1))))
-    return found
+    return _mixed(found ^ beside(counts)) if real else found
 
 
-def _of_rows(n: int, columns: list[tuple[Array, Array, Array]]) -> Array:
+def beside(sums: Array) -> Array:
+    """A hash of the sums over the cells below and above each cell of a column of numbers, the smaller sum first."""
+    upto = np.cumsum(sums, dtype=np.uint64)
+    below, above = upto - sums, upto[-1:] - upto
+    return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))
+
+
+def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
     """The keys of rows from those of their cells."""
     keys = np.zeros(n, np.uint64)
-    for rows, codes, cells in columns:
+    for rows, codes, cells, _ in columns:
         column = _mixed(np.sum(cells, keepdims=True, dtype=np.uint64))
         np.add.at(keys, rows, _mixed(cells + column)[codes])
     return _mixed(keys)

@@ -33,17 +33,25 @@ METHODS = {
 
 
 def markdown(found: pd.DataFrame) -> str:
-    """A table of each score, with its standard errors: methods by worlds, and the seconds of a method."""
+    """A table of each score, with its standard errors: methods by worlds, with the draws and seconds of each method.
+
+    The coverage stands beside the level that the exact law has with as many draws.
+    """
     worlds = found.index.unique("world")
-    seconds = found.groupby("method", sort=False)["seconds"].mean()
+    of_methods = found.groupby("method", sort=False)[["draws", "level", "seconds"]].mean()
     tables = []
     for score, digits in (("coverage", 2), ("crps", 3), ("distance", 3)):
-        lines = [f"| {score} | {' | '.join(worlds)} | seconds |", "|---" + "|---:" * (len(worlds) + 1) + "|"]
-        for method, time in seconds.items():
-            each = found.xs(method, level="method")
-            if each[score].notna().any():
-                cells = [f"{line[score]:.{digits}f} ± {line[f'se_{score}']:.{digits}f}" for _, line in each.iterrows()]
-                lines.append("| " + " | ".join([method, *cells, "" if pd.isna(time) else f"{time:.2f}"]) + " |")
+        beside = {"draws": "{:.0f}", **({"level": "{:.2f}"} if score == "coverage" else {})}
+        heading = [score, *beside, *worlds, "seconds"]
+        lines = [f"| {' | '.join(heading)} |", "|---" + "|---:" * (len(heading) - 1) + "|"]
+        for method, each in of_methods.iterrows():
+            of_worlds = found.xs(method, level="method")
+            if of_worlds[score].notna().any():
+                cells = [form.format(each[name]) for name, form in beside.items()]
+                cells += [
+                    f"{row[score]:.{digits}f} ± {row[f'se_{score}']:.{digits}f}" for _, row in of_worlds.iterrows()
+                ]
+                lines.append(f"| {' | '.join([str(method), *cells, f'{each.seconds:.2f}'])} |".replace(" nan |", "  |"))
         tables.append("\n".join(lines))
     return "\n\n".join(tables).replace("-0.000", "0.000")
 

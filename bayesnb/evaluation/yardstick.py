@@ -3,7 +3,8 @@
 On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. Here tables are simulated: the
 parameters θ are drawn from their prior, and the rows are drawn given θ. Then p(c | x, θ) of a row is known. Its exact
 distribution given the table and the row is known too, because it is the posterior of a conjugate model. A method is
-scored by the distance of its distribution from the exact distribution, and by the coverage of its intervals.
+scored by the distance of its distribution from the exact distribution, and by the coverage of its intervals. The exact
+distribution itself scores the same with few draws as with many.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
 It returns draws of p(1 | row), (draw, row). A method without a distribution returns ends of intervals, (row, 2).
 """
 
-GRID = np.linspace(0.005, 0.995, 100)
-"""The quantiles at which distributions are compared."""
-
 DRAWS = 400
-"""Number of draws of a distribution."""
+"""Number of draws of a distribution, at most: a method that returns more is thinned to these."""
+
+GRID = (np.arange(DRAWS) + 0.5) / DRAWS
+"""The probabilities at which the quantiles of two distributions are compared."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +211,8 @@ def yardstick(
     methods : function or {name: function}
         Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and returns draws of
         p(1 | row) for the rows ``asked``, (draw, row). A method without a distribution returns the ends of intervals,
-        (row, 2). ``bayesnb.evaluation.yardstick`` provides
-        ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
+        (row, 2). If there are more than 400 draws, 400 evenly spaced ones are used.
+        ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
         By default the six of ``bayesnb.evaluation.yardstick.WORLDS``: three in which naive Bayes is true, and three in
         which it is not.
@@ -226,18 +227,22 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``coverage``, the share of intervals that contain p(1 | row, θ), and ``width``, their mean width; ``crps``, the
-        continuous ranked probability score of the distribution at the truth, smaller is better (Gneiting and Raftery
-        2007); ``distance``, the Wasserstein distance between the distribution and the exact distribution, minus the
-        distance between two samples of the exact distribution, so that it is 0 on average for the exact answer; each
-        followed by its standard error over tables, ``se_…``; and ``seconds`` of processor time per table. ``true``
-        states whether naive Bayes is true in the world. A method that returns intervals has no ``crps`` and no
+        ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain
+        p(1 | row, θ), and ``level``, the coverage that the exact distribution has on average with as many draws.
+        ``level`` is below ``prob`` if there are few draws: 5 draws have no interval wider than that from the smallest
+        to the largest, which covers a sixth draw with probability 4/6. ``width`` is the mean width of the intervals.
+        ``crps`` is the continuous ranked probability score at the truth in its fair form, whose mean does not depend
+        on the number of draws (Ferro 2014); smaller is better. ``distance`` is the Wasserstein distance between the
+        distribution and the exact distribution, minus the distance of as many draws of the exact distribution, so
+        that it is 0 on average for the exact answer. ``coverage``, ``width``, ``crps`` and ``distance`` are followed by
+        their standard errors over tables, ``se_…``. ``seconds`` is processor time per table, and ``true`` states
+        whether naive Bayes is true in the world. A method that returns intervals has no ``draws``, no ``crps`` and no
         ``distance``. The method "exact" is a third sample of the posterior of the world itself.
 
     Raises
     ------
     ValueError
-        If a method returns an array of another shape; the error names the method.
+        If a method returns an array of another shape, or fewer than two draws; the error names the method.
 
     Examples
     --------
@@ -263,16 +268,17 @@ def yardstick(
                     begin = time.process_time()
                     law = np.asarray(answer(table.X, table.y, table.asked, rng), float)
                     seconds = time.process_time() - begin
-                    if law.shape != (asked, 2) and (law.ndim != 2 or law.shape[1] != asked):
+                    if law.shape != (asked, 2) and (law.ndim != 2 or law.shape[1] != asked or len(law) < 2):
                         raise ValueError(
-                            f"method {method!r}: Expected draws (draw, {asked}) or ends of intervals ({asked}, 2); "
-                            f"got an array of the shape {law.shape}"
+                            f"method {method!r}: Expected at least two draws (draw, {asked}) or ends of intervals "
+                            f"({asked}, 2); got an array of the shape {law.shape}"
                         )
                     scores[method].append(scored(law, table, share) | {"seconds": seconds})
                 progress.add(1)
             for method, of_tables in scores.items():
-                mean, error = (frame := pd.DataFrame(of_tables)).mean(), frame.sem().drop("seconds")
-                found[name, method] = {"true": world.true, **mean, **error.add_prefix("se_")}
+                mean = (frame := pd.DataFrame(of_tables)).mean()
+                error = frame[["coverage", "width", "crps", "distance"]].sem().add_prefix("se_")
+                found[name, method] = {"true": world.true, **mean, **error}
     return pd.DataFrame.from_dict(found, orient="index").rename_axis(["world", "method"])
 
 
@@ -310,18 +316,35 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 
 
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
-    """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table."""
-    interval = law.shape == (len(table.truth), 2)
-    ends = law if interval else np.quantile(law, [(1 - share) / 2, (1 + share) / 2], axis=0).T
+    """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
+
+    No score is better or worse because a method has few draws. If m draws and the truth are exchangeable, as they are
+    for the exact law, the truth falls into each of the m + 1 gaps between draws with the same probability. So quantiles
+    at the ranks q (m + 1) have the nominal coverage, as long as these ranks lie between 1 and m; otherwise the interval
+    from the smallest to the largest draw has the coverage (m - 1) / (m + 1). The mean difference of two draws is taken
+    over pairs of different draws, and the noise of m draws is subtracted from their distance.
+    """
+    found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
+    if law.shape == (len(table.truth), 2):
+        ends, found["level"] = law, share
+    else:
+        m = min(len(law), DRAWS)
+        law = np.sort(law[np.arange(m) * len(law) // m], axis=0)
+        ends = np.quantile(law, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull").T
+        its, exact, again = (
+            np.quantile(draws, GRID, axis=0, method="inverted_cdf")
+            for draws in (law, table.exact[0], table.exact[1][:m])
+        )
+        # E|Q - p| - E|Q - Q'| / 2 (Gneiting and Raftery 2007, equation 21; Ferro 2014 for different Q and Q'). The k-th
+        # of the sorted draws (from 0) is the larger one of k pairs and the smaller one of m - 1 - k.
+        spread = (2 * np.arange(m) + 1 - m) @ law / (m * (m - 1))
+        found |= {
+            "draws": m,
+            "level": min(share, (m - 1) / (m + 1)),
+            "crps": float((np.abs(law - table.truth).mean(0) - spread).mean()),
+            # Wasserstein distance of order 1 on a line: the mean absolute difference of the quantiles.
+            "distance": float((np.abs(its - exact) - np.abs(again - exact)).mean()),
+        }
     low, high = ends.min(axis=1), ends.max(axis=1)
     inside = (low <= table.truth) & (table.truth <= high)
-    found = {"coverage": float(inside.mean()), "width": float((high - low).mean()), "crps": np.nan, "distance": np.nan}
-    if interval:
-        return found
-    # Wasserstein distance of order 1 on a line: the mean absolute difference of the quantiles.
-    its, exact, again = (np.quantile(draws, GRID, axis=0) for draws in (law, *table.exact[:2]))
-    # E|Q - p| - E|Q - Q'| / 2 (Gneiting and Raftery 2007, equation 21).
-    spread = np.abs(its[:, None] - its[None]).mean((0, 1)) / 2
-    found["crps"] = float((np.abs(its - table.truth).mean(0) - spread).mean())
-    found["distance"] = float((np.abs(its - exact).mean(0) - np.abs(again - exact).mean(0)).mean())
-    return found
+    return found | {"coverage": float(inside.mean()), "width": float((high - low).mean())}

@@ -92,8 +92,12 @@ def _how_read(source: Source) -> dict[str, Any]:
     lines = first.skip
     if source.sheets:
         sheet, lines = source.sheets[0], first.skip + source.sheets[0].titles
-        others = f" (there are also {', '.join(map(repr, sheet.others))}: --sheet)" if sheet.others else ""
-        cells = f"sheet {sheet.name!r}{others}"
+        rest = [other for other in sheet.others if other not in sheet.hidden]
+        others = f" (there are also {', '.join(map(repr, rest))}: --sheet)" if rest else ""
+        hidden = f" (hidden and skipped: {', '.join(map(repr, sheet.hidden))})" if sheet.hidden else ""
+        cells = f"sheet {sheet.name!r}{others}{hidden}"
+        if sheet.empty:
+            cells += f", {sheet.empty:,} formulas without a stored value are missing (open the file and save it)"
         header = header.replace("line", "row")
     skipped = f"{lines} {'row' if source.sheets else 'line'}{'s' * (lines > 1)} before it left out" if lines else ""
     comma = "decimal commas" if any("," in layout.marks.values() for layout in source.layouts) else ""

@@ -238,7 +238,7 @@ OPTIONS = {
     "force": option(OUTPUT, "--force", is_flag=True, help="Replace a file that this command could not have written."),
 }  # fmt: skip
 
-FORMAT = ("sep", "decimal", "encoding", "header", "na", "sheet")
+FORMAT = ("sep", "decimal", "encoding", "header", "skip", "na", "sheet")
 SETTINGS = tuple(each.name for each in fields(Settings))
 GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name in SETTINGS if name != "dependence")}
 """Options that a command gets as one argument: how a file is read, and what a model is."""

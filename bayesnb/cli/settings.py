@@ -245,7 +245,7 @@ def _class_prior(text: str | None) -> Any:
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
     """The command that fits a model to a file with these settings and this way of reading the file."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
-    for name in ("sep", "decimal", "encoding", "sheet"):
+    for name in ("sep", "decimal", "encoding", "skip", "sheet"):
         if (value := getattr(format, name)) is not None:
             words += [f"--{name}", str(value)]
     if format.header is not None:

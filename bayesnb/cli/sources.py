@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,6 +61,12 @@ class Opened:
         """Raise an error, with a did-you-mean hint, if the table does not have the column."""
         if column is None or column in self.names:
             return
+        if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
+            raise ValueError(
+                f"{option + ': ' if option else ''}sheet {self.file.sheets[0].name!r} of {self.name} has no column "
+                f"{column!r}; {' and '.join(map(repr, having))} {'has' if len(having) == 1 else 'have'} it: --sheet "
+                + shlex.quote(having[0])
+            )
         hint = meant(column, self.names, f"; its columns are {self.names[:30]}")
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 

@@ -19,13 +19,14 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import IntFlag
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 from bayesnb.data.arrow import batch_rows, marks_in, message_of
@@ -56,10 +57,12 @@ class Format:
         Encoding, such as cp1252 or utf-16; by default it is detected.
     header : bool, optional
         Whether the first line holds column names; by default this is detected.
+    skip : int, optional
+        The number of lines before the header to leave out; by default lines of titles are detected.
     na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     sheet : str, optional
-        Sheet of an Excel file, by its name or its position from 1; the first by default.
+        Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
     names : tuple of str
         Expected names of some columns, such as the class column. A line that holds them is a header.
     text : tuple of str
@@ -70,6 +73,7 @@ class Format:
     decimal: Literal[".", ","] | None = None
     encoding: str | None = field(default=None, metadata={"metavar": "NAME"})
     header: bool | None = None
+    skip: int | None = field(default=None, metadata={"metavar": "N"})
     na: tuple[str, ...] = ()
     sheet: str | None = field(default=None, metadata={"metavar": "NAME|N"})
     names: tuple[str, ...] = ()
@@ -219,6 +223,12 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         sep, skip = common, 0
     elif any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may come before the header, never a row.
+    if format.skip is None and (titles := _titles(file, sep, escape, format.names)) > skip:
+        skip = titles
+    if format.skip is not None:
+        skip = format.skip
+    if skip and not sniffed:
+        types, sniffed = (), True  # Detection has taken a title for the first row.
     first = _first_row(lines_of(file, skip), sep, escape)
     names = tuple(f"column{k}" for k in range(len(first)))
     layout = Layout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
@@ -226,6 +236,39 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
     if header is None:
         header = bool(set(format.names) & set(first)) or (sniffed and not _is_row(connection, layout, first, types))
     return replace(layout, header=True, names=_names(name, first)) if header else layout
+
+
+TITLED = 200
+"""The number of rows whose filled cells show how wide a table is."""
+
+
+def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
+    """Return the number of lines before the header that fill at most half of the columns that most rows fill.
+
+    Such lines are titles only if the line after them looks like a header: all of its cells are different texts.
+    """
+    if len(sep) > 1:
+        return 0
+    reader = csv.reader(lines_of(file), delimiter=sep, quotechar=QUOTE, escapechar=None if escape == QUOTE else escape)
+    rows, starts, start = [], [], 0
+    for row in islice(reader, TITLED):
+        rows.append([cell.strip() for cell in row])
+        starts.append(start)
+        start = reader.line_num
+    k = titles_above(rows)
+    cells = rows[k] if k < len(rows) else []
+    header = all(cells) and len(set(cells)) == len(cells) and not any(map(NUMERIC.fullmatch, cells))
+    return starts[k] if k and header and not set(names) & set(rows[0]) else 0
+
+
+NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
+
+
+def titles_above(rows: Sequence[Sequence[Any]]) -> int:
+    """Return the number of rows above the header: those that fill at most half of the columns that most rows fill."""
+    filled = [sum(cell not in ("", None) for cell in row) for row in rows]
+    usual = median(filter(None, filled)) if any(filled) else 0
+    return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)
 
 
 def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:

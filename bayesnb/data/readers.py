@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -51,15 +50,21 @@ class Sheet:
     name : str
     others : tuple of str
         The other sheets of the file.
+    hidden : tuple of str
+        The hidden sheets before it, which were skipped.
     titles : int
         The number of rows above the header that were left out.
+    empty : int
+        The number of cells with a formula whose value the file does not hold.
     text : Path
         A file with its cells as CSV, which is read by the same rules as other CSV files.
     """
 
     name: str
     others: tuple[str, ...]
+    hidden: tuple[str, ...]
     titles: int
+    empty: int
     text: Path
 
 
@@ -106,7 +111,18 @@ class Source(os.PathLike):
     def sheets(self) -> list[Sheet]:
         """The sheet that is read from each Excel file; empty for other kinds of files."""
         files = self.files.items() if self.kind == "excel" else ()
-        return [_sheet(file, name, self.format.sheet, self.space) for file, name in files]
+        return [_sheet(file, name, self.format, self.space) for file, name in files]
+
+    def sheets_with(self, column: str) -> list[str]:
+        """The other sheets of the Excel files that have a cell with this name among their first rows."""
+        found: dict[str, None] = {}
+        for file, sheet in zip(self.files, self.sheets, strict=False):
+            book = _book(file, str(file))
+            for title in sheet.others:
+                rows = book.get_sheet_by_name(title).to_python(nrows=100)
+                if any(column == str(cell).strip() for row in rows for cell in row):
+                    found[title] = None
+        return list(found)
 
     @cached_property
     def layouts(self) -> list[Layout]:
@@ -235,15 +251,13 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet:
-    """Return the sheet of an Excel file with a given name or position, by default the first sheet.
-
-    Rows above the header are titles if they are blank, or if they fill at most half of the columns that most rows fill.
+def _book(file: Path, name: str) -> Any:
+    """Open an Excel file.
 
     Raises
     ------
     ValueError
-        If there is no such sheet, or if the package that reads Excel files is not installed.
+        If the file cannot be read, or if the package that reads Excel files is not installed.
     """
     try:
         import python_calamine
@@ -252,22 +266,71 @@ def _sheet(file: Path, name: str, wanted: str | None, space: Workspace) -> Sheet
             f"{name}: Excel files are read with python-calamine: pip install python-calamine, or save it as CSV"
         ) from error
     try:
-        book = python_calamine.CalamineWorkbook.from_path(file)
+        return python_calamine.CalamineWorkbook.from_path(file)
     except Exception as error:
         raise ValueError(f"{name}: cannot be read as Excel ({message_of(error)})") from error
+
+
+def _visible() -> Any:
+    from python_calamine import SheetVisibleEnum
+
+    return SheetVisibleEnum.Visible
+
+
+def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
+    """Return the sheet of an Excel file with a given name or position, by default the first that is not hidden.
+
+    Rows above the header are titles if they are blank, or if they fill at most half of the columns that most rows fill.
+
+    Raises
+    ------
+    ValueError
+        If there is no such sheet, or if the package that reads Excel files is not installed.
+    """
+    book, wanted = _book(file, name), format.sheet
     names = book.sheet_names
+    seen = _visible()
+    shown = [each.name for each in book.sheets_metadata if each.visible == seen and each.name in names]
     by_position = {str(k): title for k, title in enumerate(names, 1)}
-    title = names[0] if wanted is None else by_position.get(wanted, wanted)
+    title = (shown or names)[0] if wanted is None else by_position.get(wanted, wanted)
     if title not in names:
         raise ValueError(f"{name}: there is no sheet {title!r}; its sheets are {names}: name one with --sheet")
     cells = book.get_sheet_by_name(title).to_python(skip_empty_area=True)
     # Excel does not distinguish whole numbers from floats.
     rows = [[int(c) if isinstance(c, float) and c.is_integer() else c for c in row] for row in cells]
-    filled = [sum(cell not in ("", None) for cell in row) for row in rows]
-    titles = next((k for k, n in enumerate(filled) if 2 * n > median(filter(None, filled))), 0)
+    titles = csv_reader.titles_above(rows) if format.skip is None else format.skip
     frame = pd.DataFrame(rows[titles:], dtype=object)
     frame.to_csv(text := space.path(), index=False, header=False)
-    return Sheet(title, tuple(other for other in names if other != title), titles, text)
+    before = names[: names.index(title)] if wanted is None else []
+    others = tuple(other for other in names if other != title)
+    return Sheet(title, others, tuple(before), titles, _without_value(file, title), text)
+
+
+SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+def _without_value(file: Path, title: str) -> int:
+    """Return the number of formulas of a sheet of an .xlsx file whose value was never computed and stored."""
+    import zipfile
+    from xml.etree import ElementTree
+
+    if file.suffix.lower() not in (".xlsx", ".xlsm"):
+        return 0
+    try:
+        with zipfile.ZipFile(file) as parts:
+            book = ElementTree.fromstring(parts.read("xl/workbook.xml"))
+            key = next(s.get(RELATION) for s in book.iter(f"{SPREADSHEET}sheet") if s.get("name") == title)
+            relations = ElementTree.fromstring(parts.read("xl/_rels/workbook.xml.rels"))
+            target = next(r.get("Target") for r in relations if r.get("Id") == key)
+            path = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+            with parts.open(path) as sheet:
+                cells = (cell for _, cell in ElementTree.iterparse(sheet) if cell.tag == f"{SPREADSHEET}c")
+                return sum(
+                    cell.find(f"{SPREADSHEET}f") is not None and not cell.findtext(f"{SPREADSHEET}v") for cell in cells
+                )
+    except (OSError, KeyError, StopIteration, zipfile.BadZipFile, ElementTree.ParseError):
+        return 0  # The values were read, so only this count is unknown.
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:

@@ -15,6 +15,7 @@ from . import sets as sets
 from .__about__ import __version__ as __version__
 from .data.readings import Choices as Choices
 from .data.readings import Date as Date
+from .data.readings import Joined as Joined
 from .data.readings import Number as Number
 from .data.specifications import BestFamily as BestFamily
 from .data.specifications import Binned as Binned

@@ -14,7 +14,7 @@ from bayesnb import BayesianNB, deploy
 from bayesnb.cli.doctor import examine
 from bayesnb.data.choice import best_parts
 from bayesnb.data.columns import Column
-from bayesnb.data.readings import Choices, Date, Number, default_reading, recognised
+from bayesnb.data.readings import Choices, Date, Joined, Number, default_reading, recognised
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import RefusedError
@@ -304,3 +304,32 @@ def test_inspect_names_each_reading_and_asks_only_what_the_cells_leave_open():
     assert "several units" in str(found["weight"][0].said)
     assert found["weight"][0].serious
     assert found["enzyme"][0].option == ("--na", "enzyme=hemolyzed")
+
+
+def test_spellings_of_a_level_are_joined_if_asked_for_in_every_container(tmp_path):
+    sex = ["f", "F", "f ", "m", "M", " male", None] * 8
+    y = ["a", "a", "b", "b", "b", "b", "a"] * 8
+    clean = [{"male": "m"}.get(s.strip(), s.strip().lower()) if s else None for s in sex]
+    X = pd.DataFrame({"sex": sex})
+    expected = BayesianNB().fit({"sex": clean}, y).predict_proba({"sex": clean})
+    assert len(BayesianNB().fit(X, y).tables()["sex"].columns) == 6
+    features = {"sex": Joined({"male": "m"})}
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    parts = (X.assign(y=y).iloc[k : k + 5] for k in range(0, 56, 5))
+    for source, labels in ((X, y), (pl.from_pandas(X), y), (tmp_path / "t.csv", "y"), (parts, "y")):
+        clf = BayesianNB(features).fit(source, labels)
+        assert clf.tables()["sex"].columns.tolist() == ["f", "m"]
+        assert np.abs(clf.predict_proba(X) - expected).max() < 1e-12
+    clf.save(tmp_path / "m.bayesnb")
+    assert (nb.load(tmp_path / "m.bayesnb").predict_proba({"sex": ["F  "]}) == clf.predict_proba({"sex": ["f"]})).all()
+
+
+def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
+    land = ["Germany"] * 60 + ["France"] * 60 + ["Germnay", "Frances"] + ["Iran"] * 30 + ["Iraq"] * 30
+    frame = pd.DataFrame({"sex": ["f", "F", "m"] * 60 + ["m", "m"], "land": land, "code": (["AB1", "AB2"] * 91)})
+    frame["y"] = np.random.default_rng(0).choice(["neg", "neg ", "pos"], len(frame))
+    found = {remark.column: remark for remark in examine(frame, "y", len(frame))}
+    assert found["sex"].families == ("joined",)
+    assert found["land"].families == ("joined:Frances>France,Germnay>Germany",)
+    assert found["y"].said == "the classes 'neg', 'neg ' differ only by case or blanks: correct them"
+    assert "code" not in found

@@ -301,6 +301,9 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         cure = Cure("features", ("Ordinal", tuple(order)), name)
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
         return
+    if (joined := _spelled(name, levels)) is not None:
+        yield joined
+        return
     number = texts.str.fullmatch(NUMBER)
     # Codes such as 000123 stay text, although each of them parses as a number.
     if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
@@ -317,6 +320,49 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, f"looks like an identifier or free text: {k:,} levels in {n:,} rows", True, True)
     elif k >= 20 and once >= k / 2:
         yield Remark(name, f"{k} levels, {once} of them seen once", once > 0.1 * n, once > 0.5 * n)
+
+
+MOST_SPELLED = 500
+"""The largest number of levels that are compared with each other for typing errors."""
+
+
+def _spelled(name: Any, levels: pd.Series) -> Remark | None:
+    """A remark about levels that differ only by case or blanks, or rare ones by a typing error; None if none do."""
+    from bayesnb.data.readings import Joined, spellings
+
+    counts = {str(level): int(n) for level, n in levels.items()}
+    groups = {level: own for level, own in spellings(counts).items() if len(own) > 1}
+    slips = _slips(counts) if len(counts) <= MOST_SPELLED else {}
+    if not groups and not slips:
+        return None
+    cure = Cure("features", Joined(slips).spelled, name)
+    alike = [" = ".join(map(_short, own)) for own in groups.values()]
+    alike += [f"{_short(slip)} for {_short(level)}" for slip, level in slips.items()]
+    more = f" and {len(alike) - 3} more" if len(alike) > 3 else ""
+    said = Message("levels in several spellings, {alike}: {cure}", alike=", ".join(alike[:3]) + more, cure=cure)
+    return Remark(name, said, True, cures=(cure,))
+
+
+def _slips(counts: dict[str, int]) -> dict[str, str]:
+    """The levels that are one typing error away from a level that is twenty times as frequent, and that level."""
+    common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
+    found = {}
+    for slip, n in counts.items():
+        letters = len(slip) >= 5 and not any(letter.isdigit() for letter in slip)
+        near = [level for level in common if letters and counts[level] >= 20 * n and _one_slip(slip, level)]
+        if near:
+            found[slip] = near[0]
+    return found
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether one letter is missing, added, replaced, or swapped with the next one."""
+    if abs(len(a) - len(b)) > 1 or a == b:
+        return False
+    start = next((k for k, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), min(len(a), len(b)))
+    rest, other = a[start:], b[start:]
+    swapped = rest[:2] == other[:2][::-1] and rest[2:] == other[2:]
+    return swapped or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
@@ -441,8 +487,14 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _target(labels: pd.Series) -> Iterator[Remark]:
     from pandas.api import types
 
+    from bayesnb.data.readings import spellings
     from bayesnb.data.warned import looks_like_no_class
 
+    if not types.is_numeric_dtype(labels):
+        texts = {str(label) for label in labels.unique()}
+        for own in [own for own in spellings(texts).values() if len(own) > 1][:3] if len(texts) < MOST_SPELLED else ():
+            alike = ", ".join(map(_short, own))
+            yield Remark(labels.name, f"the classes {alike} differ only by case or blanks: correct them", True)
     k, n = labels.nunique(), len(labels)
     if k == 1:
         yield Remark(

@@ -6,4 +6,21 @@ they are defined. Nothing is imported before it is used.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name, or raise an error that says in which module it is, or which name is close to it."""
+    try:
+        return _public(name)
+    except AttributeError:
+        if name.startswith("_"):
+            raise
+        from types import ModuleType
+
+        from bayesnb.wording import meant
+
+        modules = {each: found for each in __all__ if isinstance(found := _public(each), ModuleType)}
+        held = [f"bayesnb.{each}.{name}" for each, module in modules.items() if name in module.__all__]
+        hint = f": it is {held[0]}" if held else meant(name, __all__)
+        raise AttributeError(f"module 'bayesnb' has no {name!r}{hint}", name=name) from None

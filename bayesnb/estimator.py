@@ -56,8 +56,14 @@ THEIRS = {
         ("feature_count_", "category_count_"), "classifier_.statistics.features[column], or tables()[column]"
     ),
     **dict.fromkeys(("coef_", "intercept_"), "odds.linear_form(clf), which returns weights and intercept"),
+    **dict.fromkeys(("summary", "info"), "describe(), or the command bayesnb report for a whole page"),
+    **dict.fromkeys(("plot", "plots"), "bayesnb.plots, whose functions take the model as their first argument"),
+    "log_evidence": "log_evidence_, which is an attribute, or classifier_.log_evidence() for each column",
+    **dict.fromkeys(("feature_importances_", "feature_importance"), "checks.column_gains(clf, X, y)"),
+    **dict.fromkeys(("posterior", "trace", "idata"), "posterior_, the closed form, or sample_posterior() for draws"),
+    "cross_validate": "bayesnb.evaluate(clf, X, y, cv=5)",
 }
-"""Attributes of other implementations of naive Bayes, and their counterparts here."""
+"""Attributes of other libraries and names that users try, and their counterparts here."""
 
 
 _LOCKS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()

@@ -101,7 +101,7 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     capsys, monkeypatch
 ):
     monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = run(capsys, "compare", "play-tennis")
+    _, out, _ = run(capsys, "compare", "play-tennis", "--all")
     require_narrow(out, 60)
     assert re.search(r"map\s+│\s+0\.795", out)
     assert re.search(r"predictive\s+│\s+0\.735", out)
@@ -109,6 +109,28 @@ def test_compare_says_on_narrow_lines_first_what_fourteen_days_can_tell_then_wha
     assert "With 14 rows, the model is not measurably better than the class frequencies (0.65)." in words(out)
     assert "* worse than" in out
     assert "behind the best: mean difference in log loss" in words(out)
+
+
+def test_compare_fits_a_screen_of_forty_lines_and_explains_the_row_that_surprises_most(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "compare", "heights", "--dependence", "none")
+    assert max(len(line) for line in out.splitlines()) <= 80
+    lines = out.splitlines()
+    assert len(lines) <= 40
+    assert lines[-1] == "bayesnb fit heights --target gender --dependence none -o heights.bayesnb"
+    X, y = datasets.heights()
+    # Each row is left out by refitting; the plug-in is that at the maximum of the likelihood.
+    left_out = {row: (X.drop(index=row), y.drop(index=row)) for row in X.index}
+    given = {
+        row: BayesianNB(estimate="mle").fit(*rest).predict_proba(X.loc[[row]])[0] for row, rest in left_out.items()
+    }
+    worst = min(given, key=lambda row: given[row][int(y[row] == "male")])
+    proba = BayesianNB().fit(*left_out[worst]).predict_proba(X.loc[[worst]])[0]
+    predicted = ("female", "male")[proba.argmax()]
+    said = f"on row {worst}, left out of the fit: {predicted}: probability {proba.max():.3f} (89% interval: "
+    assert said in words(out)
+    assert f"It is {y[worst]}." in words(out)
+    assert "│██" in out
 
 
 def test_compare_scores_a_sample_of_rows(capsys):

@@ -36,6 +36,7 @@ SCREENS = {
     "explain": (100, "explain shop.bayesnb new.csv --row 1"),
     "explain-narrow": (60, "explain shop.bayesnb new.csv --row 1"),
     "compare": (80, "compare play-tennis --dependence none"),
+    "compare-all": (80, "compare play-tennis --dependence none --all"),
     "compare-narrow": (60, "compare play-tennis --dependence none"),
     "audit": (80, "audit shop.csv --target bought --drop order"),
     "ask": (80, "ask predict-interval shop.bayesnb new.csv"),

@@ -113,7 +113,8 @@ def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]
     """The row to explain: a position in the learned table, or a row given by its values."""
     if row is not None and row.isdecimal():
         return row_at([X], int(row), name)
-    return frame_of(asked_rows([] if row is None else [row], name, X, values), X)
+    asked = asked_rows([] if row is None else [row], name, X, values)
+    return frame_of(asked or [X.iloc[0].to_dict()], X)
 
 
 @options.command("MODEL NEW", "bayesnb.inference.predict_table:predict_table", output="to_table", absent="absent_now")

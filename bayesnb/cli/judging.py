@@ -46,18 +46,19 @@ FOOTNOTE = (
 def compare(
     data: str, target: str | None, asked: tuple[str, ...], values: tuple[str, ...], cv: Folds, rows: int,
     more: list[int] | None, dependences: tuple[str, ...], settings: Settings, draws: int, prob: float, nuts: bool,
-    random_state: int, layout: str, format: Format,
+    random_state: int, everything: bool, layout: str, format: Format,
 ) -> int:  # fmt: skip
     """Compare maximum likelihood, MAP, posterior mean and full Bayes on one table, and models with dependence.
 
-    DATA is the name of an embedded data set, or a path as for `fit`. The output begins with the recommendation and the
-    scores of the recommended model beside simple forecasts. The family of each column follows, then the scores of each
-    estimate on held-out rows. For the rows of --row and --set, it shows the class probabilities and the interval of
-    p(class | row, parameters) under the posterior. It ends with the recommended model and the command that fits it.
+    DATA is the name of an embedded data set, or a path as for `fit`. The output is the recommended model and its score
+    on held-out rows, the contributions of each value of one row with their intervals, the four estimates of naive Bayes
+    beside models whose columns may depend on each other, and the command that fits the recommended model. The row is
+    given by --row or --set; otherwise it is the held-out row to whose class naive Bayes gave the smallest probability.
 
-    Besides the four estimates of naive Bayes, models are compared whose columns may depend on each other. They are
-    scored by five folds, or by two folds from 65,536 rows on. If at most a fifth of all rows is scored, one fit without
-    the scored rows is used. With --more, a table shows how further rows would improve the recommended model.
+    Dependent models are scored by five folds, or by two folds from 65,536 rows on. If at most a fifth of all rows is
+    scored, one fit without the scored rows is used. With --all, the output also has all scores, the family of each
+    column, and the class probabilities of the row by each estimate with the interval of p(class | row, parameters)
+    under the posterior. With --more, a table shows how further rows would improve the recommended model.
     """
     from bayesnb import design
     from bayesnb.evaluation import comparison
@@ -68,10 +69,13 @@ def compare(
 
     learned = fitted(data, target, format, replace(settings, dependence="none"), random_state)
     name, X, y, clf = learned.name, learned.X, learned.y, learned.clf
-    each_row = asked_rows(asked, name, X, values)
     names = tuple(name for name in dependences if name != "none")
     say(f"scoring by {'exact leave-one-out' if cv == 'loo' else f'{cv} folds'}")
     compared = comparison(learned.parameters, X, y, cv, names, rows, random_state, prob, Settings.dependence)
+    each_row, held_out = asked_rows(asked, name, X, values), None
+    if not each_row:
+        held_out = compared.most_surprising
+        each_row = [X.iloc[held_out].to_dict()]
     others = _with_each(learned.parameters, X, y, names)
     answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row]
     roads = _by_nuts(clf, X, each_row, answers) if nuts else None
@@ -95,14 +99,21 @@ def compare(
     document |= {"rows": each} | ({} if roads is None else {"nuts": roads})
 
     def screen() -> list[Section]:
+        more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
+        how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
+        rows_of_estimates = [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
+        by_sampling = [] if roads is None else [_nuts_section(roads)]
+        if not everything:
+            model = clf if held_out is None else _without(learned.parameters, clf, X, y, held_out)
+            truth = None if held_out is None else y.iloc[held_out]
+            row = _ledger_section(model, frame_of(each_row[:1], X), held_out, truth, prob)
+            row_sections = rows_of_estimates if asked or values or by_sampling else []
+            first = [Section("", [], compared.finding), row, scores.four_estimates(compared)]
+            return [*first, *more_rows, *row_sections, *by_sampling]
         worth = scores.worth(compared.card())
         sections = [replace(worth, lead=compared.finding, parts=worth.parts[:2])]
-        sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared)]
-        sections += [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
-        how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        sections += [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
-        sections += [] if roads is None else [_nuts_section(roads)]
-        return [*sections, Section("", [], compared.recommendation)]
+        sections += [section_of(QUESTIONS["describe"], clf.describe()), scores.estimates(compared), *more_rows]
+        return [*sections, *rows_of_estimates, *by_sampling, Section("", [], compared.recommendation)]
 
     print_answer(layout, document, compared.table, screen)
     if layout == "table":
@@ -122,6 +133,34 @@ def _with_each(asked: Parameters, X: pd.DataFrame, y: pd.Series, names: Sequence
         except ValueError as error:
             found[name] = str(error)
     return found
+
+
+def _without(parameters: Parameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
+    """The model without one of its learned rows, or the model itself if this row is the only one of its class."""
+    from bayesnb import learning
+
+    try:
+        return learning.without_rows(parameters, clf, X.iloc[[row]], y.iloc[[row]])
+    except ValueError:
+        return clf
+
+
+def _ledger_section(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
+    """A section with what each value of a row adds to the log-odds of the prediction, with its interval."""
+    from bayesnb.report.parts import Section
+    from bayesnb.report.questions import answer, ledger
+
+    proba = clf.predict_proba(frame)[0]
+    predicted = clf.classes_[proba.argmax()]
+    wrong = truth is not None and truth != predicted and truth in clf.classes_
+    contributions = clf.explain(frame, predicted, truth if wrong else None, prob=prob).droplevel("row")
+    said = answer(proba, clf.predict_interval(frame, prob), clf.classes_, predicted, prob)
+    named = ", ".join(f"{column}={value}" for column, value in frame.iloc[0].items())
+    lead = f"Naive Bayes on the row {named}: {said}"
+    if row is not None:
+        lead = f"Naive Bayes on row {row}, left out of the fit: {said}{f' It is {truth}.' if wrong else ''}"
+    legend = f"Each entry adds to the log-odds. In brackets: {prob:.0%} interval under the posterior."
+    return Section("", [next(ledger(contributions, "nats")), legend], lead)
 
 
 def _answer_of(

@@ -194,7 +194,7 @@ OPTIONS = {
     "asked": option(
         ANSWER, "--row", multiple=True, metavar="K=V,K=V|JSON",
         help="A row to predict; columns not named are missing. May be repeated.  [default: the textbook's, else the "
-        "first]",
+        "held-out row that surprises most]",
     ),
     "flip": option(
         ANSWER, "--flip", is_flag=True,
@@ -209,6 +209,7 @@ OPTIONS = {
     "top": option(
         OUTPUT, "--top", type=click.IntRange(1), default=10, help="Pairs, checks and labels to print as tables."
     ),
+    "everything": option(OUTPUT, "--all", is_flag=True, help="Print all tables."),
     "title": option(OUTPUT, "--title", help="Of the page.  [default: names the data]"),
     "layout": option(
         OUTPUT, "--format", type=Word(["table", "json", "csv"]), default="table",

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bayesnb.report.parts import Grid, Section
 
 
+HALVES = (12, 10, 8, 6, 5)
+"""Lengths of a bar to either side, in characters; the longest for which no other column must be wrapped is used."""
+
+
 def print_command(command: str) -> None:
     """Print a command to copy, on a separate line."""
     stdout().write(visible(f"\n{command}\n", keep="\n"))
@@ -90,12 +94,17 @@ def table_of(shown: Grid, console: Any) -> Any:
     from bayesnb.report.parts import cells_of
 
     cells, bars = cells_of(shown.frame), shown.bars
-    half = 0 if bars is None or console.width < 84 else 12 if console.width >= 100 else 5
     rows = [[Text(visible(cell)) for cell in row] for row in (cells.names, *cells.rows)]
     sizes = [[console.measure(cell) for cell in column] for column in zip(*rows, strict=True)]
     least = [max(size.minimum for size in column) for column in sizes]
     wanted = [max(size.maximum for size in column) for column in sizes]
-    spare = console.width - 3 * len(sizes) - 1 - sum(least) - (2 * half + 4 if half else 0)
+    spare = console.width - 3 * len(sizes) - 1 - sum(least)
+    half = 0
+    if bars is not None:
+        unwrapped = spare + sum(least) - sum(wanted)
+        half = next((half for half in HALVES if unwrapped >= 2 * half + 4), HALVES[-1])
+        half = half if spare >= 2 * half + 4 else 0
+    spare -= 2 * half + 4 if half else 0
     if spare < 0:
         lines: list[Any] = []
         for first, *others in cells.rows:

@@ -90,14 +90,17 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict, with each value read as its column's type; ``values`` describe one additional row."""
+    """The rows to predict, each value read as its column's type; if none is named, the row of the textbook, if any.
+
+    ``values`` describe one additional row.
+    """
     said = [_typed(_items(row, X), X) for row in rows]
     if values:
         said.append(_typed([_named(value, X) for value in values], X, "--set"))
     textbook = TEXTBOOK_ROWS.get(name, "")
     if textbook and not said and all(item.partition("=")[0] in X for item in textbook.split(",")):
         said.append(_typed(_items(textbook, X), X))
-    return said or [X.iloc[0].to_dict()]
+    return said
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:

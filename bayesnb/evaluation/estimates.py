@@ -59,6 +59,8 @@ class Comparison:
         The probability of the intervals.
     default : str
         The estimate or dependence that is recommended unless another one is clearly better.
+    scored : int array, optional
+        The positions of the scored rows, if not all rows are scored.
     """
 
     table: pd.DataFrame
@@ -69,6 +71,13 @@ class Comparison:
     classes: Array
     prob: float
     default: Any
+    scored: Array | None = None
+
+    @property
+    def most_surprising(self) -> int:
+        """The position of the held-out row to whose class the first estimate gave the smallest probability."""
+        row = int(own(log_proba_of(next(iter(self.answers.values()))), self.codes).argmin())
+        return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
         """The scorecard of an estimate or a dependence, by default of the recommended line."""
@@ -296,7 +305,7 @@ def comparison(
     if default is None:
         default = getattr(clf, "dependence", None) or clf.estimate
     default = default if default in how else "predictive"
-    return Comparison(found, how, answers, absent, codes, classes, prob, default)
+    return Comparison(found, how, answers, absent, codes, classes, prob, default, scored)
 
 
 def drawn(n: int, rows: int | None, seed: int) -> Array | None:

@@ -38,6 +38,14 @@ LEGEND = (
     "log loss: in nats; Brier: from 0 to 2; ECE: expected calibration error; AUC: area under the ROC curve, of several "
     "classes the mean over pairs. Smaller is better for log loss, Brier and ECE."
 )
+MEANING = {
+    "mle": "maximum likelihood",
+    "map": "posterior mode",
+    "mean": "posterior mean",
+    "predictive": "averaged: full Bayes",
+}
+"""What each estimate does with the parameters θ."""
+
 NAMES = {
     "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "log_loss": "log loss", "brier": "Brier",
     "ece": "ECE", "auc": "AUC",
@@ -130,6 +138,24 @@ def estimates(compared: Comparison) -> Section:
     ]
     finding = compared.recommendation if compared.recommended != compared.default else ""
     return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
+
+
+def four_estimates(compared: Comparison) -> Section:
+    """The estimates and the models with dependence in a short table, and what plugging in costs, in a sentence."""
+    table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
+    lines = {
+        name: {
+            "parameters": MEANING.get(str(name), f"dependence {name}"),
+            "right in %": f"{100 * line['accuracy']:.1f}",
+            "log loss": written(line["log_loss"], 3),
+            "behind the best": with_error(line["difference"], line["se_difference"], 3),
+        }
+        for name, line in table.dropna().iterrows()
+    }
+    frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
+    plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
+    parts = [Grid(frame, ""), *map(compared.regret, plug_ins[:1])]
+    return Section("", parts, "MAP beside full Bayes, on held-out rows")
 
 
 def more_rows(found: pd.DataFrame) -> Section:

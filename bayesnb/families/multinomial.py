@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from bayesnb.families.columns import BAG, united
 from bayesnb.families.conjugate import Added, Conjugate
 from bayesnb.kernels import sparse_rows
-from bayesnb.kernels.blocks import CELLS, each, large_enough, slices
+from bayesnb.kernels.blocks import CELLS, large_enough, slices
 from bayesnb.kernels.sparse_rows import products
 from bayesnb.numerics import Array, deviance, disagreement, log_peak, log_rising
 from bayesnb.priors import Dirichlet, ImproperError, Theta, first
@@ -112,15 +112,6 @@ def counts_of(x: Bag) -> sparse.csr_array:
     return stored
 
 
-def fractional(counts: sparse.csr_array) -> Array:
-    """1 for each row with a number that is not whole, otherwise 0, (row, 1)."""
-    cells = counts.data
-    # Nearly all bags hold whole numbers only, and checking all cells is quicker than summing over rows.
-    if not any(each(lambda cut: bool((cells[cut] != np.floor(cells[cut])).any()), slices(len(cells)))):
-        return np.zeros((counts.shape[0], 1))
-    return (row_sums(counts, cells != np.floor(cells)) > 0).astype(float)[:, None]
-
-
 def row_sums(counts: sparse.csr_array, value: Array) -> Array:
     """Sum the values of the stored cells over each row."""
     return np.bincount(row_of_cells(counts), value, minlength=counts.shape[0])
@@ -139,13 +130,18 @@ def long_rows(lengths: Array) -> Array:
 # Each of these sums has a compiled loop for many cells, and a numpy form with the same result up to rounding.
 
 
-def orders(counts: sparse.csr_array) -> tuple[Array, Array]:
-    """N of each row, and ln N! - Σ ln x!, the log of the number of possible orders of its words."""
+def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
+    """N of each row, and ln N! - Σ ln x!, the log of the number of possible orders of its words.
+
+    The third array is 1 for each row with a number that is not whole, otherwise 0.
+    """
     if large_enough(DEAR * counts.nnz):
-        lengths, factorials = sparse_rows.log_factorials(counts)
+        lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
-        lengths, factorials = row_sums(counts, counts.data), row_sums(counts, gammaln(counts.data + 1))
-    return lengths, gammaln(lengths + 1) - factorials
+        cells = counts.data
+        lengths, factorials = row_sums(counts, cells), row_sums(counts, gammaln(cells + 1))
+        fractions = (row_sums(counts, cells != np.floor(cells)) > 0).astype(float)
+    return lengths, gammaln(lengths + 1) - factorials, fractions
 
 
 def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
@@ -199,26 +195,26 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
 
     def statistic(self, x: Bag, members: Labels) -> WordCounts:
         counts = counts_of(x)
-        lengths, base = orders(counts)
+        lengths, *of_rows = orders(counts)
+        of_rows = np.stack(of_rows, axis=1)
         long = long_rows(lengths)
         if not len(long):
-            return self._of_short(x, counts, base, members)
+            return self._of_short(x, counts, of_rows, members)
         short = np.setdiff1d(np.arange(len(x)), long)
         parts = [long[cut] for cut in slices(len(long), max(1, CELLS // max(1, len(x.words))))]
-        long_ones = (self._of_long(x[rows], members[rows]) for rows in parts)
-        return reduce(add, long_ones, self._of_short(x[short], counts[short], base[short], members[short]))
+        long_ones = (self._of_long(x[rows], of_rows[rows, 1:], members[rows]) for rows in parts)
+        return reduce(add, long_ones, self._of_short(x[short], counts[short], of_rows[short], members[short]))
 
-    def _of_short(self, x: Bag, counts: Column, base: Array, members: Labels) -> WordCounts:
+    def _of_short(self, x: Bag, counts: Column, of_rows: Array, members: Labels) -> WordCounts:
         """The statistic of short rows; their log base measures can be added without loss of digits."""
-        base, totals = members.totals(base[:, None]), members.totals(counts)
-        fractions = members.totals(fractional(counts))
+        base, fractions = members.totals(of_rows)[:, :, None].swapaxes(0, 1)
+        totals = members.totals(counts)
         rows = members.totals(~x.missing()[:, None])
         return WordCounts(totals, rows, base + Dirichlet.peak(totals)[:, None], fractions, x.words)
 
-    def _of_long(self, x: Bag, members: Labels) -> WordCounts:
+    def _of_long(self, x: Bag, fractions: Array, members: Labels) -> WordCounts:
         """The statistic of long rows: log-likelihood of each row at its own best θ, minus the loss from a common θ."""
-        stored = counts_of(x)
-        counts = stored.toarray()
+        counts = counts_of(x).toarray()
         totals, lengths = members.totals(counts), counts.sum(-1, keepdims=True)
         share = totals / np.maximum(totals.sum(-1, keepdims=True), np.finfo(float).tiny)
 
@@ -226,7 +222,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         cost = np.where(of_row > 0, deviance(counts, expected, counts - expected), 0.0)
         own = log_peak(counts).sum(-1, keepdims=True) - log_peak(lengths)
         apart = members.totals(cost).sum(-1, keepdims=True)
-        fractions = members.totals(fractional(stored))
+        fractions = members.totals(fractions)
         return WordCounts(totals, members.weights()[:, None], members.totals(own) - apart, fractions, x.words)
 
     def resolve_prior(self, prior: Dirichlet, s: WordCounts) -> Dirichlet:
@@ -257,7 +253,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     def log_moment(self, posterior: Dirichlet, x: Bag, t: float | Array) -> Array:
         # A row contains few of the words, so the sum is over the words in the row only.
         counts = counts_of(x)
-        lengths, base = orders(counts)
+        lengths, base, _ = orders(counts)
         t = t if np.ndim(t) == 0 else np.broadcast_to(t, (len(x), len(posterior.alpha)))
         own, whole = rising(posterior.alpha, counts, t), rising_of_lengths(posterior.total, lengths, t)
         total = np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
@@ -271,7 +267,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         if labels is None:
             return self.log_moment(posterior, x, 1.0)
         counts = counts_of(x)
-        lengths, base = orders(counts)
+        lengths, base, _ = orders(counts)
         left = posterior.total[labels.codes] - labels.weight * lengths
         total = rising_left_out(posterior.alpha, counts, labels) - log_rising(left, lengths) + base
         # NaN sends a row to the formula of the base class: long rows, and rows without which the class is improper.

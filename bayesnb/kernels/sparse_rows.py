@@ -33,11 +33,16 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
     With ``codes``, at a row's own class, (row,), and α less ``weight`` times the row's own counts.
     """
-    data, wide = blocks.contiguous(x.data, float), np.ascontiguousarray(alpha.T)
+    # The loop adds two classes side by side, so an odd number of classes is filled up with one more.
+    n_classes = len(alpha)
+    data, wide = blocks.contiguous(x.data, float), np.ones((alpha.shape[1], n_classes + n_classes % 2))
+    wide[:, :n_classes] = alpha.T
     # Tables of the smallest counts, where they are small beside the matrix.
     several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
+    known = np.empty((len(wide), several, wide.shape[1]))
     with np.errstate(divide="ignore"):
-        known = np.cumsum([np.log(wide + n) for n in range(several)], axis=0).reshape(-1, *wide.shape)
+        for n in range(several):
+            known[:, n] = np.log(wide + n) + (known[:, n - 1] if n else 0.0)
 
     def part(cut: slice, found: Array) -> None:
         if codes is None:
@@ -46,21 +51,35 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
             own = codes[cut], blocks.contiguous(weight[cut])
             _rising_own(data, x.indices, x.indptr, cut.start, wide, *own, found)
 
-    shape = (x.shape[0], len(alpha)) if codes is None else x.shape[0]
-    return blocks.written(np.zeros(shape), part, stored_cuts(x))
+    shape = (x.shape[0], wide.shape[1]) if codes is None else x.shape[0]
+    found = blocks.written(np.empty(shape), part, stored_cuts(x))
+    return found[:, :n_classes] if codes is None else found
 
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    """``known`` (count, column, class) has the terms of the counts 1, 2, …, so that most words need no logarithm."""
+    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so that most words need no logarithm.
+
+    The terms of a word lie side by side in memory. As an unsigned number, an index is not tested for being negative.
+    """
+    several, one = np.uintp(known.shape[1]), np.uintp(1)
     for i in range(len(found)):
-        row = found[i]
-        for k in range(indptr[start + i], indptr[start + i + 1]):
-            n, j = data[k], indices[k]
-            place = int(n) - 1 if 1.0 <= n <= len(known) else -1
-            seen = place >= 0 and place + 1 == n
-            for c in range(len(row)):
-                row[c] += known[place, j, c] if seen else _log_rising(alpha[j, c], n)
+        first, last = np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])
+        for c in range(0, found.shape[1], 2):
+            a, b, k = np.uintp(c), np.uintp(c + 1), first
+            sum_a = sum_b = 0.0
+            while k < last:
+                n, j = data[k], np.uintp(indices[k])
+                whole = np.int64(n)
+                place = np.uintp(whole) - one
+                if place < several and np.float64(whole) == n:
+                    sum_a += known[j, place, a]
+                    sum_b += known[j, place, b]
+                else:
+                    sum_a += _log_rising(alpha[j, a], n)
+                    sum_b += _log_rising(alpha[j, b], n)
+                k += one
+            found[i, a], found[i, b] = sum_a, sum_b
 
 
 @loop
@@ -98,8 +117,8 @@ def _stirling(z: float) -> float:
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w / 1188)))) / z
 
 
-def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
-    """Σ_k x_k and Σ_k ln x_k! of each row of a CSR matrix, (row,) each.
+def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
+    """Σ_k x_k and Σ_k ln x_k! of each row of a CSR matrix, and 1 if it holds a fraction, otherwise 0; (row,) each.
 
     The second is NaN for a row with a number that is negative or not finite.
     """
@@ -108,21 +127,24 @@ def log_factorials(x: sparse.csr_array) -> tuple[Array, Array]:
     def part(cut: slice, found: Array) -> None:
         _log_factorials(data, x.indptr, cut.start, small, found)
 
-    lengths, total = blocks.written(np.empty((x.shape[0], 2)), part, stored_cuts(x)).T
-    return lengths, total
+    lengths, total, fractions = blocks.written(np.empty((x.shape[0], 3)), part, stored_cuts(x)).T
+    return lengths, total, fractions
 
 
 @loop
 def _log_factorials(data: Array, indptr: Array, start: int, small: Array, found: Array) -> None:
     """``small`` holds ln n! of the first whole numbers."""
+    known = np.uintp(len(small))
     for i in range(len(found)):
-        length = summed = 0.0
-        for k in range(indptr[start + i], indptr[start + i + 1]):
+        length = summed = fraction = 0.0
+        for k in range(np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])):
             n = data[k]
             length += n
-            place = int(n) if 0.0 <= n < len(small) else -1
-            if place == n:
+            whole = np.int64(n)
+            place = np.uintp(whole)
+            if place < known and np.float64(whole) == n:
                 summed += small[place]
             else:
                 summed += lgamma(n + 1.0) if 0.0 <= n < np.inf else np.nan
-        found[i, 0], found[i, 1] = length, summed
+                fraction = 1.0 if n != np.floor(n) else fraction
+        found[i, 0], found[i, 1], found[i, 2] = length, summed, fraction

@@ -195,6 +195,8 @@ def test_any_reader_of_safetensors_opens_a_file(tmp_path):
     [
         np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.array(2.5), np.arange(4, dtype=">i4")[::-2],
         np.zeros((0, 3)), np.array([True, False]), np.array([["a", "\0ä"]]), np.array([1, None, "b", (2.0,)], object),
+        np.where(np.arange(8_000) % 100 == 7, np.arange(8_000.0), 0.0).reshape(2, 40, 100), np.zeros((70, 70)),
+        np.where(np.arange(5_000) == 9, np.nan, 0.0), np.arange(9_000, dtype=">i2").reshape(3, 3_000) // 8_990,
     ],
 )  # fmt: skip
 def test_an_array_of_any_order_and_type_comes_back(found, tmp_path):
@@ -203,7 +205,47 @@ def test_an_array_of_any_order_and_type_comes_back(found, tmp_path):
     (tmp_path / "m").write_bytes(container.packed(document, arrays)[0])
     back = codec.decode(*content_of(tmp_path / "m"), 0)["x"]
     assert (back.shape, back.dtype) == (found.shape, found.dtype.newbyteorder("="))
-    assert back.tolist() == found.tolist()
+    np.testing.assert_array_equal(back, found)
+
+
+def test_an_array_of_zeros_takes_little_of_a_file_and_keeps_the_sign_of_a_zero():
+    arrays, table = {}, np.zeros((3, 100, 1024))
+    table[1, 2, 3], table[2, 99, 1023] = -0.0, 2.5
+    document = codec.encode({"x": table}, arrays)
+    assert sum(array.nbytes for array in arrays.values()) < 100
+    back = codec.decode(document, arrays, 0)["x"]
+    assert back.tobytes() == table.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"shape": [2**40]}, "more memory than a file of this size"),
+        ({"shape": [3, 10]}, "not an array of this format"),
+        ({"shape": [3, -100, -1024]}, "not an array of this format"),
+        ({"at": "x"}, "has no array 'x', or uses it twice"),
+    ],
+)
+def test_an_array_with_false_positions_of_its_numbers_is_refused(change, says):
+    arrays, table = {}, np.zeros((3, 100, 1024))
+    table[2, 99, 1020:] = 1.0
+    document = codec.encode(table, arrays)
+    with pytest.raises(ValueError, match=says):
+        codec.decode(document | change, arrays, 0)
+    for false in ([5, 4, 3, 2], [0, 0, 1, 2], [-1, 0, 1, 2], [0.5, 1, 2, 3], [1, 2, 3]):
+        with pytest.raises(ValueError, match="not an array of this format"):
+            codec.decode(document, arrays | {document["at"]: np.array(false)}, 0)
+
+
+def test_a_pickle_holds_no_term_that_follows_from_the_counts():
+    X, y = nb.datasets.heights()
+    clf = nb.BayesianNB(dependence="pairwise").fit(X, y)
+    before = clf.predict_proba(X)  # Terms are computed at the first prediction, and kept.
+    terms = clf.classifier_.dependence.terms
+    assert len(vars(terms)) > 1
+    copy = pickle.loads(pickle.dumps(clf))
+    assert [*vars(copy.classifier_.dependence.terms)] == ["statistics"]
+    np.testing.assert_array_equal(copy.predict_proba(X), before)
 
 
 def test_a_description_has_the_parameters_and_what_was_learned(tmp_path):

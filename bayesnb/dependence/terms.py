@@ -151,6 +151,10 @@ class TermSet:
 
     statistics: DependenceStatistics
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the statistics alone, so that a pickle is not several times as large as a file."""
+        return {"statistics": self.statistics}
+
     @cached_property
     def of_cells(self) -> tuple[CellTerm, ...]:
         """The terms of shapes, and behind them those of pairs."""

@@ -1,7 +1,8 @@
 """Convert a tree of this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Everything
-else is JSON, with one key that names the type if JSON alone does not determine it. Only a closed list of classes can be
+Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Of a large
+array of which most numbers are 0, the others and their positions are stored. Everything else is JSON, with one key that
+names the type if JSON alone does not determine it. Only a closed list of classes can be
 decoded: names in a document are never imported, called or looked up anywhere else.
 """
 
@@ -62,7 +63,11 @@ TRANSFORMS = ("log", "logodds", "ordered", "simplex", "circular")
 """The transformations of PyMC that a document may name."""
 
 FREE, PER_BYTE = 2**26, 32
-"""Cells of text arrays may take ``FREE`` bytes of memory, plus ``PER_BYTE`` bytes for each byte of the file."""
+"""Cells of text arrays, and zeros that are not stored, may take ``FREE`` bytes of memory, plus ``PER_BYTE`` bytes for
+each byte of the file."""
+
+LARGE = 4_096
+"""Arrays of at least so many numbers are stored without their zeros if that saves half of the bytes."""
 
 
 class NotPlainError(ValueError):
@@ -109,8 +114,16 @@ def _encoded_array(value: Array, arrays: dict[str, Array], path: str) -> Any:
     if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
         # A name may hold anything, but the name of a tensor is Unicode; 1 and "1" give the same path.
         name = path[1:].encode("utf-8", "backslashreplace").decode()
-        while name in arrays:
+        while name in arrays or f"{name}.at" in arrays:
             name += "'"
+        if value.size >= LARGE:
+            flat = np.ravel(value)
+            # By their bits, because -0.0 is no zero that may be lost.
+            at = np.flatnonzero(flat.view(f"u{flat.itemsize}"))
+            at = at.astype(np.uint32 if value.size <= 2**32 else np.int64)
+            if 2 * len(at) * (at.itemsize + value.itemsize) <= value.nbytes:
+                arrays[name], arrays[f"{name}.at"] = flat[at], at
+                return {"array": name, "at": f"{name}.at", "shape": list(value.shape)}
         arrays[name] = value
         return {"array": name}
     if value.dtype.kind not in "UO":
@@ -151,9 +164,9 @@ class _Decoder:
             case {"float": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
                 return float(text)
             case {"array": str(name), **rest} if not rest:
-                if name not in self.arrays:
-                    raise ValueError(f"it has no array {name!r}, or uses it twice")
-                return self.arrays.pop(name)
+                return self.array(name)
+            case {"array": str(name), "at": str(at), "shape": list(shape), **rest} if not rest:
+                return self.with_zeros(self.array(name), self.array(at), shape)
             case {"cells": list(cells), "shape": list(shape), "dtype": str(dtype), **rest} if not rest:
                 return self.texts(cells, shape, dtype)
             case {"tuple": list(items), **rest} if not rest:
@@ -174,6 +187,26 @@ class _Decoder:
                 make = getattr(kind, "of_fields", kind)
                 return make(**{key: self.value(v) for key, v in stated.items()})
         raise ValueError(f"not a value of this format: {str(said)[:80]}")
+
+    def array(self, name: str) -> Array:
+        """Return a stored array, and count it as used."""
+        if name not in self.arrays:
+            raise ValueError(f"it has no array {name!r}, or uses it twice")
+        return self.arrays.pop(name)
+
+    def with_zeros(self, values: Array, at: Array, shape: list[int]) -> Array:
+        """Return an array of which the numbers that are not 0 are stored, with their positions in increasing order."""
+        whole = all(type(n) is int and n >= 0 for n in shape) and at.dtype.kind in "iu" and at.shape == values.shape
+        size = math.prod(shape) if whole else 0
+        inside = not len(at) or (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())
+        if not whole or values.ndim != 1 or not inside:
+            raise ValueError(f"not an array of this format: {len(values)} numbers at {len(at)} positions of {shape}")
+        self.left -= values.itemsize * size
+        if self.left < 0:
+            raise ValueError("arrays that claim more memory than a file of this size may take")
+        found = np.zeros(size, values.dtype)
+        found[at] = values
+        return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
         """Return an array of texts or of any values; count its memory: short cells of type "<U33000000" are large."""

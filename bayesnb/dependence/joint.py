@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.families.multivariate_gaussian import MultivariateGaussian
+from bayesnb.families.multivariate_gaussian import MultivariateGaussian, log_student
 from bayesnb.numerics import Array
 from bayesnb.priors import NormalWishart
 from bayesnb.statistics.membership import Labels
@@ -120,7 +120,7 @@ class JointTerm:
             parts.append(_log_p(believed, own, places, learned, left))
             if before:
                 parts.append(-_log_p(believed, own, places[: len(before)], learned, left))
-            parts += [-_log_p(believed, own, places[[k]], learned, left) for k in range(len(before), len(places))]
+            parts.append(-_log_p_alone(believed, own, places[len(before) :], learned, left))
         return np.sum(parts, axis=0)
 
 
@@ -130,4 +130,24 @@ def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, le
     found = JOINT.log_predictive(own, x)
     if left is not None:
         found[learned, left.codes[learned]] = JOINT.log_left_out(own, x[learned], left[learned])
+    return found
+
+
+def _log_p_alone(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
+    """The sum over columns of the log predictive of each by itself, (row, class), as :func:`_log_p` of one column."""
+    own = x[:, columns]
+    cells = {name: getattr(believed, name)[:, columns, None] for name in ("m", "low")}
+    scale, found = believed.scale[:, columns, columns, None, None], np.empty((len(x), len(believed.kappa)))
+    for c in range(len(believed.kappa)):
+        numbers = {name: np.full(len(columns), getattr(believed, name)[c]) for name in ("kappa", "dof")}
+        each = believed._with(**{name: cell[c] for name, cell in cells.items()}, scale=scale[c], share=None, **numbers)
+        weight = np.zeros(len(x))
+        if left is not None:
+            weight[learned] = np.where(left.codes == c, left.weight, 0.0)[learned]
+        squares = ((own - each.m[:, 0]) - each.low[:, 0]) ** 2 / each.scale[:, 0, 0]
+        found[:, c] = np.where(np.isnan(own), 0.0, log_student(each, squares, weight[:, None])).sum(1)
+    if (lost := np.isnan(found).any(1)).any():
+        found[lost] = np.sum([_log_p(believed, x, columns[[k]], learned, left) for k in range(len(columns))], axis=0)[
+            lost
+        ]
     return found

@@ -5,7 +5,7 @@ Start with :class:`Dependence`, which answers p(c | x); ``learning`` learns it f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -123,20 +123,34 @@ class Dependence:
         point : {"mode", "mean"}, optional
             Which point of the exponents is plugged in; by default the answer is averaged over their posterior.
         """
+        exponents = self.exponents.at(point)
+        found = np.empty((n_rows, len(posterior.labels)))
+        for cut, *asked in self._asked(posterior, data, n_rows, log_prior, theta):
+            found[cut] = exponents.log_proba(*asked)
+        return found
+
+    def log_proba_of_members(self, posterior: Posterior, data: Data, n_rows: int) -> Array:
+        """log p(c | x) of new rows under each member of an average, (member, row, class)."""
+        found = np.empty((len(self.exponents.spreads), n_rows, len(posterior.labels)))
+        for cut, *asked in self._asked(posterior, data, n_rows, None, None):
+            found[:, cut] = self.exponents.log_proba_of_members(*asked)
+        return found
+
+    def _asked(
+        self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
+    ) -> Iterator[tuple[slice, Array, Array, Alike | None]]:
+        """Blocks of new rows: where they stand, their terms, log p(c), and what is alike under all classes."""
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
-        n_classes = len(posterior.labels)
-        log_prior, found = np.broadcast_to(log_prior, (n_rows, n_classes)), np.empty((n_rows, n_classes))
-        exponents, n_terms = self.exponents.at(point), self.exponents.layout.terms
-        for cut in terms.in_blocks(n_rows, n_classes, n_terms):
+        log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
+        for cut in terms.in_blocks(n_rows, n_classes, self.exponents.layout.terms):
             part, n = part_of(data, cut), cut.stop - cut.start
             if theta is None:
                 asked = terms_of(self.terms, self.spec, posterior, part, n)
             else:
                 own = np.stack([*terms.likelihood(posterior, theta, part, n)], axis=-1)
                 asked = exponent_terms(self.spec, own, self.terms.beside(posterior, part, n))
-            found[cut] = exponents.log_proba(*_possible(asked, log_prior[cut]), self.alike(part, n))
-        return found
+            yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
     def alike(self, data: Data, n_rows: int) -> Alike | None:
         """The cells of rows that have offsets, and the numbers that have slopes; ``None`` if there are neither."""

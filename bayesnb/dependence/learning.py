@@ -110,7 +110,7 @@ def _learned(
     each = _members(found, posterior, data, labels, spec, order)
     exponents = each[ALL]
     if spec.average:
-        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec, order)))
+        exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec, order, each)))
     return Dependence(found, exponents, float(labels.weight.sum()))
 
 
@@ -121,13 +121,14 @@ def _members(
     labels: Labels,
     spec: Exponents,
     order: Order,
-    drawn: bool = True,
+    before: Mapping[str, LearnedExponents] | None = None,
 ) -> dict[str, LearnedExponents]:
     """The posterior of the exponents in each member of an average or, without one, that of all terms alone.
 
     The class frequencies and naive Bayes are points: all exponents are 0; or they are 1 for the families of columns,
     and 0 for the other terms. "weighted" learns the exponents of columns and their shapes, the linear member only
     slopes and offsets, and the last member those of all terms but the trees, of which each member is a point.
+    ``before`` are the members by more rows, if these are some of them: the search starts there.
     """
     called = found.names(spec, names(posterior))
     groups, cells = found.groups(spec, len(names(posterior))), _offset_cells(found, spec, labels)
@@ -142,15 +143,16 @@ def _members(
         some, few_labels = order.drawn(labels, SAMPLE, spec.random_seed)
         sample = replace(rows(some), weight=few_labels.weight)
 
-    def learned(groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
+    def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
         """The exponents of the first terms, which are in these groups."""
         n = sum(group.terms for group in groups)
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
         source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
-        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, drawn)
+        known = None if before is None else before[member]
+        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, known)
 
-    every = learned(groups)
+    every = learned(ALL, groups)
     if not spec.average:
         return {ALL: every}
     layout = every.learned.wider(trees, numbers)
@@ -160,17 +162,23 @@ def _members(
     shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
     columns = [group for group in groups if group.name in ("features", "shapes")]
     found_members = {SHARES: shares, NAIVE: naive}
-    found_members[WEIGHTED] = learned(columns) if columns != groups else every
+    found_members[WEIGHTED] = learned(WEIGHTED, columns) if columns != groups else every
     if trees:
         found_members[TREES] = of_trees
     if numbers:
-        found_members[LINEAR] = learned([], linear=True)
+        found_members[LINEAR] = learned(LINEAR, [], linear=True)
     found_members[ALL] = every
     return {name: member.within(layout) for name, member in found_members.items()}
 
 
 def _held_out(
-    found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
+    found: TermSet,
+    posterior: Posterior,
+    data: Data,
+    labels: Labels,
+    spec: Exponents,
+    order: Order,
+    before: Mapping[str, LearnedExponents],
 ) -> tuple[dict[str, Array], Labels]:
     """The log probabilities of each member of an average for rows that it has not seen, (row, class), and their labels.
 
@@ -192,9 +200,11 @@ def _held_out(
         believed = model.posterior(model.statistics(*seen, posterior.labels))
         counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
         asked = part_of(data, out)
-        for name, member in _members(counts, believed, *seen, few, order[rest], drawn=False).items():
-            of_rows = log_p.setdefault(name, np.zeros((len(labels), labels.n)))
-            of_rows[out] = Dependence(counts, member, 0.0).log_proba(believed, asked, len(out))
+        members = _members(counts, believed, *seen, few, order[rest], before)
+        every = averaged(members, dict.fromkeys(members, 1.0))
+        each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
+        for name, found_of in zip(members, each, strict=True):
+            log_p.setdefault(name, np.zeros((len(labels), labels.n)))[out] = found_of
     if found.statistics.cells.trees:
         left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
         grid = found.statistics.cells.grid

@@ -206,11 +206,13 @@ class ShapeTerm(CellTerm):
     The density of a class is a Pólya tree with optional stopping around the shares of all classes together, which are
     held when a row is left out, as the scale of a prior is.
 
+    Several columns are computed side by side; their number is the second "cell".
+
     Parameters
     ----------
     whole, tree : BetaTree
-        The prior and the posterior of the shape of one column.
-    counts : array (class, cell)
+        The prior and the posterior of the shapes.
+    counts : array (class, cell, column)
         The rows themselves.
     """
 
@@ -220,20 +222,22 @@ class ShapeTerm(CellTerm):
 
     @classmethod
     def of(cls, counts: Array) -> ShapeTerm:
-        """The term after the counts of the cells, (class, cell, 1)."""
+        """The term after the counts of the cells, (class, cell, column)."""
         # The tree may halve a column more often than it was halved: then it learns nothing from the last halves.
-        cells = np.zeros((len(counts), 1, TREE_CELLS))
+        cells = np.zeros((len(counts), counts.shape[2], TREE_CELLS))
         cells[..., :: TREE_CELLS // counts.shape[1]] = np.moveaxis(counts, 2, 1)
         whole = SHAPE.over(cells.sum(0), len(cells))
         tree = whole.plus(*(np.where(whole.open, half, 0.0) for half in splits(cells)))
-        return cls(whole, tree, counts[..., 0])
+        return cls(whole, tree, counts)
 
     def table(self, less: float = 0.0) -> Array:
         found = self._at(np.arange(self.counts.shape[1])[:, None, None], less)
-        return np.where(self.counts >= less, found[..., 0].T, 0.0)[..., None]
+        return np.where(self.counts >= less, found.swapaxes(0, 1), 0.0)
 
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        return self._at(a[:, None, None], weight[:, None, None])[np.arange(len(codes)), codes, 0]
+        columns, place = np.unique(b, return_inverse=True)
+        some = ShapeTerm(self.whole.columns(columns), self.tree.columns(columns), self.counts[..., columns])
+        return some._at(a[:, None, None], weight[:, None, None])[np.arange(len(codes)), codes, place]
 
     def _at(self, cell: Array, less: Array | float) -> Array:
         """The term of cells where rows of these weights are left out of every class, (cell, class, 1)."""
@@ -367,15 +371,13 @@ class PairTerm(CellTerm):
         return each[0], each[1]
 
 
-def tables(terms: Sequence[CellTerm], less: float = 0.0) -> list[Array]:
-    """The table of each term; those of pairs of columns with the same cells are computed side by side."""
-    found = {k: term.table(less) for k, term in enumerate(terms) if not isinstance(term, PairTerm)}
-    pairs = {k: term for k, term in enumerate(terms) if isinstance(term, PairTerm)}
-    for places in alike([(term.first, term.second) for term in pairs.values()]).values():
-        several = [[*pairs][place] for place in places]
-        each = [pairs[k] for k in several]
+def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
+    """The table of each pair of columns; those with the same cells are computed side by side."""
+    found = dict[int, Array]()
+    for places in alike([(term.first, term.second) for term in terms]).values():
+        each = [terms[k] for k in places]
         arrays = {name: np.stack([getattr(term, name) for term in each]) for name in ("counts", "strength", "base")}
-        found |= dict(zip(several, replace(each[0], **arrays).table(less), strict=True))
+        found |= dict(zip(places, replace(each[0], **arrays).table(less), strict=True))
     return [found[k] for k in range(len(terms))]
 
 

@@ -440,6 +440,17 @@ class LearnedExponents:
         found = replace(self, posterior=None, points=point[None], weights=np.ones(1))
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
+    def start(self, layout: Layout, names: Sequence[Any], mean: Array) -> Array:
+        """A point (parameter,) near the mode in another layout: known terms keep theirs, others begin at ``mean``."""
+        found, known = mean.copy(), {name: k for k, name in enumerate(self.names)}
+        old = self.posterior.mode if self.posterior is not None else self.moments()[0]
+        for k, name in enumerate(names):
+            if name in known:
+                found[k] = old[known[name]]
+        if len(found) - layout.terms == len(old) - self.learned.terms:
+            found[layout.terms :] = old[self.learned.terms :]
+        return found
+
     def within(self, layout: Layout) -> LearnedExponents:
         """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
         points = self.layout.within(self.points, layout)
@@ -530,13 +541,17 @@ class LearnedExponents:
 
         def part(cut: slice, found: Array) -> None:
             asked = terms[cut], offset[cut], None if alike is None else alike[cut]
-            each = np.stack([spread.log_proba(self.layout, *asked) for spread in self.spreads])
+            each = self.log_proba_of_members(*asked)
             top = each.max(0)
             # A class whose prior is 0 has -inf in every member.
             top = np.where(np.isneginf(top), 0.0, top)
             found[:] = top + log(np.tensordot([spread.weight for spread in self.spreads], np.exp(each - top), axes=1))
 
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
+
+    def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
+        """The same of each member of an average, not to its power, (member, row, class)."""
+        return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
@@ -585,7 +600,7 @@ def learn_exponents(
     sample: Rows | None = None,
     cells: int = 0,
     numbers: int = 0,
-    drawn: bool = True,
+    before: LearnedExponents | None = None,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
@@ -604,8 +619,10 @@ def learn_exponents(
         Fewer rows, drawn at random, to choose standard deviations on and to start from.
     cells, numbers : int
         How many cells have offsets, and how many numbers have slopes.
-    drawn : bool
-        Whether draws are kept; otherwise their place is taken by the mode.
+    before : LearnedExponents, optional
+        The posterior given more rows, if these are some of them. The mode is searched from its mode on, standard
+        deviations are chosen by quadratic log likelihoods only, and no draws are kept: all that is wanted is how well
+        the other rows are predicted.
 
     Raises
     ------
@@ -632,8 +649,10 @@ def learn_exponents(
     # pass over the rows: so most of the way is found. Then each scale is tried at its own mode, for which Newton's
     # steps all begin at the best mode so far. The first of them begin where all terms count for as little as is best:
     # where they count fully, most rows are so certain that the Hessian hardly tells where the mode is.
+    if before is not None:
+        scales |= {name: sd for name, sd in before.scales.items() if name in chosen}
     mean, sd = spec.prior(layout, groups, scales)
-    starts = mean * SIZES[:, None]
+    starts = mean * SIZES[:, None] if before is None else before.start(layout, names, mean)[None]
     best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
     here = begun(best.mode)
     for _ in range(SEARCHES):
@@ -647,7 +666,7 @@ def learn_exponents(
         if found.log_evidence <= best.log_evidence + TIE:
             break
         best, scales, here = found, other, begun(found.mode)
-    tried, changed, turn = [scales], True, 0
+    tried, changed, turn = [scales], before is None, 0
     while changed and turn < SEARCHES:
         changed, turn = False, turn + 1
         for name, several in choices.items():
@@ -660,9 +679,9 @@ def learn_exponents(
                     best, scales, here, changed = found, other, begun(found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
     prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
-    if drawn:
+    if before is None:
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
-    spreads = (nearest(source, layout, *prior, best.mode, best.factor),)
+    spreads = (nearest(source, layout, *prior, best.mode, best.factor, *([] if before is None else [NEAR])),)
     weights = np.full(len(points), 1 / len(points))
     learned = LearnedExponents(
         spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}

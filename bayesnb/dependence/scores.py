@@ -20,11 +20,11 @@ from bayesnb.dependence.likelihood import NUMBERS, Alike, Rows, Source, log_join
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
-STEP, REACH = 0.1, 8.0
-"""Distance and range of the nodes of the trapezoidal rule, in standard deviations.
+LEAST_NODES, MOST_NODES, DENSITY, REACH = 2, 10, 1.17, 8.0
+"""The trapezoidal rule has k nodes per standard deviation, k from 2 to 10, up to ``REACH`` standard deviations.
 
 A logistic function of z times the standard deviation σ has its nearest pole at π/σ, so the error of the rule is about
-exp(-2π² / (σ · ``STEP``)) (Trefethen and Weideman 2014): 3e-9 for σ = 10.
+exp(-2π² k / σ) (Trefethen and Weideman 2014). With k = ``DENSITY`` · σ it is 1e-10; with 10 it is 3e-9 for σ = 10.
 """
 
 POINTS = 256
@@ -135,8 +135,9 @@ def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Ar
     order = np.lexsort((sd, -mean), axis=1)
     mean = np.take_along_axis(mean, order, 1)
     covariance = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
-    z, weights = _nodes(n - 1)
     between = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
+    widest = float(np.sqrt(between.max(initial=0.0))) if n == 2 else 0.0
+    z, weights = _nodes(n - 1, int(np.clip(np.ceil(DENSITY * widest), LEAST_NODES, MOST_NODES)))
     away = np.zeros((*mean.shape, len(weights)))
     if n > 1:
         with np.errstate(invalid="ignore"):
@@ -162,10 +163,13 @@ def _root(covariance: Array) -> Array:
 
 
 @cache
-def _nodes(dimensions: int) -> tuple[Array, Array]:
-    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0."""
+def _nodes(dimensions: int, density: int) -> tuple[Array, Array]:
+    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0.
+
+    In one dimension there are so many per standard deviation.
+    """
     if dimensions <= 1:
-        z = np.arange(-REACH, REACH + STEP / 2, STEP)
+        z = np.arange(-REACH * density, REACH * density + 1) / density
         weights = np.exp(-0.5 * z**2)
         return z[None][:dimensions], weights / weights.sum()
     # A lattice whose generator is made of the roots of prime numbers (Richtmyer 1951), folded: x and 1 - x.
@@ -219,7 +223,9 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     return layout.slopes(slope), (information + information.T) / 2
 
 
-def nearest(source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array) -> Spread:
+def nearest(
+    source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array, near: float = NEAR
+) -> Spread:
     """The Normal that is nearest to the posterior of the parameters, begun at the Normal around its mode.
 
     Nearest is that of the smallest Kullback-Leibler divergence KL(Normal | posterior). At it, the mean over the Normal
@@ -237,8 +243,10 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, mode: Array,
         The prior.
     mode, factor : arrays
         The mode of the posterior, and the lower Cholesky factor of the precision there.
+    near : float
+        The squared length of the last step, in standard deviations.
     """
-    spread, precision, size = Spread(1.0, mode, _inverse_root(factor)), factor @ factor.T, 1.0
+    spread, precision, size = Spread(1.0, mode, _inverse_root(factor)), factor @ factor.T, 0.5
     for _ in range(ROUNDS):
         slope, information = expected_derivatives(source, layout, spread)
         wanted = information + np.diag(1 / sd**2)
@@ -246,12 +254,12 @@ def nearest(source: Source, layout: Layout, mean: Array, sd: Array, mode: Array,
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
         # In standard deviations: how far the centre moves, and by how much each direction changes.
         change = first @ first + ((share - np.eye(len(mode))) ** 2).sum()
-        # Whole steps go to and fro where the posterior is skewed.
-        size = 0.5 if change > 0.1 else size
+        # Whole steps go to and fro where the posterior is skewed, and half steps are slow: near the end they alternate.
+        size = 0.5 if change > 0.3 or size == 1.0 else 1.0
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(cholesky(precision, lower=True))
         spread = Spread(1.0, spread.mean + size * (root @ (root.T @ slope)), root)
-        if change < NEAR:
+        if change < near:
             break
     return spread
 

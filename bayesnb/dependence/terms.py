@@ -156,12 +156,31 @@ class TermSet:
         return {"statistics": self.statistics}
 
     @cached_property
-    def of_cells(self) -> tuple[CellTerm, ...]:
-        """The terms of shapes, and behind them those of pairs."""
-        cells, s = self.statistics.cells, self.statistics
+    def of_shapes(self) -> ShapeTerm:
+        """The terms of the shapes of columns."""
+        return ShapeTerm.of(np.concatenate(self.statistics.shapes.each(), axis=2))
+
+    @cached_property
+    def of_pairs(self) -> list[PairTerm]:
+        """The term of each pair of columns."""
+        cells = self.statistics.cells
         axes = cells.grid.axes(PAIR_DEPTH)
-        pairs = PairTerm.of_each(s.pairs.each(), [(axes[i], axes[j]) for i, j in cells.pairs])
-        return (*map(ShapeTerm.of, s.shapes.each()), *pairs)
+        return PairTerm.of_each(self.statistics.pairs.each(), [(axes[i], axes[j]) for i, j in cells.pairs])
+
+    def _of_cells(self, codes: Array) -> Iterator[tuple[CellTerm, Array, Array, Array, Array]]:
+        """Of each shape and pair: the term, its tables without and with a left-out row of weight 1, and the cells.
+
+        The second cell of a shape is the number of its column.
+        """
+        cells = self.statistics.cells
+        if len(cells.shaped):
+            alone = np.zeros(codes.shape[1], np.intp)
+            for place, k in enumerate(cells.shaped):
+                yield self.of_shapes, *(table[0] for table in self._tables), codes[k], alone + place
+        coarse = cells.grid.coarser(codes, PAIR_DEPTH)
+        each = zip(self.of_pairs, *(table[1] for table in self._tables), strict=True)
+        for (term, *of_pair), (i, j) in zip(each, cells.pairs, strict=True):
+            yield term, *of_pair, coarse[i], coarse[j]
 
     @cached_property
     def joint(self) -> JointTerm:
@@ -188,14 +207,10 @@ class TermSet:
         return LabelTreeTerm(trees, counts, self.statistics.cells.grid.real)
 
     @cached_property
-    def _tables(self) -> list[Array]:
-        """The term of each pair of cells under each class."""
-        return tables(self.of_cells)
-
-    @cached_property
-    def _tables_less_one(self) -> list[Array]:
-        """The same where a row of weight 1 in the cells is left out of the class."""
-        return tables(self.of_cells, 1.0)
+    def _tables(self) -> tuple[tuple[Array | None, list[Array]], ...]:
+        """The terms of shapes and pairs; and those where a row of weight 1 in the cells is left out of the class."""
+        shapes = self.of_shapes if len(self.statistics.cells.shaped) else None
+        return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
         """The priors of the exponents that are learned, in the order of the terms; the model has so many columns.
@@ -268,19 +283,17 @@ class TermSet:
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
         codes = cells.grid.codes(data, n)
-        alone, coarse = np.zeros(n, np.intp), cells.grid.coarser(codes, PAIR_DEPTH)
-        places = [*((codes[k], alone) for k in cells.shaped), *((coarse[i], coarse[j]) for i, j in cells.pairs)]
         alike = left is not None and bool((left.weight == 1).all())
         shape = n, len(posterior.labels)
         parts = [np.zeros((*shape, 0))]
-        for k, (a, b) in enumerate(places):
+        for term, table, less_one, a, b in self._of_cells(codes):
             rows = np.flatnonzero((a >= 0) & (b >= 0))
             a, b = a[rows], b[rows]
             found = np.zeros(shape)
-            found[rows] = self._tables[k][:, a, b].T
+            found[rows] = table[:, a, b].T
             if left is not None:
                 c, w = left.codes[rows], left.weight[rows]
-                found[rows, c] = self._tables_less_one[k][c, a, b] if alike else self.of_cells[k].left_out(c, w, a, b)
+                found[rows, c] = less_one[c, a, b] if alike else term.left_out(c, w, a, b)
             parts.append(found[:, :, None])
         if cells.joint:
             parts.append(self.joint.term(gaussian_columns(posterior, data), left)[:, :, None])

@@ -35,6 +35,7 @@ from .families.multinomial import Multinomial as Multinomial
 from .families.rates import Poisson as Poisson
 from .families.trials import Bernoulli as Bernoulli
 from .families.trials import Categorical as Categorical
+from .findings import inspect as inspect
 from .modelfile.document import describe as describe
 from .priors import Beta as Beta
 from .priors import Dirichlet as Dirichlet

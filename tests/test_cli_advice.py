@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from bayesnb import BayesianNB, cli, load
-from bayesnb.cli.doctor import examine
 from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.data.csv_reader import Format
 from bayesnb.data.specifications import families_by_name
+from bayesnb.findings import examine
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, Message, written
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import run
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, load
-from bayesnb.cli.doctor import examine
+from bayesnb.findings import examine
 from bayesnb.wording import written
 
 N = 200

@@ -19,9 +19,9 @@ from sklearn.model_selection import GridSearchCV
 import bayesnb
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, Dirichlet, Poisson, datasets, evaluate
-from bayesnb.cli.doctor import examine
 from bayesnb.errors import RefusedError, UnseenLevelWarning
 from bayesnb.families import Exponential
+from bayesnb.findings import examine
 from bayesnb.wording import Cure, written
 
 TABLES = {

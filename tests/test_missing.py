@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 import bayesnb as nb
 from bayesnb import cli
-from bayesnb.cli.doctor import examine
+from bayesnb.findings import examine
 from bayesnb.wording import written
 
 CLASSES = np.array(["ill", "well"])

@@ -11,11 +11,11 @@ import pytest
 
 import bayesnb as nb
 from bayesnb import BayesianNB, deploy
-from bayesnb.cli.doctor import examine
 from bayesnb.data.choice import best_parts
 from bayesnb.data.columns import Column
 from bayesnb.data.readings import Choices, Date, Joined, Number, default_reading, recognised
 from bayesnb.errors import UnreadCellWarning
+from bayesnb.findings import examine
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import RefusedError
 

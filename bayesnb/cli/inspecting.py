@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from bayesnb import datasets
 from bayesnb.cli import options
-from bayesnb.cli.doctor import marks_of
 from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
 from bayesnb.cli.settings import Settings, advised, fit_command
 from bayesnb.cli.sources import opened, watched
+from bayesnb.findings import marks_of
 from bayesnb.wording import Message
 
 if TYPE_CHECKING:

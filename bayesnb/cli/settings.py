@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import click
 
 if TYPE_CHECKING:
-    from bayesnb.cli.doctor import Remark
     from bayesnb.data.csv_reader import Format
     from bayesnb.data.encoders import Feature
     from bayesnb.data.schema import Schema
+    from bayesnb.findings import Remark
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def by_label(given: Any, labels: list[Any]) -> Any:
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
     """The families of named columns."""
-    from bayesnb.data.specifications import families_by_name, family_named
+    from bayesnb.data.specifications import families_by_name, family_named, parsed
 
     features: dict[str, Any] = {}
     for text in specified:
@@ -162,46 +162,10 @@ def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
         if column in features:
             _refuse(f"column {column!r} is named twice")
         try:
-            features[column] = _spec(said, m)
+            features[column] = parsed(said, m)
         except (TypeError, ValueError) as error:
             _refuse(f"{text!r}: {error}")
     return features
-
-
-def _spec(said: str, m: float | None) -> Any:
-    """Parse the family after "COL=", such as ``missing:binned:1,3``; with its columns if they are named."""
-    from bayesnb.data.readings import Reading
-    from bayesnb.data.specifications import BestFamily, Binned, Missing, family_named
-    from bayesnb.families.compound import Hurdle, Mixture
-    from bayesnb.families.trees import Ordinal
-    from bayesnb.priors import Dirichlet
-
-    kind, _, rest = said.partition(":")
-    if issubclass(family_named(kind), Reading):
-        return family_named(kind).parsed(rest)
-    family, items = family_named(kind), [item.strip() for item in rest.split(",") if item.strip()]
-    if family is Ordinal:
-        return Ordinal(order=_levels(items) or None)
-    if family is Binned:
-        prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
-        return Binned(edges=tuple(float(item) for item in items) or None, **prior)
-    if not items:
-        return family()
-    if family in (Hurdle, Missing):
-        part = _spec(rest, m)
-        return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)
-    if family in (BestFamily, Mixture):
-        return family([family_named(item)() for item in items])
-    return family(), items
-
-
-def _levels(items: Sequence[str]) -> tuple[Any, ...]:
-    """The levels as a file would give them: numbers if all of them are numbers, otherwise text."""
-    try:
-        numbers = [float(item) for item in items]
-    except ValueError:
-        return tuple(items)
-    return tuple(int(number) if number.is_integer() else number for number in numbers)
 
 
 def _leave_out(column: str, kind: str) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayesnb import datasets
-from bayesnb.cli.doctor import LOOKED_AT, Remark, examine, without
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import require_stdin, say, warn
+from bayesnb.findings import LOOKED_AT, Remark, examine, without
 from bayesnb.wording import Message, RefusedError, meant
 
 if TYPE_CHECKING:

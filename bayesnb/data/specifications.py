@@ -20,12 +20,12 @@ from bayesnb.data.readings import READINGS, Reading
 from bayesnb.data.text import Text
 from bayesnb.families import families
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
-from bayesnb.families.compound import Hurdle
+from bayesnb.families.compound import Hurdle, Mixture
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Exponential, Poisson
-from bayesnb.families.trees import PolyaTree
+from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
@@ -482,6 +482,39 @@ def family_named(name: str) -> Any:
         if known.replace("-", "") == asked.replace("-", ""):
             return kind
     raise ValueError(f"there is no family {name!r}" + meant_of_all(asked, kinds, f"families are {', '.join(kinds)}"))
+
+
+def parsed(said: str, m: float | None = None) -> Any:
+    """Parse a family as the command line writes it, such as "missing:binned:1,3"; with its columns if they are named.
+
+    ``m`` is the number of imaginary rows that smooth a ``Binned``.
+    """
+    kind, _, rest = said.partition(":")
+    family, items = family_named(kind), [item.strip() for item in rest.split(",") if item.strip()]
+    if issubclass(family, Reading):
+        return family.parsed(rest)
+    if family is Ordinal:
+        return Ordinal(order=_levels(items) or None)
+    if family is Binned:
+        prior = {} if m is None else {"prior": Dirichlet.m_estimate(m)}
+        return Binned(edges=tuple(float(item) for item in items) or None, **prior)
+    if not items:
+        return family()
+    if family in (Hurdle, Missing):
+        part = parsed(rest, m)
+        return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)
+    if family in (BestFamily, Mixture):
+        return family([family_named(item)() for item in items])
+    return family(), items
+
+
+def _levels(items: Sequence[str]) -> tuple[Any, ...]:
+    """The levels as a file would give them: numbers if all of them are numbers, otherwise text."""
+    try:
+        numbers = [float(item) for item in items]
+    except ValueError:
+        return tuple(items)
+    return tuple(int(number) if number.is_integer() else number for number in numbers)
 
 
 @dataclass(frozen=True, eq=False)

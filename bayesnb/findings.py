@@ -1,6 +1,7 @@
 """Findings about the columns of a table that deserve attention before a model is fitted.
 
-Each rule examines one column in a sample of the rows and returns its finding with a remedy.
+Each rule examines one column in a sample of the rows and returns its finding with a remedy. :func:`inspect` gives the
+findings about any table in Python; the command ``bayesnb inspect`` prints the same findings about a file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayesnb.wording import Cure, Message
+from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +112,133 @@ class Remark:
         return replace(self, said=Message(self.said.text, **data), cures=tuple(inner.values()))
 
 
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What deserves attention in a table, and the advised settings; see :func:`inspect`.
+
+    Parameters
+    ----------
+    remarks : tuple of Remark
+    target : column name or None
+        The class column, if the table has it.
+    """
+
+    remarks: tuple[Remark, ...]
+    target: Any = None
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per finding: the ``column``, the ``finding``, and whether it is ``serious``."""
+        import pandas as pd
+
+        rows = [(remark.column, written(_in_python(remark)), remark.serious) for remark in self.remarks]
+        return pd.DataFrame(rows, columns=["column", "finding", "serious"])
+
+    @property
+    def drop(self) -> list[Any]:
+        """The columns that are best left out."""
+        return list(dict.fromkeys(r.column for r in self.remarks if r.drop and r.column != self.target))
+
+    @property
+    def features(self) -> dict[Any, Any]:
+        """The advised families and readings by column, as :class:`bayesnb.BayesianNB` takes them."""
+        from bayesnb.data.specifications import parsed
+
+        words: dict[Any, str] = {}
+        for remark in self.remarks:
+            if not remark.families or remark.asks or remark.column in self.drop:
+                continue
+            word, before = remark.families[0], words.get(remark.column)
+            words[remark.column] = f"missing:{before}" if word == "missing" and before else before or word
+        return {column: parsed(word) for column, word in words.items()}
+
+    def mended(self, X: Any) -> pd.DataFrame:
+        """Return a table without the columns to leave out, and with the advised markers as missing cells."""
+        frame = _frame_of(X)
+        return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
+
+    def __str__(self) -> str:
+        lines = [f"{column}: {finding}" for column, finding, _ in self.table.itertuples(index=False)]
+        return "\n".join(lines) or "nothing deserves attention"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table.style.hide().set_properties(**{"text-align": "left"}).to_html()
+
+
+def _in_python(remark: Remark) -> Message:
+    drop = " (leave it out)" if remark.drop else ""
+    return Message("{said}{drop}", said=remark.said, drop=drop)
+
+
+def _frame_of(X: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    from bayesnb.data.tables import Table
+
+    table = Table.of(X)
+    return table.source if table.named else pd.DataFrame(table.source, columns=list(table.names))
+
+
+def inspect(X: Any, y: Any = None) -> Findings:
+    """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
+
+    The findings are those of the command ``bayesnb inspect``: identifiers, constant columns, markers of missing values,
+    dates and numbers with marks and how they are read, levels in several spellings, ordered answers, skewed amounts,
+    counts, columns that tell the class exactly, and cells that are missing more often in one class.
+
+    Parameters
+    ----------
+    X : table of any kind in memory
+    y : column name or sequence, optional
+        The class column of ``X``, or the labels of its rows.
+
+    Returns
+    -------
+    Findings
+        Its ``table`` has a row per finding; notebooks display it. ``features`` holds the advised families and readings,
+        ``drop`` the columns to leave out, and ``mended(X)`` is the table as advised.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` has no column ``y``.
+
+    Notes
+    -----
+    Of a table of more than 50,000 rows, a random sample of this size is examined.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X = {"id": range(40), "fee": [f"{k * 7 % 40 + 3} €" for k in range(40)], "sex": ["f", "F", "m", "m", "m"] * 8}
+    >>> y = ["skis", "tent"] * 20
+    >>> found = nb.inspect(X, y)
+    >>> print(found)
+    id: counts the rows (leave it out)
+    fee: numbers in €
+    sex: levels in several spellings, 'F' = 'f': features={'sex': Joined()}
+    >>> clf = nb.BayesianNB(found.features).fit(found.mended(X), y)
+    """
+    frame = _frame_of(X)
+    target: Any = y if isinstance(y, str) else None
+    if target is not None and target not in frame:
+        hint = meant(target, map(str, frame.columns))
+        raise RefusedError("X has no column {column!r}{hint}", column=target, hint=hint)
+    if y is not None and target is None:
+        target = CLASS
+        frame = frame.assign(**{CLASS: list(y)})
+    rows = len(frame)
+    frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if rows > LOOKED_AT else frame
+    return Findings(tuple(examine(frame.reset_index(drop=True), target, rows)), target)
+
+
+CLASS = "the class"
+"""The name of labels that are given beside a table."""
+
+
 def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
     """The remarks about each column, in the order of the columns.
 
@@ -127,7 +255,10 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
         How the cells of each text file were parsed.
     """
     whole, (frame, found) = frame, _read(frame, target)
-    found += [remark for name in frame.columns if name != target for remark in _column(frame[name])]
+    # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
+    marked = {remark.column for remark in found}
+    of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
+    found += [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
     found += _of_reading(layouts, rows)
     found += _same(frame, target)
     if target is not None and target in frame.columns:
@@ -229,7 +360,10 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     rest = [text for text in texts if text not in {*alone}]
     if 0 < len(alone) <= 3 and len(rest) >= 10 and len(found := recognised(rest)) == 1:
         shown = ", ".join(map(_short, alone))
-        said = f"{found[0].said} except {shown}, so all are read as levels: correct them, or --na {_quoted(alone[0])}"
+        said = Message(
+            "{what} except {shown}, so all are read as levels: correct them, or {na}",
+            what=found[0].said, shown=shown, na=_missing(alone[0]),
+        )  # fmt: skip
         yield Remark(name, said, True, option=("--na", f"{name}={alone[0]}") if len(alone) == 1 else ())
 
 
@@ -293,8 +427,11 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     for mark, share in texts.str.lower().value_counts(normalize=True).items():
         if mark in MARKS and share > 0:
             shown = next(text for text in texts if text.lower() == mark)
-            said = (
-                f"{_percent(share)} are {shown!r}, a level like any other: if it means missing, --na {_quoted(shown)}"
+            said = Message(
+                "{share} are {shown!r}, a level like any other: if it means missing, {na}",
+                share=_percent(share),
+                shown=shown,
+                na=_missing(shown),
             )
             yield Remark(name, said, True, option=("--na", shown))
     if (order := _order(levels.index)) is not None:
@@ -309,8 +446,8 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
-        na = f", or --na {_quoted(odd[0])}" if odd else ""
-        said = f"numbers except {shown}, so all are read as levels: correct them{na}"
+        na = Message(", or {na}", na=_missing(odd[0])) if odd else ""
+        said = Message("numbers except {shown}, so all are read as levels: correct them{na}", shown=shown, na=na)
         yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
     elif are_sentences(levels.index, n):
         bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
@@ -386,22 +523,26 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
             yield Remark(name, "looks like an identifier: no value occurs twice", True, True)
             return
     if whole and n >= 100 and 2 * k > n and (named_as_key(name) or WEIGHTS.search(str(name))):
-        cures = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
-        yield Remark(name, f"{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}")
+        options = f"--drop {_quoted(name)}, or --weight {_quoted(name)}"
+        cures = Spelled("leave it out, or pass it as sample_weight", options)
+        said = Message("{k:,} different whole numbers in {n:,} rows: an identifier, or a weight? {cures}",
+                       k=k, n=n, cures=cures)  # fmt: skip
+        yield Remark(name, said)
     for value in SENTINELS:
         share = float((held == value).mean())
         others = held[held != value]
         if share <= 0.01 or others.empty:
             continue
         cure = ("--na", f"{name}={value}")
-        said, advice = f"{_percent(share)} are {value}", f": if it means missing, {shlex.join(cure)}"
+        found = {"share": _percent(share), "value": value, "na": _missing(value, shlex.join(cure))}
         if value in (low, high) and abs(value) > 3 * others.abs().max():
-            yield Remark(name, said + advice, True, option=cure)
+            yield Remark(name, Message("{share} are {value}: if it means missing, {na}", **found), True, option=cure)
             return
         # An age column may also reach 99, but the counts decrease gradually towards it.
         near = levels.drop(value).sort_index(key=lambda other: abs(other - value))[:10]
         if k > 20 and levels[value] > 3 * near.max():
-            yield Remark(name, f"{said}, far more than any value near it{advice}", option=cure)
+            said = "{share} are {value}, far more than any value near it: if it means missing, {na}"
+            yield Remark(name, Message(said, **found), option=cure)
     counts, codes = (Cure("features", family, name) for family in ("Poisson", "Categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"
@@ -508,6 +649,11 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
 def _plain(number: float) -> float:
     """A whole number as an integer, so that it is printed without a decimal point."""
     return int(number) if number.is_integer() else number
+
+
+def _missing(mark: Any, option: str | None = None) -> Spelled:
+    """How to read a marker as missing."""
+    return Spelled(f"replace {mark!r} by None", option or f"--na {_quoted(mark)}")
 
 
 def _quoted(text: Any) -> str:

@@ -1,0 +1,73 @@
+"""Findings about a table in Python: the same as those of the command line, and settings that can be fitted."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import bayesnb as nb
+from bayesnb.wording import RefusedError
+from tests.conftest import run
+
+
+def shop(n=200):
+    rng = np.random.default_rng(3)
+    y = rng.choice(["ja", "nein"], n)
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n) + 5000,
+            "since": [
+                f"{d:02d}.{m:02d}.2024" for d, m in zip(rng.integers(1, 29, n), rng.integers(1, 13, n), strict=True)
+            ],
+            "paid": [f"{v:.2f} €" for v in rng.lognormal(4, 1.2, n)],
+            "sex": rng.choice(["f", "F", "m"], n),
+            "age": np.where(rng.random(n) < 0.1, -999, rng.integers(18, 90, n)),
+            "calls": rng.poisson(2, n),
+            "mood": rng.choice(["?", "good", "bad"], n),
+            "y": y,
+        }
+    )
+
+
+def test_the_findings_are_those_of_the_command_in_any_container(tmp_path, capsys):
+    frame = shop()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    code, out, _ = run(capsys, "inspect", tmp_path / "t.csv", "--target", "y", "--format", "json")
+    assert code == 0
+    expected = [line["column"] for line in json.loads(out)["remarks"]]
+    labels = frame["y"]
+    tables = [
+        (frame, "y"),
+        (frame.drop(columns="y"), labels),
+        (pl.from_pandas(frame), "y"),
+        (frame.to_dict("list"), "y"),
+    ]
+    for table, y in tables:
+        found = nb.inspect(table, y)
+        assert found.table["column"].tolist() == expected
+        assert str(found) == str(nb.inspect(frame, "y"))
+    assert "--" not in str(found)
+    assert found._repr_html_().count("<tr>") == len(expected) + 1
+
+
+def test_the_advised_settings_can_be_fitted_and_leave_nothing_serious():
+    frame = shop()
+    found = nb.inspect(frame, "y")
+    assert found.drop == ["id"]
+    assert set(found.features) == {"paid", "sex", "calls"}
+    mended = found.mended(frame)
+    assert mended["age"].isna().sum() == (frame["age"] == -999).sum()
+    assert mended["mood"].isna().sum() == (frame["mood"] == "?").sum()
+    clf = nb.BayesianNB(found.features).fit(mended, "y")
+    assert clf.describe().loc["paid", "family"] == "LogNormal"
+    assert not nb.inspect(mended, "y").table.query("serious and column != 'sex'").size
+
+
+def test_a_table_without_faults_has_no_findings_and_a_missing_column_is_named():
+    X, y = nb.datasets.heights()
+    assert str(nb.inspect(X, y)) == "nothing deserves attention"
+    with pytest.raises(RefusedError, match="X has no column 'hight'") as error:
+        nb.inspect(X, "hight")
+    assert error.value.column == "hight"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import combinations
 from operator import add
 from typing import Any
@@ -536,9 +536,12 @@ class DependenceStatistics:
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
         """The classes at these positions; -1 is a class that has no row."""
+        if self.cells.empty:
+            return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))
 
 
+@cache
 def nothing(n_classes: int) -> DependenceStatistics:
     """The counts of no cells at all, those of naive Bayes: they add like any others."""
     cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), ())

@@ -24,6 +24,9 @@ WIDE = 16
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
     """Σ w of each class, (class,)."""
+    # If all rows share a weight, its array may occupy the memory of one number.
+    if weight.strides == (0,) and len(weight):
+        return np.bincount(codes, minlength=n) * weight[0]
     parts = blocks.slices(len(codes))
     return reduce(iadd, (np.bincount(codes[cut], weight[cut], n) for cut in parts), np.zeros(n))
 

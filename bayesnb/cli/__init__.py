@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 
 from bayesnb.__about__ import __version__
-from bayesnb.cli import asking, inspecting, judging, learning, terminal
+from bayesnb.cli import asking, inspecting, judging, learning, splitting, terminal
 
 
 class Commands(click.Group):
@@ -38,9 +38,9 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    inspecting.inspect, judging.compare, learning.fit, judging.score, asking.predict, asking.explain, judging.report,
-    judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample, asking.watch,
-    asking.questions,
+    inspecting.inspect, splitting.split, judging.compare, learning.fit, judging.score, asking.predict, asking.explain,
+    judging.report, judging.audit, learning.update, learning.forget, learning.merge, asking.export, asking.sample,
+    asking.watch, asking.questions,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -208,7 +208,7 @@ def watch(
         rows = load(opened_for(clf, learned, format, target), target)
     table = opened_for(clf, new, format, target)
     X, y = load(table, target) if target in table.names else (table.frame(), None)
-    found = checks.watch(clf, *rows, level, random_state).update(X[[c for c in X.columns if c in clf.schema.names]], y)
+    found = checks.watch(clf, *rows, level, random_state).update(X[[c for c in X.columns if c in clf.schema.raw]], y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))

@@ -225,6 +225,13 @@ OPTIONS = {
     "to_same_model": option(
         OUTPUT, "-o", "--output", metavar="FILE", help="Where to write the model.  [default: in place of the old one]"
     ),
+    "to_stem": option(
+        OUTPUT, "-o", "--output", metavar="STEM", help="The beginning of the two names.  [default: as the file]"
+    ),
+    "test_share": option(
+        ANSWER, "--test", type=click.FloatRange(0, 1, True, True), default=0.25, help="Share of the rows to score."
+    ),
+    "split_seed": option(ANSWER, "--seed", type=click.IntRange(0), default=0, help="Another number draws other rows."),
     "to_table": option(
         OUTPUT, "-o", "--output", default="-", metavar="FILE", help="A Parquet or CSV file; - is CSV on stdout."
     ),

@@ -1,0 +1,54 @@
+"""``bayesnb split``: the same rows whatever their order, and the same share of each class."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesnb.cli.splitting import drawn_by_content
+from tests.conftest import run
+
+ROWS = pd.DataFrame(
+    {
+        "a": [f"{k % 17},5" for k in range(200)],
+        "code": [f"{k % 9:03d}" for k in range(200)],
+        "y": ["p", "q", "p", "p"] * 50,
+    }
+)
+
+
+def drawn(frame, share=0.25, seed=0):
+    return frame[drawn_by_content(frame, frame["y"], share, seed)].sort_values([*ROWS]).to_numpy().tolist()
+
+
+def test_the_rows_depend_on_content_and_seed_and_not_on_order():
+    rng = np.random.default_rng(0)
+    expected = drawn(ROWS)
+    for _ in range(5):
+        assert drawn(ROWS.iloc[rng.permutation(200)]) == expected
+    assert drawn(ROWS[["y", "code", "a"]][[*ROWS]]) == expected
+    assert drawn(ROWS, seed=1) != expected
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.5])
+def test_each_class_gives_its_share(share):
+    mask = drawn_by_content(ROWS, ROWS["y"], share, 0)
+    assert mask[ROWS["y"] == "p"].sum() == round(150 * share)
+    assert mask[ROWS["y"] == "q"].sum() == np.floor(50 * share + 0.5)
+
+
+def test_split_fit_and_score_work_in_three_lines_and_keep_the_cells(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ROWS.to_csv("shop.csv", sep=";", index=False)
+    for line in (
+        "split shop.csv --target y",
+        "fit shop-train.csv --target y --dependence none -o shop.bayesnb",
+        "score shop.bayesnb shop-test.csv",
+    ):
+        code, _, err = run(capsys, *line.split())
+        assert code == 0, err
+    parts = [pd.read_csv(f"shop-{part}.csv", sep=";", dtype=str) for part in ("train", "test")]
+    both = pd.concat(parts).sort_values([*ROWS]).to_numpy().tolist()
+    assert both == ROWS.sort_values([*ROWS]).to_numpy().tolist()
+    code, _, err = run(capsys, "split", "shop.csv", "--target", "y")
+    assert code == 2
+    assert "exists" in err

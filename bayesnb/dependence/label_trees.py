@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.dependence.order import beside
+from bayesnb.dependence.order import beside, mixed, times
 from bayesnb.kernels import trees
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -86,7 +86,7 @@ class LabelTrees:
         keys = keys_of_cells(real, widths, codes, labels.weight)
         nodes = np.full((3, n, 1), -1, np.int32)
         found = cls(*nodes, keys, BAG * min(1.0, GROWN / max(1.0, labels.weight.sum())), seed)
-        bags, own = found.bags(codes), found.row_keys(codes) * _times(labels.weight)
+        bags, own = found.bags(codes), found.row_keys(codes) * times(labels.weight)
         rows = int(bags.sum(0).max(initial=0))
         least = max(LEAST, 2.0 * float(labels.weight.sum()) * found.share * n * labels.n / MOST_CELLS)
         grown = np.full((n, 3, 2 * rows + 1), -1, np.int32)
@@ -126,7 +126,7 @@ class LabelTrees:
     @property
     def salts(self) -> Array:
         """What makes the hashes of each tree its own, uint64 (tree,)."""
-        return mixed(np.arange(1, len(self) + 1, dtype=np.uint64) + mixed(np.uint64(self.seed)))
+        return mixed(np.arange(1, len(self) + 1, dtype=np.uint64) + mixed(np.array([self.seed % 2**64], np.uint64)))
 
     def row_keys(self, codes: Array) -> Array:
         """The key of each row, uint64 (row,), from its cells (column, row)."""
@@ -143,42 +143,29 @@ class LabelTrees:
         return found
 
 
-def mixed(key: Array) -> Array:
-    """A hash of 64 bits (the finalizer of SplitMix64: Steele, Lea and Flood 2014); sums of keys are modulo 2^64."""
-    with np.errstate(over="ignore"):
-        key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return key ^ (key >> np.uint64(31))
-
-
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
     """The keys of cells by the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
 
     A column that is the same in every row has the keys 0, so that it changes no other.
     """
-    times = _times(weight)
+    rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
     for k, (size, cell) in enumerate(zip(sizes, codes, strict=True)):
-        np.add.at(keys[k], cell, times)
+        np.add.at(keys[k], cell, rows_in)
         rank = np.abs(2 * np.arange(widest + 1) - (size - 1)) + 1 if real[k] else np.zeros(widest + 1)
         keys[k] = mixed(mixed(keys[k]) + rank.astype(np.uint64))
     differs = (codes[:, :1] != codes).any(1).astype(np.uint64)[:, None]
     for turn in range(ROUNDS + 1):
         keys = differs * mixed(keys + mixed(keys.sum(1, dtype=np.uint64, keepdims=True)))
         if turn < ROUNDS:
-            rows = mixed(_sums(keys, codes)) * times
+            rows = mixed(_sums(keys, codes)) * rows_in
             for k, (size, cell) in enumerate(zip(sizes, codes, strict=True)):
                 np.add.at(sums := np.zeros(widest + 1, np.uint64), cell, rows)
                 keys[k] += sums
                 if real[k]:
                     keys[k, :size] += beside(sums[:size])
     return keys
-
-
-def _times(weight: Array) -> Array:
-    """How often the key of a row counts, in millionths of a row, so that a weight is like copies to the last bit."""
-    return np.rint(weight * 2.0**20).astype(np.uint64)
 
 
 def _sums(keys: Array, codes: Array) -> Array:

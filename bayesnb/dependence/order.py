@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.families.columns import Coded, columns_in, columns_of, dense_cells
+from bayesnb.kernels import trees
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column, Labels
 
@@ -46,7 +47,7 @@ class Order:
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
         """The keys of labelled rows, from their encoded columns in any division; ``bags`` are the positions of bags."""
-        weight, ties = _times(labels.weight), np.zeros(len(labels), np.uint64)
+        weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
         columns = [(seen, codes, _of_cells(codes, weight[seen], real=False), False)]
@@ -81,7 +82,7 @@ class Order:
     def cells(self, codes: Array, weight: Array) -> Array:
         """A key of each cell of a column, (cell,), from the rows in it; ``codes`` (row,) are -1 where missing."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
-        np.add.at(found, codes[known], self.keys[known] * _times(weight[known]))
+        np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
@@ -184,7 +185,7 @@ def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
     return _mixed(keys)
 
 
-def _times(weight: Array) -> Array:
+def times(weight: Array) -> Array:
     """Weights as whole numbers, of which products and sums have no rounding error."""
     return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
 
@@ -195,7 +196,8 @@ def _seed(seed: int) -> Array:
 
 def _mixed(x: Array) -> Array:
     """A hash of each number (splitmix64: Steele, Lea and Flood 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return mixed(x + np.uint64(0x9E3779B97F4A7C15))
+
+
+mixed = trees.mixed.function
+"""The last step of this hash, which compiled loops use too. In it as in sums of keys, numbers are modulo 2^64."""

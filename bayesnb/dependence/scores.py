@@ -30,8 +30,8 @@ exp(-2π² k / σ) (Trefethen and Weideman 2014). With k = ``DENSITY`` · σ it 
 POINTS = 256
 """Points of a lattice rule for three and more classes.
 
-For scores whose standard deviations are 1 and 3, the largest error of a probability over 2,000 random rows of 3, 5, 10
-and 20 classes is about 0.003, and the mean error 0.0003.
+Over 60 random rows each of 3, 5, 10 and 20 classes, the largest error of a probability is 0.002 to 0.007 and the mean
+error at most 0.001 if the scores have the standard deviation 1; for 3 it is 0.005 to 0.022, and 0.004.
 """
 
 

@@ -25,6 +25,7 @@ from .data.specifications import Unlabelled as Unlabelled
 from .data.text import Text as Text
 from .dependence.exponents import Exponents as Exponents
 from .estimator import BayesianNB as BayesianNB
+from .estimator import from_draws as from_draws
 from .estimator import load as load
 from .evaluation import compare as compare
 from .evaluation import evaluate as evaluate

@@ -11,7 +11,7 @@ from bayesnb.data.warned import (
     UnseenLevelWarning,
 )
 from bayesnb.inference.classifier import FarRowError
-from bayesnb.model import ImpossibleRowError
+from bayesnb.model import ImpossibleRowError, NoClosedFormError
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.modelfile.document import ModelChangedError
 from bayesnb.priors import BoundaryError, ImproperError
@@ -29,6 +29,7 @@ __all__ = [
     "ManyClassesWarning",
     "ModelChangedError",
     "ModelFileError",
+    "NoClosedFormError",
     "NoKnownWordWarning",
     "RefusedError",
     "SeveralTargetsWarning",

@@ -7,14 +7,17 @@ one.
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from weakref import WeakKeyDictionary, WeakSet
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -30,15 +33,17 @@ from bayesnb.families.multinomial import Multinomial
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.questions import listing_questions
-from bayesnb.model import Estimate
+from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.sampling import draws
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import warn
+from bayesnb.wording import require_whole, warn
 
 if TYPE_CHECKING:
     import pandas as pd
+    from xarray import DataTree
 
 type ClassPrior = (
     Dirichlet | FixedProbabilities | Mapping[Any, float] | pd.Series | Array | Literal["frequencies", "uniform"]
@@ -105,6 +110,8 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
             _LEARNING.add(estimator)
             try:
                 return verb(estimator, *args, **kwargs)
+            except NoClosedFormError as error:
+                raise error.about(verb.__name__) from None
             finally:
                 _LEARNING.discard(estimator)
 
@@ -385,6 +392,76 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self._classifier = learning.with_exponents(self, self.classifier_, X, y, sample_weight)
         return self
 
+    def sample_prior(
+        self,
+        X: Any = None,
+        y: Any = None,
+        classes: Any = None,
+        rows: int | None = None,
+        draws: int = 500,
+        chains: int = 1,
+        random_seed: Any = None,
+    ) -> DataTree:
+        """Draw parameters from the priors, and tables from these parameters, before anything is learned.
+
+        The estimator need not be fitted, and is not changed. A ``dependence`` is not part of the prior.
+
+        Parameters
+        ----------
+        X : table, optional
+            The columns, and the values to which default priors are scaled. Without a table, ``features`` must name
+            every column and its family, with a prior that is not scaled to data.
+        y : labels, optional
+            The classes, and the labels of ``observed_data``.
+        classes : sequence, optional
+            The classes, if there are no labels.
+        rows : int, optional
+            The number of rows of each drawn table; by default as many as X has, or 100.
+        draws, chains : int
+        random_seed : int, optional
+            The estimator's ``random_state`` by default.
+
+        Returns
+        -------
+        DataTree
+            ``prior``, the parameters, named as by :meth:`sample_posterior`; ``prior_predictive``, the class ``y`` and
+            the cells ``x_…`` of each row, levels and classes as their positions; and, with X and y, ``observed_data``.
+
+        Raises
+        ------
+        ImproperError
+            If a prior is improper, because it cannot be drawn from.
+        ValueError
+            If a prior is scaled to data, or levels are unknown, and there is no table.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, Gaussian, NormalGamma, datasets
+        >>> heights = Gaussian(NormalGamma(m=170, kappa=1, a=2, b=100))
+        >>> clf = BayesianNB({"height_cm": heights}, random_state=0)
+        >>> tree = clf.sample_prior(classes=["man", "woman"])
+        >>> tree["prior_predictive"]["x_height_cm"].dims, tree["prior"]["mu_height_cm"].sizes["class_label"]
+        (('chain', 'draw', 'row'), 2)
+        >>> X, y = datasets.heights()
+        >>> sorted(BayesianNB().sample_prior(X, y).children)  # priors that are scaled to the table
+        ['observed_data', 'prior', 'prior_predictive']
+        """
+        from bayesnb.sampling import trees
+
+        require_whole(1, draws=draws, chains=chains)
+        seed = self.random_state if random_seed is None else random_seed
+        rng, start = np.random.default_rng(seed), time.perf_counter()
+        if X is None and y is not None:
+            raise ValueError("labels y belong to the rows of a table: pass X too, or the classes alone")
+        about = [] if classes is None else list(classes), rng, draws * chains
+        before = learning.declared(self, *about) if X is None else learning.before_data(self, X, y, *about)
+        before.prior.require_proper()
+        n = (100 if X is None else len(before.codes)) if rows is None else rows
+        require_whole(1, rows=n)
+        observed = trees.RowsOfTree(before.data, before.codes, np.arange(n)) if y is not None and rows is None else None
+        attributes = trees.attributes_of("prior", seed, start)
+        return trees.before_data(before.prior, before.statistics, (chains, draws), n, rng, observed, attributes)
+
     # Parameters
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -568,3 +645,56 @@ def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned
     return clf
+
+
+def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
+    """Return the model with the draws of a tree as its posterior, for example of a model that was edited in PyMC.
+
+    Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back. Class
+    probabilities are then the ratio of the means of p(c, x | θ) over all draws, so the parameters may depend on each
+    other in any way.
+
+    Parameters
+    ----------
+    model : BayesianNB or Classifier
+        The fitted model. It reads the columns of new rows, and it is not changed.
+    tree : DataTree
+        Its group ``posterior`` needs the variables of ``model.to_pymc()``, with their dimensions. Other variables are
+        ignored.
+
+    Returns
+    -------
+    BayesianNB or Classifier
+        It answers what draws can answer, such as ``predict_proba``, ``predict_interval``, ``uncertainty``, ``explain``,
+        ``decide``, ``tables`` and ``draws.sample``, and it can be saved. Intervals use importance weights to condition
+        on the row. Other questions, and methods that add or remove rows, raise
+        :class:`bayesnb.errors.NoClosedFormError`.
+
+    Raises
+    ------
+    ValueError
+        If a variable is missing or has other dimensions, classes, columns or levels; if the model has a dependence; or
+        if its estimate is "map" or "mle", because draws do not have a mode.
+
+    Warns
+    -----
+    UserWarning
+        In every question, if the chains did not converge. If a class probability has a Monte Carlo standard error above
+        0.01.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> clf = nb.BayesianNB(random_state=0).fit(X, y)
+    >>> drawn = nb.from_draws(clf, clf.sample_posterior())  # or the tree of pymc.sample
+    >>> clf.predict_proba(X[:1]).round(2), drawn.predict_proba(X[:1]).round(2)
+    (array([[0.7, 0.3]]), array([[0.7, 0.3]]))
+    """
+    learned = model.classifier_.with_draws(draws.posterior_of(tree, model.classifier_.posterior.fitted))
+    if isinstance(model, Classifier):
+        return learned
+    found = copy.copy(model)
+    found.__dict__.pop("_content_hash", None)
+    found._classifier = learned
+    return found

@@ -8,7 +8,7 @@ in :func:`believed`, which computes the classifier from it. ``settings`` is a :c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +20,23 @@ from bayesnb.data.rows import Rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
 from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
+from bayesnb.data.specifications import entries as specified
 from bayesnb.data.summary import Summary
+from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.warned import warn_of_classes, warn_of_encoders, warn_of_identifiers, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
+from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
+from bayesnb.families.family import Family
 from bayesnb.inference.believed import require_prior
 from bayesnb.inference.classifier import Classifier
-from bayesnb.model import Statistics, estimate_rule
+from bayesnb.model import Data, DrawnPosterior, Posterior, Statistics, estimate_rule
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, require_choice
 
 
@@ -60,7 +65,8 @@ class Learned:
 
     @classmethod
     def by(cls, settings: Any, model: Classifier) -> Learned:
-        """Return what a classifier has learned."""
+        """Return what a classifier has learned; raise an error if its posterior does not follow from that."""
+        model.posterior.require_statistics()
         return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
 
     @classmethod
@@ -205,6 +211,105 @@ def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
     return believed(settings, None, learned, **others)
 
 
+@dataclass(frozen=True, eq=False)
+class Before:
+    """The model before any data.
+
+    Parameters
+    ----------
+    prior : Posterior
+        The priors, as a posterior without data.
+    statistics : Statistics
+        The statistics of the table that set the scale of priors.
+    data, codes : {name: encoded column}, int array (row,)
+        The rows of the table, and the codes of their classes.
+    """
+
+    prior: Posterior
+    statistics: Statistics
+    data: Data
+    codes: Array
+
+
+def before_data(settings: Any, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
+    """Return the model before any data, with priors that are scaled to a table if they are scaled at all.
+
+    ``classes`` are the classes if there are no labels, and ``n`` is the number of draws from the prior of a sampled
+    feature.
+    """
+    label = label_prior(settings)
+    if y is None:
+        named = [*classes, *label.named_classes(list(classes))]
+        if not named:
+            raise ValueError('Expected labels y, or classes, such as classes=["no", "yes"]; got neither')
+        if settings.class_prior == "frequencies":
+            raise RefusedError("{prior} needs labels y", prior=Cure("class_prior", "frequencies"))
+        classes = list(dict.fromkeys(named))
+        y = np.resize(np.array(classes[:1]), Table.of(X).n_rows)
+    part = _labelled(settings, X, y, None, None)
+    learned = Learned.of(Parameters.of(settings, dependence=None), None, part)
+    schema = learned.schema
+    model = schema.model(label)
+    named = [*learned.declared, *classes, *model.named_classes(labels_of(learned.classes))]
+    classes = with_named(learned.classes, named)
+    schema.require_words()
+    statistics = learned.over(classes).statistics.arranged(schema.features)
+    data = schema.read(part.table)[1]
+    return Before(model.before(statistics, rng, n), statistics, data, part.target.among(classes))
+
+
+MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
+"""Two columns of numbers on different scales, to tell whether a prior is scaled to its column."""
+
+
+def declared(settings: Any, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
+    """Return the model before any data for features that are declared without a table.
+
+    A prior that is scaled to data differs between two made-up tables, and is refused.
+    """
+    if not isinstance(settings.features, Mapping):
+        raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
+    tables = [_made_up(settings.features, which) for which in range(2)]
+    one, other = (before_data(settings, table, None, classes, rng, n) for table in tables)
+    for name, prior in one.prior.prior.items():
+        if not same(prior, other.prior.prior[name]):
+            raise RefusedError(
+                "feature {name!r}: its prior is scaled to the column, and there are no rows: pass a table X, or give "
+                "all hyperparameters of the prior",
+                name=name,
+                column=name,
+            )
+    return one
+
+
+def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
+    """Return one of two made-up tables of three rows that declared features can read."""
+    table: dict[Any, Any] = {}
+    for entry in specified(features):
+        family = entry.spec
+        prior = getattr(family, "prior", None)
+        levels = getattr(prior, "alpha", None)
+        if not isinstance(family, Family) or family.needs_rows or family.support is BAG:
+            values: Any = None
+        elif family.support is LEVELS:
+            named = family.order or (list(levels) if isinstance(levels, Mapping) else None)
+            values = None if named is None else np.resize(np.array(named, object), max(3, len(named)))
+        elif family.support is ZEROS_AND_ONES:
+            values = np.array([0, which, 1])
+        else:
+            values = np.array(MADE_UP[which])
+        if values is None:
+            raise RefusedError(
+                "feature {name!r}: its levels or words are only known from a table: pass X, or name the levels in the "
+                "prior, as Categorical(Dirichlet({{'low': 1, 'high': 1}}))",
+                name=entry.key,
+                column=entry.key,
+            )
+        table |= dict.fromkeys(entry.columns, values)
+    n = max(map(len, table.values()))
+    return {name: np.resize(values, n) for name, values in table.items()}
+
+
 def with_rows(
     settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> Classifier:
@@ -343,6 +448,7 @@ def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_wei
     if engines.streams(X):
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
+    before.posterior.require_statistics()
     rows = _labelled(settings, X, y, sample_weight, before.schema)
     try:
         before.statistics.without(rows.statistics(settings, _schema(settings, before), fixed=True)[1])
@@ -417,6 +523,8 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
         made = believed(settings, None, learned, **others)
         if file.dependence is not None:
             made = made.with_dependence(file.dependence.over(_places(file.classes, made.classes)))
+        if file.drawn:
+            made = made.with_draws(DrawnPosterior.of(made.posterior, **file.drawn))
     except MemoryError as error:
         raise ModelFileError(f"{path}: holds a model that does not fit into memory") from error
     except (ValueError, TypeError, ArithmeticError) as error:

@@ -36,14 +36,14 @@ def tree() -> DataTree:
     return clf.sample_posterior(500, 4, random_seed=6, X=X, y=y, include=GROUPS)
 
 
-def fitted() -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
+def fitted(n: int = 20) -> tuple[BayesianNB, pd.DataFrame, np.ndarray]:
     """Every family, columns of one feature with different numbers of levels, one with a single level, and gaps."""
     columns = {
         "yes": "flag", "no": "bit", "colour": "levels", "x": "real", "z": "real", "known": "real", "calls": "events",
         "cat": "count", "dog": "word", "emu": "word", "hours": "hours",
     }  # fmt: skip
-    X, y = mixed(20, "abca", columns, missing=0.2)
-    X = X.assign(two=np.resize(["p", "q"], 20), three=np.resize(["p", "q", "r"], 20), one="always")
+    X, y = mixed(n, "abca", columns, missing=0.2)
+    X = X.assign(two=np.resize(["p", "q"], n), three=np.resize(["p", "q", "r"], n), one="always")
     X.loc[::6, "three"] = None
     features = {
         "bits": (Bernoulli(Beta(2.0, 1.0)), ["yes", "no"]),

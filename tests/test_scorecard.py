@@ -392,3 +392,43 @@ def test_a_small_sample_is_held_out_from_exponents_once():
     clf = BayesianNB(dependence="tempered").fit(X.iloc[rest], y[rest])
     expected = evaluate(clf, X.iloc[which], y[which], cv=None)["log_loss"]
     assert found.loc["tempered", "log_loss"] == pytest.approx(expected)
+
+
+# A comparison for a paper
+
+
+def test_a_comparison_is_a_flat_frame_with_the_intervals_of_its_scorecards():
+    found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=("tempered",))
+    frame = found.to_frame()
+    assert frame.index.equals(found.table.index)
+    assert frame.columns.nlevels == 1
+    for name in found.answers:
+        card = found.card(name).table
+        for score in ("log_loss", "brier", "accuracy"):
+            ends = frame.loc[name, [score, f"{score}_lower", f"{score}_upper"]]
+            assert_allclose(ends, card.loc[score, ["value", "lower", "upper"]])
+    row = np.arange(14)
+    never = {name: np.isneginf(each[row, found.codes]).sum() for name, each in found.answers.items()}
+    assert frame["impossible"].to_dict() == never
+    assert never["mle"] > 0
+    assert_allclose(frame["regret"].astype(float), found.table["price"].astype(float))
+
+
+def test_a_comparison_prints_as_text_latex_html_and_a_picture():
+    found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=("tempered",))
+    assert len(str(found).splitlines()) < 12
+    assert repr(found) == "<Comparison of mle, map, mean, predictive, tempered on 14 held-out rows>"
+    latex = found.to_latex()
+    assert latex.count("\\\\\n") == 2 + len(found.table)
+    assert latex.isascii()
+    assert r"mle & $\infty$ &" in latex
+    assert r"\caption{14 held-out rows, with 89\% intervals" in latex
+    assert "<table" in found._repr_html_()
+    figure = found.plot()
+    assert [panel.get_title() for panel in figure.axes] == ["Log loss", "Brier", "Accuracy"]
+    named = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert named == [*found.table.index]
+    # An infinite log loss is drawn at the edge, and every other score at its value.
+    assert sum(text.get_text() == "∞" for text in figure.axes[0].texts) == np.isinf(found.to_frame()["log_loss"]).sum()
+    drawn = {x for line in figure.axes[2].lines for x in line.get_xdata()}
+    assert set(found.to_frame()["accuracy"]) <= drawn

@@ -153,7 +153,7 @@ def _has_learned(clf: Any, X: Any, y: Any) -> bool:
         return False
     fitted, known = clf.classifier_, clf.classifier_.statistics
     rows = fitted.rows(X, y).labelled()
-    if not (fitted.posterior.model.exact and len(rows.weight) == known.rows.sum()):
+    if not (fitted.posterior.exact and len(rows.weight) == known.rows.sum()):
         return False
     data, labels = fitted.encoded(rows)
     return fitted.posterior.model.statistics(data, labels, known.labels).close_to(known)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ from bayesnb.progress import Progress
 from bayesnb.wording import Cure, Message
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
@@ -39,7 +42,11 @@ LEAST = 0.0005
 """The smallest improvement in log loss, in nats per row, for which another line is recommended."""
 
 
-@dataclass(frozen=True, eq=False)
+SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
+"""The scores of a table or a picture of a comparison, and their titles."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The estimates of one model, and models with dependence, on the same held-out rows.
 
@@ -175,6 +182,131 @@ class Comparison:
     def sentence(self) -> str:
         """The finding as text."""
         return str(self.finding)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The numbers for a paper as a flat frame, one line per estimate or dependence.
+
+        Returns
+        -------
+        DataFrame (estimate, ...)
+            ``log_loss``, ``brier`` and ``accuracy``, each with an interval, ``…_lower`` to ``…_upper``, of probability
+            ``attrs["prob"]``; ``difference``, the log loss minus that of the best line, and its standard error
+            ``se_difference``, from the paired differences of the rows; ``regret``, the expected increase in log loss of
+            a plug-in over full Bayes, in nats per row, if the model is right; ``impossible``, the number of held-out
+            rows to whose class it gave probability 0. Lines that do not exist on these data are NaN.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> from bayesnb.evaluation import comparison
+        >>> found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=())
+        >>> found.to_frame()[["log_loss", "regret", "impossible"]].round(2)
+                    log_loss  regret  impossible
+        estimate
+        mle              inf     inf         1.0
+        map              inf     inf         1.0
+        mean            0.74    0.00         0.0
+        predictive      0.74    0.00         0.0
+        """
+        lines = {}
+        for name in self.table.index:
+            if name not in self.answers:
+                lines[name] = {}
+                continue
+            card, line = self.card(name).table, self.table.loc[name]
+            ends = {"": "value", "_lower": "lower", "_upper": "upper"}
+            lines[name] = {f"{s}{end}": float(card.loc[s, column]) for s in SHOWN for end, column in ends.items()}
+            lines[name] |= {key: float(line[key]) for key in ("difference", "se_difference")}
+            lines[name]["regret"] = float(line.get("price", np.nan))
+            log_p = own(log_proba_of(self.answers[name]), self.codes)
+            lines[name]["impossible"] = float(np.isneginf(log_p).sum())
+        frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
+        frame.attrs["prob"] = self.prob
+        return frame
+
+    def _cells(self) -> pd.DataFrame:
+        """The frame as text, with intervals and standard errors in the cell of their number."""
+
+        def number(value: float) -> str:
+            return "∞" if value == np.inf else f"{value:.3f}"
+
+        frame, found = self.to_frame(), {}
+        for score, title in SHOWN.items():
+            each = zip(*(frame[f"{score}{end}"] for end in ("", "_lower", "_upper")), strict=True)
+            found[title] = [
+                number(v) if v == np.inf else f"{number(v)} ({number(low)}–{number(high)})" for v, low, high in each
+            ]
+        each = zip(frame["difference"], frame["se_difference"], strict=True)
+        found["Difference"] = [number(v) if v in (0, np.inf) else f"{number(v)} ± {number(se)}" for v, se in each]
+        found["Regret"] = ["" if np.isnan(v) else number(v) for v in frame["regret"]]
+        found["Probability 0"] = [f"{v:.0f}" for v in frame["impossible"]]
+        cells = pd.DataFrame(found, index=frame.index)
+        return cells.mask(frame["log_loss"].isna(), "")
+
+    @property
+    def _caption(self) -> str:
+        return (
+            f"{len(self.codes):,} held-out rows, with {self.prob:.0%} intervals. Difference: log loss minus that of "
+            "the best line, ± standard error of the paired differences. Regret: expected increase in log loss over "
+            "full Bayes if the model is right. Probability 0: rows to whose class the line gave probability 0."
+        )
+
+    def to_latex(self) -> str:
+        r"""The table as LaTeX, for the package booktabs, with a caption that explains the columns.
+
+        Examples
+        --------
+        >>> from bayesnb import BayesianNB, datasets
+        >>> from bayesnb.evaluation import comparison
+        >>> found = comparison(BayesianNB(), *datasets.play_tennis(), dependence=())
+        >>> print(found.to_latex().splitlines()[2])
+        \begin{tabular}{lllllrr}
+        """
+        text = self._cells().to_latex(escape=True, column_format="lllllrr", caption=self._caption.replace("%", r"\%"))
+        for sign, spelled in (("∞", r"$\infty$"), ("–", "--"), ("±", r"$\pm$")):
+            text = text.replace(sign, spelled)
+        return text
+
+    def __str__(self) -> str:
+        with pd.option_context("display.width", 120, "display.max_columns", 10):
+            return f"{self.sentence}\n\n{self._cells()}"
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(map(str, self.table.index))} on {len(self.codes):,} held-out rows>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence)}</p>{self._cells().to_html()}<p><small>{escape(self._caption)}</small></p>"
+
+    def plot(self) -> Figure:
+        """Plot log loss, Brier score and accuracy of every line, with their intervals; the recommended line is orange.
+
+        An infinite log loss is an arrow to the right.
+        """
+        from matplotlib.figure import Figure
+
+        frame = self.to_frame().dropna(subset=["log_loss"])
+        place = np.arange(len(frame))[::-1]
+        colours = ["#D55E00" if name == self.recommended else "#0072B2" for name in frame.index]
+        figure = Figure(figsize=(9, 1.2 + 0.35 * len(frame)), layout="constrained")
+        panels = figure.subplots(1, len(SHOWN), sharey=True)
+        for panel, (score, title) in zip(panels, SHOWN.items(), strict=True):
+            value, low, high = (frame[f"{score}{end}"].to_numpy() for end in ("", "_lower", "_upper"))
+            known = np.isfinite(value)
+            edge = np.where(np.isfinite(high), high, value)[known].max(initial=0.0)
+            lowest = low[known].min(initial=edge)
+            far = edge + 0.08 * max(edge - lowest, 1e-3)
+            for y, v, a, b, colour in zip(place, value, low, high, colours, strict=True):
+                if np.isfinite(v):
+                    panel.plot([a, min(b, far)], [y, y], color=colour, lw=2)
+                    panel.plot(v, y, "o", color=colour, ms=6)
+                else:
+                    panel.plot(far, y, ">", color=colour, ms=8)
+                    panel.annotate("∞", (far, y), (-18, -4), textcoords="offset points", color=colour)
+            better = "right" if score == "accuracy" else "left"
+            panel.set(title=title, xlabel=f"better to the {better}", ylim=(-0.6, len(frame) - 0.4))
+            panel.spines[["top", "right"]].set_visible(False)
+        panels[0].set_yticks(place, [str(name) for name in frame.index])
+        return figure
 
 
 def _credible(gap: Any, se: Any) -> Any:

@@ -80,6 +80,8 @@ def folds_of(
             "a Classifier is fitted and cannot be fitted anew: score held-out rows with cv=None, or give "
             "BayesianNB the class_prior"
         )
+    if isinstance(clf, FittedModel) and clf.__sklearn_is_fitted__():
+        clf.classifier_.posterior.require_statistics(f"cv={cv!r}")
     codes, y = target.codes, target.classes[target.codes]
     if isinstance(cv, str) and cv == "loo":
         settings = Parameters.of(clf) if ours else None

@@ -419,7 +419,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         raise ValueError(f"Expected n from 1 to the number of rows, {n_rows}; got {n!r}")
     if n > 1:
         classifier.require_one_class_prior("a batch of rows to label")
-        classifier.posterior.model.require_exact("learning a row", "ask for one row at a time, n=1")
+        classifier.posterior.require_exact("learning a row", "ask for one row at a time, n=1")
     log_proba = normalize(classifier.log_joint(data, n_rows))
     held, chosen, told = classifier, [], []
     for _ in range(n):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -26,9 +25,9 @@ from scipy.special import entr, logsumexp, rel_entr, xlogy
 from bayesnb.dependence import columns, terms
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
-from bayesnb.model import Data, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
+from bayesnb.model import Data, DrawnPosterior, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule
 from bayesnb.model.naive_bayes import USE_DRAWS
-from bayesnb.numerics import Array, log
+from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError
@@ -44,7 +43,7 @@ class Believed:
 
     Parameters
     ----------
-    posterior : Posterior
+    posterior : Posterior or DrawnPosterior
         The posterior of the class probabilities and of the parameters of the columns.
     estimate : {"predictive", "mean", "map", "mle"}
         How class probabilities are computed from the posterior.
@@ -59,7 +58,7 @@ class Believed:
         ("data").
     """
 
-    posterior: Posterior
+    posterior: Posterior | DrawnPosterior
     estimate: Estimate = "predictive"
     plug_in: Parameters | None = None
     dependence: Dependence | None = None
@@ -140,7 +139,7 @@ class Believed:
     @property
     def log_pi(self) -> Array:
         """Log class probabilities by the estimate, (class,)."""
-        return log(self.posterior.label.mean()) if self.plug_in is None else self.plug_in.log_pi
+        return self.posterior.log_label if self.plug_in is None else self.plug_in.log_pi
 
     # At the estimate
 
@@ -220,13 +219,10 @@ class Believed:
 
     # At draws
 
-    @cached_property
-    def by_cells(self) -> frozenset[str]:
+    @property
+    def by_cells(self) -> frozenset[Any]:
         """Features whose log-likelihood is drawn per cell, because θ is large and a row uses little of it."""
-        if not self.naive:
-            return frozenset()
-        features = self.posterior.model.features.items()
-        return frozenset(name for name, family in features if family.by_cells(self.posterior.features[name]))
+        return self.posterior.by_cells if self.naive else frozenset()
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
         """Draws of the parameters, and of the exponents if the model has them, given the data alone."""
@@ -237,12 +233,6 @@ class Believed:
         self, drawn: Drawn, seed: tuple[int, int], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
-
-        Draws given the row are made from draws given the data. For each draw, a class c is drawn from p(c | x, D). Only
-        the parameters of class c are drawn again, from their posterior given the data and the row, because the
-        parameters of different classes are independent. The draws are exact, and all rows share the same random
-        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
-        likelihood of the cell.
 
         Parameters
         ----------
@@ -255,27 +245,7 @@ class Believed:
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
         common = CommonDraws(len(drawn.log_pi), seed)
-        if self.given == "data":
-            joint = drawn.log_joint(data, n_rows) + offset
-            for k, (name, family) in enumerate(self.posterior.model.features.items()):
-                if name not in drawn.features:
-                    joint += family.drawn_by_cells(
-                        self.posterior.features[name], data[name], None, common.within(2 + k)
-                    )
-            return joint
-        log_joint = self.posterior.log_predictive(data, n_rows) + offset
-        chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
-        joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
-        counted = self.posterior.label.log_counted(drawn.log_pi, common.generator(1))
-        place = chosen[..., None]
-        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
-        for k, (name, family) in enumerate(self.posterior.model.features.items()):
-            believed, here = self.posterior.features[name], common.within(2 + k)
-            if name in drawn.features:
-                joint += family.log_likelihood_given_row(believed, drawn.features[name], data[name], chosen, here)
-            else:
-                joint += family.drawn_by_cells(believed, data[name], chosen, here)
-        return joint + offset
+        return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
@@ -306,12 +276,6 @@ class Believed:
             return np.stack([np.stack([total, aleatoric, total - aleatoric], 1), np.stack(errors, 1)], axis=1)
 
         return given_row if self.power else given_data
-
-
-def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Codes of classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
-    below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
-    return (uniform[:, None, None] >= below).sum(-1)
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:

@@ -31,6 +31,7 @@ from bayesnb.inference.believed import Believed, require_point
 from bayesnb.inference.methods import FittedModel
 from bayesnb.model import (
     Data,
+    DrawnPosterior,
     Estimate,
     Evidence,
     ImpossibleRowError,
@@ -145,7 +146,7 @@ class Classifier(FittedModel):
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
 
     @property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> Posterior | DrawnPosterior:
         """The posterior of naive Bayes."""
         return self.believed.posterior
 
@@ -307,6 +308,19 @@ class Classifier(FittedModel):
         array([[0.795, 0.205]])
         """
         return replace(self, believed=self.believed.with_estimate(estimate))
+
+    def with_draws(self, drawn: DrawnPosterior) -> Classifier:
+        """Return a classifier with these draws as its posterior.
+
+        Raises
+        ------
+        ValueError
+            If terms have exponents, or if the estimate is a mode, which draws do not have.
+        """
+        self.require_one_class_prior("from_draws")
+        self.believed.require_naive("draws of the parameters do not include the exponents")
+        believed = replace(self.believed, posterior=drawn).with_estimate(self.estimate)
+        return replace(self, believed=believed, expected=False, em=None)
 
     def with_dependence(self, dependence: Dependence | None) -> Classifier:
         """Return a classifier with these exponents and the same posterior."""

@@ -426,6 +426,6 @@ def _require_left_out(classifier: Classifier, method: str) -> None:
             'method="full" integrates the parameters out', ', or use method="loo" or "split"'
         )
     classifier.require_counted(f'method="{method}" leaves learned rows out, which is exact for rows that were counted')
-    classifier.posterior.model.require_exact(
+    classifier.posterior.require_exact(
         "leave-one-out", 'fit without some rows, and ask conformal(X, y, method="split") with these'
     )

@@ -350,7 +350,7 @@ def _require_priors(classifier: Classifier) -> None:
     """Raise if there is no formula for the class probabilities under each prior of the set."""
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
-    classifier.posterior.model.require_exact(
+    classifier.posterior.require_exact(
         "a set of priors",
         Message(
             "leave the column out, or give it a family that has one, such as {cure}",

@@ -101,7 +101,12 @@ class PosteriorDraws:
     ) -> tuple[Array, Array]:
         """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo standard errors."""
         found = self.answers({"ends": quantiles(shares)}, data, n_rows, offset)["ends"]
-        return found[..., 0], found[..., 1]
+        return found[..., 0], found[..., 1] * self.widening(data, n_rows, offset)[:, None, None]
+
+    def widening(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
+        """The factor by which Monte Carlo errors are larger than those of independent draws, (row,)."""
+        believed = self.believed
+        return np.sqrt(self.draws / believed.posterior.effective(believed.power, self.draws, data, n_rows, offset))
 
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), for one batch of rows."""

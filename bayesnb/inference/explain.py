@@ -11,12 +11,14 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
 from scipy import sparse
+from scipy.special import logsumexp
 
 from bayesnb.data.encoders import Feature
 from bayesnb.data.rows import table_of
@@ -28,14 +30,13 @@ from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
 from bayesnb.families.columns import BAG, dense_cells
 from bayesnb.families.multinomial import Bag
-from bayesnb.inference.believed import Believed
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
 from bayesnb.inference.draws import PosteriorDraws, probability_of_interval
 from bayesnb.inference.law import DrawnLogOdds
 from bayesnb.inference.questions import question
 from bayesnb.inference.saddlepoint import LogOdds
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, normalize, part_of
+from bayesnb.model import Data, DrawnPosterior, Parameters, Posterior, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
 from bayesnb.priors import Array, Dirichlet, Outcome, Theta, log_rising
 
@@ -130,7 +131,7 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
-    for entry in entries(classifier.schema, believed, data):
+    for entry in entries(classifier.schema, posterior, believed.plug_in, data):
         family, prior, x = entry.factor
         if getattr(family, "exact", True) and getattr(family, "classes_apart", True):
             spread: LogOdds | DrawnLogOdds = LogOdds([(family, prior.at([a, b]), x)], None, np.zeros(len(entry.rows)))
@@ -138,13 +139,40 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
             drawn = np.concatenate([value for _, value in family.paired(prior, x)], axis=1)
             spread = DrawnLogOdds(_against(drawn, a, b))
         yield entry, _against(entry.log_p, a, b), spread
-    if posterior.model.exact:
+    if posterior.exact:
         spread = LogOdds.of(posterior, data, n, a, b, offset)
     else:
         seed = 0 if classifier.seed is None else classifier.seed
         drawn = PosteriorDraws(believed.when_given("data"), 4000, seed).log_joint(data, n, offset)
         spread = DrawnLogOdds(_against(drawn, a, b))
     yield TOTAL, _against(log_joint, a, b), spread
+
+
+def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
+    """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
+
+    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). If
+    parameters of different columns depend on each other, the mean of a product is not the product of means. The
+    difference is the entry "(averaging)".
+    """
+    believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
+    fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
+    rest = _against(log_joint, a, b)
+
+    def line(entry: Contribution | str, log_p: Array, drawn: Array) -> Line:
+        log_odds = _against(log_p, a, b)
+        with np.errstate(invalid="ignore"):
+            np.subtract.at(rest, np.arange(n) if isinstance(entry, str) else entry.rows, log_odds)
+        return entry, log_odds, DrawnLogOdds(_against(drawn, a, b))
+
+    yield line(PRIOR, believed.log_pi + offset, draws.log_pi[:, None] + offset)
+    at_point = repeat(None) if point is None else entries(classifier.schema, fitted, point, data)
+    for entry, one in zip(entries(classifier.schema, fitted, draws, data), at_point, strict=False):
+        mean = logsumexp(entry.log_p, axis=0) - np.log(len(entry.log_p)) if one is None else one.log_p
+        yield line(entry, mean, entry.log_p)
+    if point is None:
+        yield AVERAGING, rest, DrawnLogOdds(rest[None])
+    yield TOTAL, _against(log_joint, a, b), DrawnLogOdds(_against(draws.log_joint(data, n) + offset, a, b))
 
 
 def weighed_terms(
@@ -202,7 +230,7 @@ def weighed_terms(
             added = weighed_odds(place[name], of_column, of_column)
             old = beside_columns[int(term)]
             beside_columns[int(term)] = [before + more for before, more in zip(old, added, strict=True)]
-    for entry in entries(classifier.schema, believed, data):
+    for entry in entries(classifier.schema, believed.posterior, believed.plug_in, data):
         family, prior, x = entry.factor
         if words := isinstance(family, OneWord):
             log_p = entry.log_p, family.drawn(prior, x, rng)
@@ -239,19 +267,22 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
     return log_p - mean * (n / np.where(length > 0, length, 1.0))[:, None]
 
 
-def entries(schema: Schema, held: Believed, data: Data) -> Iterator[Contribution]:
-    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag."""
-    point, shown, missing = held.plug_in, {}, {}
+def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
+    """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
+
+    Its log likelihood is at ``point``, or (draw, entry, class) at draws. If there is no point, it is the predictive.
+    """
+    shown, missing = {}, {}
     for name, feature in schema.features.items():
         if feature.family.support != BAG:
             cells = getattr(data[name], "codes", getattr(data[name], "counts", data[name]))
             shown[name] = feature.decode(cells.toarray() if sparse.issparse(cells) else np.asarray(cells))
             missing[name] = np.isnan(dense_cells(data[name]))
-    for term, piece in enumerate(pieces(held.posterior)):
+    for term, piece in enumerate(pieces(posterior)):
         feature, x, k = schema.features[piece.feature], piece.of(data[piece.feature]), piece.column
         theta = None if point is None else point.features[piece.feature]
         if theta is not None and k is not None:
-            theta = {key: v[:, [k]] for key, v in theta.items()}
+            theta = {key: v.take([k], point.log_pi.ndim) for key, v in theta.items()}
         if piece.family.support == BAG:
             yield from _words(feature, piece, theta, x, term)
             continue
@@ -269,7 +300,8 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
     """Yield an entry for each word that occurs, and for rows with a missing bag."""
     believed, blank = piece.believed, np.flatnonzero(x.missing())
     if len(blank):
-        zero, cell = np.zeros((len(blank), len(believed.alpha))), np.zeros((len(blank), 2))
+        lead = () if theta is None else theta["log_theta"].shape[:-2]
+        zero, cell = np.zeros((*lead, len(blank), len(believed.alpha))), np.zeros((len(blank), 2))
         factor = OneWord(), believed, cell
         yield Contribution([piece.feature] * len(blank), blank, zero, factor, [None] * len(blank), blank >= 0, term)
     counts = sparse.csr_array(x.counts, dtype=float, copy=True)
@@ -281,7 +313,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
     if theta is None:
         log_p = log_rising(believed.alpha[:, word].T, n) - n / length * log_rising(believed.total, length)
     else:
-        log_p = n * theta["log_theta"][:, word].T
+        log_p = n * np.moveaxis(theta["log_theta"][..., word], -1, -2)
     cells = OneWord(), believed, np.hstack([word[:, None], n])
     names = [f"{feature.source[0]}: {word}" for word in x.words] if feature.text is not None else x.words
     yield Contribution([names[k] for k in word], row, log_p, cells, n[:, 0], np.zeros(len(row), bool), term)
@@ -360,7 +392,8 @@ def explain(
     distances grow together. The interval is computed from 1000 draws of the parameters and the exponents. Further
     entries are "(offset)", the learned correction of the class frequencies; the shapes, pairs, joint columns and trees;
     and, by the "predictive" estimate, "(averaging)", the difference between averaging over the exponents and plugging
-    in their mean.
+    in their mean. A model from :func:`bayesnb.from_draws` has the entry "(averaging)" too. There it is the effect of
+    parameters of different columns that depend on each other, and the Monte Carlo error of the draws.
 
     Examples
     --------
@@ -384,15 +417,17 @@ def explain(
     if not n:
         raise ValueError("there are no rows to explain")
     tail = (1 - probability_of_interval(prob)) / 2
-    log_joint, labels, naive = classifier.log_joint(data, n), classifier.posterior.labels, classifier.believed.naive
+    log_joint, labels = classifier.log_joint(data, n), classifier.posterior.labels
+    terms = naive_terms if classifier.believed.naive else weighed_terms
+    terms = drawn_terms if isinstance(classifier.posterior, DrawnPosterior) else terms
     pairs = _contrast(classifier, log_joint, label, against)
     offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []
     for a, b in np.unique(pairs, axis=0):
         every = np.flatnonzero((pairs == (a, b)).all(axis=1))
-        for cut in slices(len(every), len(every) if naive else BLOCK):
+        for cut in slices(len(every), len(every) if terms is naive_terms else BLOCK):
             rows = every[cut]
             asked = classifier, part_of(data, rows), log_joint[rows], offset[rows], int(a), int(b)
-            for entry, log_odds, spread in naive_terms(*asked) if naive else weighed_terms(*asked):
+            for entry, log_odds, spread in terms(*asked):
                 alone = isinstance(entry, str)
                 ends = spread.quantile(np.array([tail, 1 - tail]))
                 of_lines = {

@@ -258,7 +258,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     classifier.require_one_class_prior("what turns an answer")
     classifier.require_counted("rows are removed that were counted")
     classifier.believed.require_naive("exponents were learned from all rows, and would change with each")
-    classifier.posterior.model.require_exact("the removal of rows", "ask a model of exact families")
+    classifier.posterior.require_exact("the removal of rows", "ask a model of exact families")
     classifier.believed.require_predictive("rows are removed from a model whose parameters are integrated out")
     asked, n = classifier.read(row)
     if n != 1:

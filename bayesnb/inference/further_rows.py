@@ -188,7 +188,7 @@ def worth_of_rows(
     """
     classifier.require_one_class_prior("the worth of further rows")
     classifier.require_counted("further rows are added to rows that were counted")
-    classifier.posterior.model.require_exact("the posterior after further rows", "fit it as another family")
+    classifier.posterior.require_exact("the posterior after further rows", "fit it as another family")
     if X is None or y is None:
         classifier.believed.require_naive(
             "exponents say nothing of how rows are made: pass X and y, the learned rows, each of which is left out"

@@ -157,13 +157,13 @@ def answering(classifier: Classifier, method: str, draws: int, given: Given | No
     if method == "saddlepoint":
         if not two:
             raise ValueError(f"the saddlepoint formula is for two classes, and there are {len(classifier.classes)}")
-        posterior.model.require_exact("the saddlepoint formula", 'use method="draws"')
+        posterior.require_exact("the saddlepoint formula", 'use method="draws"')
         classifier.believed.require_naive(
             'the saddlepoint formula is for naive Bayes, and here terms have exponents; use method="draws"'
         )
     believed = classifier.believed.when_given(given)
     by_formula = method == "saddlepoint" or (
-        method == "auto" and two and believed.naive and posterior.model.exact and close(posterior)
+        method == "auto" and two and believed.naive and posterior.exact and close(posterior)
     )
     if not by_formula:
         require_whole(2, draws=draws)

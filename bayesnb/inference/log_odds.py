@@ -160,7 +160,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
             "the moments of the log-odds have no closed form for an average of models; use predict_interval or "
             "sample_proba, which draw"
         )
-    posterior.model.require_exact("the moments of the log-odds", "use sample_proba, which draws")
+    posterior.require_exact("the moments of the log-odds", "use sample_proba, which draws")
     n_classes, (mean, covariance) = len(posterior.labels), dependence.exponents.moments()
     layout, n_terms = dependence.exponents.layout, dependence.exponents.layout.terms
     squares = mean[:n_terms] ** 2 + np.diagonal(covariance)[:n_terms]

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Concatenate, Literal, Protocol, cast, get_args
 
 from bayesnb.inference.methods import FittedModel
+from bayesnb.model import NoClosedFormError
 from bayesnb.signatures import HEADING, choices, described
 from bayesnb.wording import Message, require_choice
 
@@ -203,7 +204,11 @@ def question[**P, R](
                 given = {}
             for name in known().keys() & given.keys():
                 require_choice(name, given[name], known()[name])
-            return function(model.classifier_, *args, **kwargs)
+            classifier = model.classifier_
+            try:
+                return function(classifier, *args, **kwargs)
+            except NoClosedFormError as error:
+                raise error.about(function.__name__) from None
 
         first, *others = signature.parameters.values()
         told = first.replace(name="self" if module is None else "model")

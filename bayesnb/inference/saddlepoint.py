@@ -82,7 +82,7 @@ class LogOdds:
         power: int = 0,
     ) -> LogOdds:
         """The log-odds of the classes at two positions; ``offset`` is broadcast to (row, class)."""
-        posterior.model.require_exact("the moments of the log-odds", 'use method="draws"')
+        posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
         return replace(cls.of_classes(posterior, n_rows, a, b, offset), factors=factors, power=power)

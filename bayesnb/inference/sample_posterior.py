@@ -49,7 +49,7 @@ def sample_posterior(
     draws, chains : int, optional
         Number of draws per chain and of chains. By default 1000 draws and 4 chains, or the numbers of a sampled feature
         if these are smaller. If you ask for more, draws of that feature are picked at random, some of them twice, and
-        ArviZ cannot tell that they are repeats.
+        ArviZ cannot tell that they are repeats. A model from :func:`bayesnb.from_draws` has the draws of its tree.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
@@ -181,8 +181,11 @@ def sampled_parameters(
     from bayesnb.sampling import layout, nuts, trees
 
     classifier.require_one_class_prior("sample_posterior")
+    if sampler != "exact":
+        classifier.posterior.require_statistics()
+    fitted = classifier.posterior.fitted
     if sampler == "gibbs":
-        classifier.posterior.model.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
+        classifier.posterior.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
     if (X is None) != (y is None):
         raise ValueError("rows are a table and its labels: pass both, as X and y")
     rng = np.random.default_rng(seed)
@@ -191,7 +194,7 @@ def sampled_parameters(
     wanted = _wanted(classifier, include, X is not None, "prior" in groups)
     sampled, others = None, {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
-        conjugate = classifier.posterior.conjugate_part()
+        conjugate = fitted.conjugate_part()
         model = summed_out(classifier, X, y, apart=False)
         drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
         # The variables of sampled features keep the draws of the chains that were run in the fit.
@@ -199,16 +202,16 @@ def sampled_parameters(
         others["sample_stats"] = sampled["sample_stats"].dataset
     elif sampler == "gibbs":
         rows, drawn = _by_gibbs(classifier, X, y, draws, chains, rng, **arguments)
-        groups["posterior"] = layout.variables(drawn.parameters, layout.blocks(classifier.posterior))
-        found = drawn.datasets(classifier.posterior.labels, rows.place)
+        groups["posterior"] = layout.variables(drawn.parameters, layout.blocks(fitted))
+        found = drawn.datasets(fitted.labels, rows.place)
         others = found | {"sample_stats": found["sample_stats"].merge(others["sample_stats"])}
     attributes = trees.attributes_of(sampler, seed, start, sampled)
     if "log_prior" in wanted:
-        groups["log_prior"] = drawing.log_prior(groups["posterior"], classifier.posterior)
+        groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
     described = None if X is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
     if described is not None:
-        groups |= trees.of_rows(groups, wanted, classifier.posterior, described, rng)
-    tree = trees.build(groups, classifier.posterior, described, attributes)
+        groups |= trees.of_rows(groups, wanted, fitted, described, rng)
+    tree = trees.build(groups, fitted, described, attributes)
     for group, dataset in others.items():
         tree[group] = DataTree(dataset)
     classifier.posterior.warn_of_chains()
@@ -216,11 +219,8 @@ def sampled_parameters(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """Number of draws per chain and of chains; by default 1000 and 4, or fewer if a sampled feature has fewer."""
-    samplers = [classifier.posterior.model.features[name].sampler for name in classifier.posterior.model.sampled]
-    most_draws, most_chains = (
-        min([n, *own]) for n, own in ((1000, [s.draws for s in samplers]), (4, [s.chains for s in samplers]))
-    )
+    """Number of draws per chain and of chains; by default the numbers that the posterior has, or 1000 and 4."""
+    most_chains, most_draws = classifier.posterior.sizes
     return most_draws if draws is None else draws, most_chains if chains is None else chains
 
 

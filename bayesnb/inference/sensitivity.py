@@ -323,7 +323,7 @@ def sensitivity(
     """
     classifier.require_one_class_prior("the sensitivity to a prior")
     classifier.require_counted("powers are of the likelihood of rows that were counted")
-    classifier.posterior.model.require_exact("a power of its prior", "fit it again under another prior")
+    classifier.posterior.require_exact("a power of its prior", "fit it again under another prior")
     classifier.believed.require_naive("the exponents were learned under these priors and would change with them")
     rule = estimate_rule(classifier.estimate)
     if rule.flat:

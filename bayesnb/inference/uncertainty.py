@@ -135,7 +135,8 @@ def uncertainty(
     }
     if learned is not None:
         columns["novelty_rank"] = _novelty_rank(classifier, novelty, *learned)
-    largest = {name: float(error.max(initial=0.0)) for name, error in errors.items()}
+    widening = answers.widening(data, n, offset)
+    largest = {name: float((error * widening).max(initial=0.0)) for name, error in errors.items()}
     notes = {"given": answers.believed.given, "mcse": largest}
     return with_notes(classifier, pd.DataFrame(columns, index=index_of(X)), notes)
 

@@ -38,7 +38,8 @@ def verify(
     """Check the closed-form posterior against sampled draws.
 
     The check covers the class probabilities and the conjugate features. Sampled features have no closed form; given the
-    labels, the other features do not depend on them.
+    labels, the other features do not depend on them. For a model from :func:`bayesnb.from_draws`, the check compares
+    its draws with the closed form of the fitted model.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def verify(
     >>> clf.verify(X[:2], sampler="exact").agrees
     True
     """
-    from bayesnb.sampling import agreement
+    from bayesnb.sampling import agreement, layout, trees
 
     seed = classifier.seed if random_seed is None else random_seed
     if stage == "exponents":
@@ -95,8 +96,9 @@ def verify(
         judge = {"draws": draws, "chains": chains, "random_seed": 0 if seed is None else seed, **arguments}
         return program.verify(rows, dependence.exponents, *names, **judge)
     classifier.require_one_class_prior("verify")
-    if not (conjugate := classifier.posterior.conjugate_part()).model.features:
-        classifier.posterior.model.require_exact(
+    own, fitted = classifier.posterior, classifier.posterior.fitted
+    if not (conjugate := fitted.conjugate_part()).model.features:
+        fitted.require_exact(
             "verify to judge, and neither has any other feature",
             "whether its chains converged is in posterior_.features[...].convergence",
         )
@@ -115,10 +117,12 @@ def verify(
         table = table_of(X, classifier.schema)
         data, n = classifier.encoded_table(table), table.n_rows
         data = {name: data[name] for name in conjugate.model.features}
+    if tree is None and own is not fitted:
+        tree = trees.build({"posterior": layout.variables(own.drawn, layout.blocks(fitted))}, fitted)
     if tree is not None:
-        return agreement.check(conjugate, tree, data, n, "given draws", classifier.posterior.model.sampled)
+        return agreement.check(conjugate, tree, data, n, "given draws", fitted.model.sampled)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(NUTS|The Gibbs sampler) did not converge")
         rows, labels = learned or (None, None)
         tree = judged.sample_posterior(draws, chains, sampler, seed, rows, labels, (), **arguments)
-    return agreement.check(conjugate, tree, data, n, sampler, classifier.posterior.model.sampled)
+    return agreement.check(conjugate, tree, data, n, sampler, fitted.model.sampled)

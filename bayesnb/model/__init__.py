@@ -10,11 +10,13 @@ from bayesnb.estimates import ESTIMATES as ESTIMATES
 from bayesnb.estimates import Estimate as Estimate
 from bayesnb.estimates import EstimateRule as EstimateRule
 from bayesnb.estimates import estimate_rule as estimate_rule
+from bayesnb.model.drawn import DrawnPosterior as DrawnPosterior
 from bayesnb.model.naive_bayes import NaiveBayes as NaiveBayes
 from bayesnb.model.naive_bayes import Parameters as Parameters
 from bayesnb.model.naive_bayes import Posterior as Posterior
 from bayesnb.model.probabilities import Evidence as Evidence
 from bayesnb.model.probabilities import ImpossibleRowError as ImpossibleRowError
+from bayesnb.model.probabilities import NoClosedFormError as NoClosedFormError
 from bayesnb.model.probabilities import counted_in as counted_in
 from bayesnb.model.probabilities import normalize as normalize
 from bayesnb.model.probabilities import probabilities as probabilities

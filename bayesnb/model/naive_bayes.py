@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from bayesnb.chains import Convergence
 from bayesnb.estimates import Estimate, EstimateRule, estimate_rule
 from bayesnb.families.family import Family
 from bayesnb.families.sampled import Draws, LeftOut
 from bayesnb.model import stacks
-from bayesnb.model.probabilities import Evidence, add_row
+from bayesnb.model.probabilities import Evidence, add_row, normalize
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 from bayesnb.priors.belief import Point
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import Cure, Message, RefusedError, warn
@@ -202,6 +204,21 @@ class NaiveBayes:
         """The statistics of rows with class probabilities ``r`` (row, class), which include the weights of rows."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
+    def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
+        """The priors as a posterior without data; the statistics only set the scale of priors that are scaled to data.
+
+        ``n`` is the number of draws from the prior of a sampled feature.
+        """
+        prior, believed = {}, {}
+        for name, family in self.features.items():
+            with statistics.about(name):
+                prior[name] = believed[name] = family.priors(statistics.features[name], statistics.labels)
+                if not family.exact:
+                    drawn = family.theta(family.draw_prior(prior[name], rng, n))
+                    believed[name] = Draws(drawn, Convergence(1.0, 1.0, float(n), 0, ""))
+        label = self.label.over_classes(statistics.labels, statistics.rows)
+        return Posterior(self, statistics * 0.0, label, prior, label, believed)
+
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
         """The posterior of all factors. It may be improper; only methods that need a proper posterior raise an error.
 
@@ -265,6 +282,33 @@ class Posterior:
     def labels(self) -> tuple[Any, ...]:
         """Class labels, in the order of the class axis."""
         return self.statistics.labels
+
+    @property
+    def fitted(self) -> Posterior:
+        """The posterior that follows from the statistics of the learned rows: this one."""
+        return self
+
+    @property
+    def exact(self) -> bool:
+        """True if the posterior of every feature has a closed form in which the classes are independent."""
+        return self.model.exact
+
+    def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
+        """As :meth:`NaiveBayes.require_exact`."""
+        self.model.require_exact(what, cure, apart)
+
+    def stored(self) -> dict[str, Any]:
+        """What a file holds besides the statistics and the draws of sampled features: nothing."""
+        return {}
+
+    def require_statistics(self, what: str = "the question") -> None:
+        """Raise an error unless the posterior follows from the statistics, as it does here."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The usual number of chains and of draws per chain: 4 and 1000, or fewer if a sampled feature has fewer."""
+        samplers = [self.model.features[name].sampler for name in self.model.sampled]
+        return min([4, *(each.chains for each in samplers)]), min([1000, *(each.draws for each in samplers)])
 
     def before(self) -> Posterior:
         """The priors, at their full shapes, as a posterior without data."""
@@ -351,6 +395,62 @@ class Posterior:
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
+
+    @cached_property
+    def by_cells(self) -> frozenset[Any]:
+        """Features whose log-likelihood is drawn per cell, because θ is large and a row uses little of it."""
+        return frozenset(name for name, family in self.model.features.items() if family.by_cells(self.features[name]))
+
+    def log_joint_at(
+        self,
+        drawn: Parameters,
+        power: int,
+        common: CommonDraws,
+        data: Data,
+        n_rows: int,
+        offset: Array | float = 0.0,
+    ) -> Array:
+        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
+
+        Draws given the row are made from draws given the data. For each draw, a class c is drawn from p(c | x, D). Only
+        the parameters of class c are drawn again, from their posterior given the data and the row, because the
+        parameters of different classes are independent. The draws are exact, and all rows share the same random
+        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
+        likelihood of the cell.
+
+        Parameters
+        ----------
+        drawn : Parameters
+            Draws given the data. Features that they lack are drawn per cell.
+        power : {0, 1}
+        common : CommonDraws
+            Random numbers of the further draws.
+        data, n_rows
+        offset : array that broadcasts to (row, class)
+        """
+        if not power:
+            joint = drawn.log_joint(data, n_rows) + offset
+            for k, (name, family) in enumerate(self.model.features.items()):
+                if name not in drawn.features:
+                    joint += family.drawn_by_cells(self.features[name], data[name], None, common.within(2 + k))
+            return joint
+        log_joint = self.log_predictive(data, n_rows) + offset
+        chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
+        joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
+        counted = self.label.log_counted(drawn.log_pi, common.generator(1))
+        place = chosen[..., None]
+        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
+        for k, (name, family) in enumerate(self.model.features.items()):
+            believed, here = self.features[name], common.within(2 + k)
+            if name in drawn.features:
+                joint += family.log_likelihood_given_row(believed, drawn.features[name], data[name], chosen, here)
+            else:
+                joint += family.drawn_by_cells(believed, data[name], chosen, here)
+        return joint + offset
+
+    def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
+        """The number of independent draws that are worth as much as ``n`` draws of :meth:`log_joint_at`, (row,)."""
+        return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
         """The parameters that an estimate plugs in; the posterior mean for "predictive", which integrates instead."""
@@ -491,3 +591,9 @@ class Posterior:
                 each[name] = float(family.log_evidence(self.prior[name], s).sum())
         with about("class prior", self.labels):
             return Evidence(self.label_prior.log_evidence(self.statistics.rows), each)
+
+
+def chosen_classes(log_joint: Array, uniform: Array) -> Array:
+    """Codes of classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
+    below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
+    return (uniform[:, None, None] >= below).sum(-1)

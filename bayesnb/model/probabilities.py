@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bayesnb.kernels.blocks import slices, written
 from bayesnb.priors import Array
+from bayesnb.wording import RefusedError
 
 NEAR = 2**16
 """Size of a temporary array, in numbers, that fits into the second-level cache."""
@@ -143,3 +145,41 @@ class Evidence:
 
     def __float__(self) -> float:
         return self.joint
+
+
+class NoClosedFormError(RefusedError):
+    """A question needs the closed form of the posterior, and the model has draws of its posterior only.
+
+    Such a model comes from :func:`bayesnb.from_draws`.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X, y = nb.datasets.play_tennis()
+    >>> clf = nb.BayesianNB(random_state=0).fit(X, y)
+    >>> drawn = nb.from_draws(clf, clf.sample_posterior())
+    >>> try:
+    ...     drawn.forget(X[:1], y[:1])
+    ... except nb.errors.NoClosedFormError as error:
+    ...     print(error)
+    forget needs the posterior in closed form, and this model has 4,000 draws of its posterior (from_draws): ask the
+    fitted model that it was made from, to which edits in PyMC are unknown
+    """
+
+    def __init__(self, draws: int, what: Any = "the question", cure: Any = None) -> None:
+        self.draws = draws
+        super().__init__(
+            "{what} needs the posterior in closed form, and this model has {draws:,} draws of its posterior "
+            "(from_draws): {cure}",
+            what=what,
+            draws=draws,
+            cure=cure or "ask the fitted model that it was made from, to which edits in PyMC are unknown",
+        )
+
+    def about(self, what: str) -> NoClosedFormError:
+        """The same error about the question or method of this name."""
+        return NoClosedFormError(self.draws, what)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        said = self.args[0]
+        return NoClosedFormError, (self.draws, said.data["what"], said.data["cure"])

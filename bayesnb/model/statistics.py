@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.model.probabilities import NoClosedFormError
 from bayesnb.priors import Array
 from bayesnb.statistics.statistic import LocatedError, Statistic, cleared
 from bayesnb.wording import Message, RefusedError
@@ -67,6 +68,8 @@ def about(what: str, labels: Sequence[Any] = (), s: Statistic | None = None) -> 
     """Name the feature, class, column and level in an error."""
     try:
         yield
+    except NoClosedFormError:
+        raise
     except LocatedError as error:
         place = ", ".join([what, *_cell(error.where, labels, s)])
         raise type(error)(Message("{place}: {error}", place=place, error=error), error.where) from error

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesnb.chains import Convergence
 from bayesnb.data import origin
 from bayesnb.data.columns import KINDS
 from bayesnb.data.encoders import Feature
@@ -151,6 +152,19 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
             require(fits, f"feature {name!r}: its draws are not of its parameters")
             known = value.dtype == float and not np.isnan(value).any()
             require(known, f"feature {name!r}: one of its draws is no number")
+
+
+def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
+    """Raise an error for draws that are not draws of the parameters of these features."""
+    require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")
+    log_pi, features = drawn["log_pi"], drawn["features"]
+    require(isinstance(drawn["convergence"], Convergence), "its draws have no diagnostics")
+    require(isinstance(log_pi, np.ndarray) and log_pi.ndim == 3 and log_pi.size > 0, "its draws have no classes")
+    require(features.keys() == schema.features.keys(), "its draws are not those of its features")
+    values = [log_pi, *(value for theta in features.values() for value in theta.values())]
+    fits = all(value.dtype == float and value.shape[:2] == log_pi.shape[:2] for value in values)
+    require(fits and log_pi.shape[2] == n_classes, "its draws are not of its parameters")
+    require(not any(np.isnan(value).any() for value in values), "one of its draws is no number")
 
 
 def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:

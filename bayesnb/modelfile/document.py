@@ -69,6 +69,9 @@ class Contents:
         The dependence between features, if it was learned.
     draws : {name: Draws}
         Posterior draws of the sampled features.
+    drawn : {name: value}
+        The log class probabilities, the parameters of the features and the convergence of a model from ``from_draws``,
+        whose posterior is the draws of all parameters; empty for other models.
     hash : str
         The digest of all fields above and of ``version``, as 64 hexadecimal digits; "" before writing.
     version : str
@@ -85,15 +88,17 @@ class Contents:
     declared: tuple[Any, ...] = ()
     dependence: Dependence | None = None
     draws: Mapping[Any, Draws] = field(default_factory=dict)
+    drawn: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
     version: str = ""
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
         """Return the file contents for a classifier that was learned with these parameters."""
-        draws = {name: learned.posterior.features[name] for name in learned.posterior.model.sampled}
-        same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws")}
-        return cls(configuration, draws=draws, **same)
+        fitted = learned.posterior.fitted
+        draws = {name: fitted.features[name] for name in fitted.model.sampled}
+        same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws", "drawn")}
+        return cls(configuration, draws=draws, drawn=learned.posterior.stored(), **same)
 
     def tree(self) -> dict[str, Any]:
         """Return the parts of the document, by name."""
@@ -109,6 +114,8 @@ class Contents:
         checks.require_schema(self.schema)
         checks.require_statistics(self.statistics, self.schema)
         checks.require_draws(self.draws, self.schema, len(labels))
+        if self.drawn:
+            checks.require_drawn(self.drawn, self.schema, len(labels))
         if self.dependence is not None:
             checks.require_dependence(self.dependence, self.schema, self.statistics.rows)
 
@@ -214,7 +221,7 @@ def _read(file: BinaryIO, name: Any) -> Contents:
         file.seek(0)
         said, arrays = container.unpacked(file)
         tree = said["content"]
-        if set(tree) != set(WRITTEN):
+        if not set(WRITTEN) - {"drawn"} <= set(tree) <= set(WRITTEN):  # Files of older versions have no "drawn".
             raise ModelFileError(f"holds {sorted(tree)}; Expected {sorted(WRITTEN)}")
         decoded = codec.decode(list(tree.values()), arrays, size)
         found = Contents(**dict(zip(tree, decoded, strict=True)), hash=said["digest"], version=said["version"])

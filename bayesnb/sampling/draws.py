@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesnb.model import Parameters, Posterior
+from bayesnb.chains import Convergence
+from bayesnb.model import DrawnPosterior, Parameters, Posterior
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.sampling import layout
+from bayesnb.wording import meant
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
@@ -41,38 +43,76 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
     ValueError
         If the tree comes from a model with other classes, columns or levels. Their order does not matter.
     """
-    blocks = layout.blocks(posterior)
-    drawn = tree[group].dataset
+    return layout.from_variables(variables(tree, posterior, group), layout.blocks(posterior), posterior)
+
+
+def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
+    """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in its order.
+
+    Other variables are ignored. The errors are those of :func:`parameters`.
+    """
+    if group not in tree.children:
+        raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
+    blocks, drawn = layout.blocks(posterior), tree[group].dataset
     wanted = layout.dims(blocks)
     missing = [name for name in wanted if name not in drawn]
     if missing:
-        raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}")
+        others = [name for name in drawn.data_vars if name not in wanted]
+        hint = meant(missing[0], others)
+        raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}{hint}")
     # A variable with the name of a parameter belongs to a column that this model lacks; users may add other variables.
     for name, variable in drawn.data_vars.items():
         if name not in wanted and "class_label" in variable.dims and str(name).startswith(PARAMETERS):
             raise ValueError(f"group {group!r} was drawn from another model: this one has no variable {name!r}")
-    for name, expected in layout.coords(posterior.labels, blocks).items():
-        given = [str(value) for value in drawn[name].to_numpy()]
-        if sorted(given) != sorted(expected):
+    expected = layout.coords(posterior.labels, blocks)
+    for name, axes in wanted.items():
+        lengths = {"chain": None, "draw": None} | {axis: len(expected[axis]) for axis in axes}
+        given = dict(drawn[name].sizes)
+        if set(given) != set(lengths) or any(n not in (None, given[axis]) for axis, n in lengths.items()):
+            shape = ", ".join(axis if n is None else f"{axis}: {n}" for axis, n in lengths.items())
+            got = ", ".join(f"{axis}: {n}" for axis, n in given.items())
+            raise ValueError(f"Expected variable {name!r} to have the dimensions ({shape}); got ({got})")
+    drawn = drawn[list(wanted)]
+    for name, names in expected.items():
+        # Without a coordinate, the positions along a dimension are those of the model.
+        given = [str(value) for value in drawn[name].to_numpy()] if name in drawn.coords else list(map(str, names))
+        if sorted(given) != sorted(map(str, names)):
             raise ValueError(
-                f"group {group!r} was drawn from another model: Expected {name} to be {list(expected)}; got {given}"
+                f"group {group!r} was drawn from another model: Expected {name} to be {list(names)}; got {given}"
             )
-        drawn = drawn.isel({name: [given.index(value) for value in expected]})
+        if name in drawn.dims:
+            drawn = drawn.isel({name: [given.index(str(value)) for value in names]})
     values = {name: drawn[name].transpose("chain", "draw", *axes).to_numpy() for name, axes in wanted.items()}
-    return layout.from_variables(values, blocks, posterior)
+    for name, value in values.items():
+        if not value.size or not np.isfinite(value).all():
+            raise ValueError(f"Expected finite draws of variable {name!r}; some are missing or infinite")
+    return values
+
+
+def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
+    """The draws of a tree as the posterior of a fitted model."""
+    names = layout.dims(layout.blocks(fitted))
+    return DrawnPosterior(fitted, parameters(tree, fitted), Convergence.of(tree, names))
 
 
 def exact(
-    posterior: Posterior,
+    posterior: Posterior | DrawnPosterior,
     rng: np.random.Generator,
     shape: tuple[int, int],
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, with the axes (chain, draw) first, by group and variable.
 
     If a prior is improper, there is no prior group. For a sampled feature, the posterior draws come from its chains: in
-    their order if there are enough draws, otherwise resampled at random.
+    their order if there are enough draws, otherwise resampled at random. If the posterior is known by draws only, these
+    are the first draws of its first chains, and there is no prior group.
     """
-    blocks = layout.blocks(posterior)
+    blocks = layout.blocks(posterior.fitted)
+    if isinstance(posterior, DrawnPosterior):
+        if any(n > held for n, held in zip(shape, posterior.drawn.log_pi.shape, strict=False)):
+            chains, draws, _ = posterior.drawn.log_pi.shape
+            raise ValueError(f"Expected at most {chains} chains of {draws} draws, which the model has; got {shape}")
+        first = posterior.drawn.at((slice(shape[0]), slice(shape[1])))
+        return {"posterior": layout.variables(first, blocks)}
     drawn = posterior.draw(rng, shape)
     chains = {
         name: posterior.model.features[name].from_chains(posterior.features[name], shape) or drawn.features[name]
@@ -129,7 +169,7 @@ def no_divergences(chains: int, n_draws: int) -> Dataset:
     return Dataset({"diverging": (("chain", "draw"), np.zeros((chains, n_draws), bool))}, axes)
 
 
-__all__ = ["exact", "log_prior", "parameters"]
+__all__ = ["exact", "log_prior", "parameters", "posterior_of"]
 
 
 def __dir__() -> list[str]:

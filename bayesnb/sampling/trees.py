@@ -139,7 +139,8 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
     densities = groups.get("log_prior", {})
     lead = {name: list(shapes[name])[: value.ndim - 2] for name, value in densities.items()}
     others = {name: group for name, group in groups.items() if name != "log_prior"}
-    tree = from_dict(others, coords=names, dims=shapes, attrs={"/": attributes, "posterior": attributes})
+    described = {group: attributes for group in ("/", "posterior") if group == "/" or group in groups}
+    tree = from_dict(others, coords=names, dims=shapes, attrs=described)
     for name in {"observed_data", "posterior_predictive", "prior_predictive"} & set(groups):
         if "y" in groups[name]:  # Codes of classes: the coordinate says which is which.
             tree[name] = tree[name].to_dataset().assign_coords(class_label=list(names["class_label"]))
@@ -163,6 +164,41 @@ def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str,
             found[f"level_{block.name}"] = levels[0] if block.apart else levels
             axes[f"level_{block.name}"] = [*column, block.dim("order" if nodes else "level")]
     return found, axes
+
+
+def before_data(
+    prior: Posterior,
+    statistics: Statistics,
+    shape: tuple[int, int],
+    n_rows: int,
+    rng: np.random.Generator,
+    rows: RowsOfTree | None,
+    attributes: Mapping[str, Any],
+) -> DataTree:
+    """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row.
+
+    Parameters
+    ----------
+    prior : Posterior
+        The priors as a posterior without data.
+    statistics : Statistics
+        Its sums give what has no distribution in the model, such as the length of a row of counts.
+    shape : (int, int)
+        The number of chains and of draws per chain.
+    n_rows : int
+        The number of rows of each drawn table.
+    rng, attributes
+    rows : RowsOfTree, optional
+        Rows to compare with, which become ``observed_data``.
+    """
+    blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
+    y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
+    cells = _replicates(drawn, statistics, y.reshape(-1, n_rows), rng, blocks)
+    groups = {"prior": layout.variables(drawn, blocks), "prior_predictive": {"y": y, **cells}}
+    if rows is not None:
+        groups["observed_data"] = {"y": rows.codes, **_cells(rows.data, blocks)}
+    names = layout.coords(prior.labels, blocks) | {"row": np.arange(n_rows)}
+    return tree_of(groups, names, layout.dims(blocks) | {"y": ["row"]} | _cell_dims(blocks), attributes)
 
 
 def _seen(block: Block, statistics: Statistics) -> Array:
@@ -217,7 +253,7 @@ def of_rows(
         if "columns" in wanted and likely:
             found["columns/log_likelihood"] = _densities(drawn, rows, blocks)
         if "columns" in wanted and predicted:
-            found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows, rng, blocks)
+            found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows.codes, rng, blocks)
     return found
 
 
@@ -270,20 +306,20 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 
 
 def _replicates(
-    drawn: Parameters, statistics: Statistics, rows: RowsOfTree, rng: np.random.Generator, blocks: Sequence[Block]
+    drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells for the rows given their classes, ``x_…`` (chain, draw, row[, feature]).
+    """Draw new cells for rows of the classes ``codes``, ([draw,] row), as ``x_…`` (chain, draw, row[, feature]).
 
     The model conditions on the length of a bag of words and on the exposure of a count; replicates have the average
     length and the exposure 1.
     """
-    lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
+    lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.
+    codes = np.broadcast_to(codes, (len(flat.log_pi), n))
     for cut in slices(len(flat.log_pi), 64):
         some = flat.at(cut)
-        m = len(some.log_pi)
-        own = some.at((np.repeat(np.arange(m), n), np.tile(rows.codes, m)))
+        own = some.at((np.repeat(np.arange(len(some.log_pi)), n), codes[cut].ravel()))
         cells = {
             name: np.asarray(family.sample(own.features[name], rng, statistics.features[name]), float)
             for name, family in drawn.model.features.items()

@@ -1,0 +1,264 @@
+"""A posterior that is known by its draws only, such as that of a model that was edited in PyMC.
+
+:class:`DrawnPosterior` has the methods of :class:`~bayesnb.model.naive_bayes.Posterior` that draws can answer. Its
+parameters may depend on each other in any way, across columns and classes, so averages are over draws of all of them
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import logsumexp
+
+from bayesnb.chains import Convergence
+from bayesnb.estimates import Estimate, estimate_rule
+from bayesnb.kernels.blocks import slices
+from bayesnb.model.naive_bayes import NaiveBayes, Parameters, Posterior
+from bayesnb.model.probabilities import NoClosedFormError
+from bayesnb.model.statistics import Data, Statistics, part_of
+from bayesnb.priors import Array, Size, Theta
+from bayesnb.priors.belief import Point
+from bayesnb.priors.common_draws import CommonDraws
+from bayesnb.priors.compound import completed
+from bayesnb.wording import Message, warn
+
+CHUNK = 2**21
+"""Numbers of a temporary array, about 16 MiB."""
+
+LARGEST_ERROR = 0.01
+"""Monte Carlo standard error of a class probability above which a warning is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnPosterior:
+    """A posterior of all parameters that is known by its draws only.
+
+    The probability of a row and a class is the mean of p(c, x | θ) over the draws. What needs a closed form raises
+    :class:`NoClosedFormError`: every attribute of a :class:`Posterior` that is not defined here.
+
+    Parameters
+    ----------
+    fitted : Posterior
+        The fitted model, which has the families and the statistics of the learned rows.
+    drawn : Parameters
+        The draws, with the axes (chain, draw) first.
+    convergence : Convergence
+        The diagnostics of the chains.
+    """
+
+    fitted: Posterior
+    drawn: Parameters
+    convergence: Convergence
+
+    exact: ClassVar[bool] = False
+    by_cells: ClassVar[frozenset[Any]] = frozenset()
+
+    @classmethod
+    def of(
+        cls, fitted: Posterior, log_pi: Array, features: Mapping[Any, Theta], convergence: Convergence
+    ) -> DrawnPosterior:
+        """The posterior from what :meth:`stored` returned."""
+        like = fitted.draw(np.random.default_rng(0))
+        for name, theta in like.features.items():
+            shapes = {key: log_pi.shape[:2] + np.shape(value) for key, value in theta.items()}
+            if shapes != {key: np.shape(value) for key, value in features[name].items()}:
+                raise ValueError(f"the draws of feature {name!r} are not of its parameters")
+        return cls(fitted, Parameters(fitted.model, log_pi, features), convergence)
+
+    def stored(self) -> dict[str, Any]:
+        """The arrays of the draws, and their diagnostics, by name."""
+        return {
+            "log_pi": self.drawn.log_pi,
+            "features": {name: dict(theta) for name, theta in self.drawn.features.items()},
+            "convergence": self.convergence,
+        }
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if hasattr(Posterior, name) or name in Posterior.__dataclass_fields__:
+            raise NoClosedFormError(self.n_draws)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    @property
+    def model(self) -> NaiveBayes:
+        """The families of the columns."""
+        return self.fitted.model
+
+    @property
+    def statistics(self) -> Statistics:
+        """The statistics of the learned rows."""
+        return self.fitted.statistics
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Class labels, in the order of the class axis."""
+        return self.fitted.labels
+
+    @cached_property
+    def flat(self) -> Parameters:
+        """The draws, with the chains one after the other."""
+        return self.drawn.flattened()
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of chains and of draws per chain."""
+        return self.drawn.log_pi.shape[:2]
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of all chains."""
+        return self.drawn.log_pi[..., 0].size
+
+    def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> NoReturn:
+        """Raise :class:`NoClosedFormError`, because ``what`` needs a closed form."""
+        raise NoClosedFormError(self.n_draws, what, cure)
+
+    def require_statistics(self, what: str = "the question") -> NoReturn:
+        """Raise :class:`NoClosedFormError`, because the posterior does not follow from the statistics."""
+        raise NoClosedFormError(self.n_draws, what)
+
+    def log_evidence(self) -> NoReturn:
+        """Raise :class:`NoClosedFormError`, because draws do not have an evidence."""
+        raise NoClosedFormError(self.n_draws, "the evidence")
+
+    def require_proper(self) -> None:
+        """Draws of an improper posterior do not exist."""
+
+    def warn_of_chains(self) -> None:
+        """Warn if the chains did not converge."""
+        if not self.convergence.converged:
+            warn(
+                f"the chains of the draws did not converge ({self.convergence}). Results from these draws may be far "
+                "off: draw or tune more, or give firmer priors"
+            )
+
+    @cached_property
+    def log_label(self) -> Array:
+        """ln of the posterior mean of the class probabilities, (class,)."""
+        return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
+
+    def point(self, which: Point) -> Parameters:
+        """The posterior mean of all parameters; raise :class:`NoClosedFormError` for the mode."""
+        if which != "mean":
+            raise NoClosedFormError(self.n_draws, "the posterior mode")
+        means = {}
+        for name, family in self.model.features.items():
+            values = {key: value.mean(0) for key, value in family.variables(self.flat.features[name]).items()}
+            means[name] = completed(family.theta(values), self.fitted.features[name])
+        return Parameters(self.model, self.log_label, means)
+
+    def plug_in(self, estimate: Estimate) -> Parameters:
+        """The posterior mean; raise :class:`NoClosedFormError` for other plug-ins."""
+        rule = estimate_rule(estimate)
+        if rule.flat or rule.point != "mean":
+            raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
+        return self.point("mean")
+
+    def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
+        """Pick draws in random order, each about equally often."""
+        n = int(np.prod(size, dtype=int))
+        rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
+        return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
+
+    def log_predictive(self, data: Data, n_rows: int) -> Array:
+        """log p(c, x | D) of each row separately, (row, class): the log of the mean of p(c, x | θ) over draws.
+
+        Warns
+        -----
+        UserWarning
+            If a class probability has a Monte Carlo standard error above 0.01.
+        """
+        found, errors = np.empty((n_rows, len(self.labels))), np.zeros(n_rows)
+        for rows, joint in self._joints(data, n_rows):
+            found[rows] = logsumexp(joint, axis=0) - np.log(self.n_draws)
+            errors[rows] = self._error(joint, found[rows])
+        if (poor := errors > LARGEST_ERROR).any():
+            warn(
+                f"class probabilities of {poor.sum():,} of {n_rows:,} rows have a Monte Carlo standard error above "
+                f"{LARGEST_ERROR:g} (up to {errors.max():.2f}), because few of the {self.n_draws:,} draws explain the "
+                "row: sample more draws"
+            )
+        return found
+
+    def _error(self, joint: Array, log_mean: Array) -> Array:
+        """The largest Monte Carlo standard error of a class probability of each row, (row,).
+
+        The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
+        is (J_sc - p_c Σ_k J_sk) / M to first order. The error divides the standard deviation of these effects by the
+        root of the number of draws, or of the smallest effective number of draws of a parameter if that is below it.
+        """
+        log_total = logsumexp(log_mean, axis=-1, keepdims=True)
+        log_total = np.where(np.isneginf(log_total), 0.0, log_total)
+        relative = np.exp(joint - log_total)
+        effects = relative - np.exp(log_mean - log_total) * relative.sum(-1, keepdims=True)
+        return effects.std(0).max(-1) / np.sqrt(min(self.n_draws, self.convergence.ess))
+
+    def log_predictive_features(self, data: Data, n_rows: int) -> Array:
+        """log p(x | c, D) of each row, (row, class), which is the predictive without the class probability."""
+        total = np.empty((n_rows, len(self.labels)))
+        for rows in self._blocks(n_rows):
+            some = self.flat.log_joint_features(part_of(data, rows), rows.stop - rows.start)
+            total[rows] = logsumexp(some, axis=0) - np.log(self.n_draws)
+        return total
+
+    def log_joint_at(
+        self,
+        drawn: Parameters,
+        power: int,
+        common: CommonDraws,
+        data: Data,
+        n_rows: int,
+        offset: Array | float = 0.0,
+    ) -> Array:
+        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
+
+        The posterior given the row x is proportional to p(x | θ) p(θ | D). So the draws are resampled for each row with
+        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). The mean of p(c | x, θ) over the resampled draws is
+        then the ratio of mean joints, up to the error of resampling. Resampling is systematic, because its error is
+        smaller than that of independent picks (Douc and Cappé 2005).
+        """
+        if not power:
+            return drawn.log_joint(data, n_rows) + offset
+        rng, n = common.generator(0), common.draws
+        places = (rng.permutation(n) + rng.random()) / n
+        found, offset = np.empty((n, n_rows, len(self.labels))), np.broadcast_to(offset, (n_rows, len(self.labels)))
+        for rows, joint in self._joints(data, n_rows):
+            joint += offset[rows]
+            weight = np.exp(_normalized_over_draws(logsumexp(joint, axis=-1)))
+            for row, below in zip(range(rows.start, rows.stop), weight.cumsum(0).T, strict=True):
+                picked = np.searchsorted(below, places * below[-1], side="right")
+                found[:, row] = joint[np.minimum(picked, self.n_draws - 1), row - rows.start]
+        return found
+
+    def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
+        """The number of independent draws that are worth as much as ``n`` draws of :meth:`log_joint_at`, (row,).
+
+        It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) if the draws have the
+        weights w = p(x | θ) (Kish 1965).
+        """
+        share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
+        if power:
+            offset = np.broadcast_to(offset, (n_rows, len(self.labels)))
+            for rows, joint in self._joints(data, n_rows):
+                weight = np.exp(_normalized_over_draws(logsumexp(joint + offset[rows], axis=-1)))
+                share[rows] *= weight.sum(0) ** 2 / (weight**2).sum(0) / self.n_draws
+        return np.minimum(n, share * self.n_draws)
+
+    def _joints(self, data: Data, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        """Yield rows, and log p(c, x | θ) of these rows at all draws, (draw, row, class)."""
+        for rows in self._blocks(n_rows):
+            yield rows, self.flat.log_joint(part_of(data, rows), rows.stop - rows.start)
+
+    def _blocks(self, n_rows: int) -> list[slice]:
+        return slices(n_rows, max(1, CHUNK // (self.n_draws * len(self.labels))))
+
+
+def _normalized_over_draws(log_weight: Array) -> Array:
+    """Log weights (draw, row) less the largest of each row; 0 for a row that is impossible at every draw."""
+    largest = log_weight.max(0)
+    return np.where(np.isneginf(largest), 0.0, log_weight - np.where(np.isneginf(largest), 0.0, largest))

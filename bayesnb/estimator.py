@@ -37,7 +37,6 @@ from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
-from bayesnb.sampling import draws
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import require_whole, warn
 
@@ -691,6 +690,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     >>> clf.predict_proba(X[:1]).round(2), drawn.predict_proba(X[:1]).round(2)
     (array([[0.7, 0.3]]), array([[0.7, 0.3]]))
     """
+    from bayesnb.sampling import draws
+
     learned = model.classifier_.with_draws(draws.posterior_of(tree, model.classifier_.posterior.fitted))
     if isinstance(model, Classifier):
         return learned

@@ -48,12 +48,15 @@ def test_exact_draws_of_every_family_predict_as_the_closed_form_within_their_err
     assert error.max() < 0.03
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:class probabilities of")
+
+
 @pytest.fixture(scope="module")
 def two():
     """A table of every family with gaps; its model, and the same model from exact draws."""
     clf, X, y = fitted(100)
     clf.set_params(random_state=1)
-    return clf, nb.from_draws(clf, clf.sample_posterior(2500, 4)), X[:6], y[:6]
+    return clf, nb.from_draws(clf, clf.sample_posterior(1000, 4)), X[:6], y[:6]
 
 
 def test_predictions_intervals_entropies_and_tables_are_those_of_the_closed_form(two):
@@ -62,8 +65,8 @@ def test_predictions_intervals_entropies_and_tables_are_those_of_the_closed_form
     for given in ("row", "data"):
         ours, theirs = (each.predict_interval(X, given=given) for each in (drawn, clf))
         assert ours.attrs["given"] == given
-        assert ours.attrs["mcse"] < 0.03
-        assert_allclose(ours, theirs, atol=4 * ours.attrs["mcse"])
+        assert ours.attrs["mcse"] < 0.05
+        assert_allclose(ours, theirs, atol=5 * ours.attrs["mcse"])
     ours, theirs = (each.uncertainty(X) for each in (drawn, clf))
     assert_array_equal(ours["prediction"], theirs["prediction"])
     assert_allclose(ours[["top", "total", "epistemic"]], theirs[["top", "total", "epistemic"]], atol=0.06)
@@ -227,7 +230,7 @@ def test_what_needs_the_closed_form_is_refused_by_name_and_nothing_changes(two):
     for name, ask in refused.items():
         with pytest.raises(NoClosedFormError, match=f"^{name} needs the posterior in closed form") as error:
             ask()
-        assert error.value.draws == 10_000
+        assert error.value.draws == 4_000
         assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     with pytest.raises(AttributeError, match="the evidence needs the posterior in closed form"):
         drawn.log_evidence_  # noqa: B018
@@ -299,8 +302,8 @@ def test_the_draws_are_a_tree_again_and_are_verified(two):
     tree = drawn.sample_posterior(100, 2, X=X, y=y)
     assert {"posterior", "log_likelihood", "observed_data"} <= {*tree.children}
     assert "prior" not in tree.children
-    assert dict(drawn.sample_posterior()["posterior"].sizes)["draw"] == 2500
-    with pytest.raises(ValueError, match="at most 4 chains of 2500 draws"):
+    assert dict(drawn.sample_posterior()["posterior"].sizes)["draw"] == 1000
+    with pytest.raises(ValueError, match="at most 4 chains of 1000 draws"):
         drawn.sample_posterior(3000)
     moved = clf.sample_posterior(500, 4)
     posterior = moved["posterior"].dataset

@@ -8,7 +8,10 @@ tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +64,10 @@ class Agreement:
     sampler : str
     unjudged : tuple
         The names of the sampled features, which have no closed form.
+    posterior, drawn : Posterior, Parameters
+        The closed form, and the draws that were compared with it.
+    seconds : {"formula", "sampling"}
+        The time to compute the posterior and the predictive of the rows, and the time to sample; NaN if unknown.
     """
 
     table: pd.DataFrame
@@ -69,6 +76,32 @@ class Agreement:
     convergence: Convergence
     sampler: str
     unjudged: tuple[Any, ...] = ()
+    posterior: Posterior | None = None
+    drawn: Parameters | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in plain words, with the time that each road took."""
+        n, worst = len(self.table), self.to_frame().iloc[0]
+        if self.agrees:
+            said = (
+                f"The formulas and {self.sampler or 'the draws'} agree: none of {n:,} numbers differs by more than "
+                f"chance allows (the largest difference is {abs(worst['z']):.1f} Monte Carlo errors)."
+            )
+        else:
+            beyond = int((self.table["z"].abs() > self.z_limit).sum())
+            said = (
+                f"The formulas and {self.sampler or 'the draws'} disagree in {beyond:,} of {n:,} numbers, most in "
+                f"{worst['quantity']}: {worst['closed']:.4g} by the formula, {worst['sampled']:.4g} by the draws."
+            )
+        known = {name: time for name, time in self.seconds.items() if np.isfinite(time)}
+        times = " and ".join(f"{time:.2g} s by {name}" for name, time in known.items())
+        return f"{said} It took {times}." if times else said
+
+    def _repr_html_(self) -> str:
+        shown = self.to_frame().head(12).set_index("quantity")[["closed", "sampled", "mcse", "z"]]
+        return f"<p>{escape(self.sentence)}</p>{shown.to_html(float_format='{:.4g}'.format)}"
 
     @property
     def p_value(self) -> float:
@@ -144,6 +177,46 @@ class Agreement:
         right.set(xlabel="closed form", ylabel="sampled", title="p(class | row, data)")
         return figure
 
+    def plot_parameters(self, most: int = 12) -> Figure:
+        """Plot the draws of each parameter as a histogram, and the closed form as a line; at most ``most`` panels.
+
+        The parameters with the largest difference in units of its Monte Carlo error come first. The line is a histogram
+        of 50,000 exact draws.
+        """
+        from matplotlib.figure import Figure
+
+        if self.posterior is None or self.drawn is None:
+            raise ValueError("there are no draws of parameters to plot")
+        blocks = layout.blocks(self.posterior)
+        names = layout.cell_names(self.posterior.labels, blocks)
+        exact = layout.variables(self.posterior.draw(np.random.default_rng(0), (50_000,)), blocks)
+        sampled = layout.variables(self.drawn.flattened(), blocks)
+        panels = {}
+        for variable, own in names.items():
+            of_cells = zip(
+                own, *(each[variable].reshape(len(each[variable]), -1).T for each in (exact, sampled)), strict=True
+            )
+            panels |= {name: pair for name, *pair in of_cells if np.ptp(pair[0]) > 0}
+        z = self.table[self.table["kind"] == "mean"].set_index("quantity")["z"].abs()
+        order = sorted(panels, key=lambda name: -z.get(f"mean {name}", 0.0))[:most]
+        across = min(4, max(1, len(order)))
+        down = max(1, -(-len(order) // across))
+        figure = Figure(figsize=(2.6 * across, 2 * down + 0.4), layout="constrained")
+        axes = figure.subplots(down, across, squeeze=False).ravel()
+        for axis, name in zip(axes, order, strict=False):
+            closed, drawn = panels[name]
+            ends = np.quantile(closed, [0.001, 0.999])
+            axis.hist(drawn, np.linspace(*ends, 31), density=True, color="#E69F00", alpha=0.6)
+            height, edges = np.histogram(closed, np.linspace(*ends, 61), density=True)
+            axis.plot((edges[1:] + edges[:-1]) / 2, height, color="#0072B2", lw=1.5)
+            axis.set_title(name, fontsize=8)
+            axis.set_yticks([])
+            axis.tick_params(labelsize=7)
+        for spare in axes[len(order) :]:
+            spare.remove()
+        figure.suptitle("line: closed form; histogram: draws", fontsize=9)
+        return figure
+
 
 def check(
     posterior: Posterior,
@@ -185,7 +258,10 @@ def check(
     table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
     sampled = np.concatenate([part[2] for part in rows]) if rows else np.zeros((0, len(posterior.labels)))
     plug_ins = _plug_ins(posterior, data, n_rows, sampled)
-    return Agreement(table, plug_ins, skipped, convergence, sampler, unjudged)
+    start = time.perf_counter()
+    posterior.given(posterior.statistics).log_predictive(data, n_rows)
+    seconds = {"formula": time.perf_counter() - start, "sampling": float(tree.attrs.get("sampling_time", np.nan))}
+    return Agreement(table, plug_ins, skipped, convergence, sampler, unjudged, posterior, drawn, seconds)
 
 
 def _mcse(x: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from bayesnb.families.columns import columns_of
+from bayesnb.families.columns import columns_of, dense_cells
 from bayesnb.families.conjugate import require_sampled
 from bayesnb.families.family import Family
 from bayesnb.model import Data, Posterior, Statistics, about
@@ -132,9 +132,14 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
+    """Observe the cells of the columns of a block that are not missing.
+
+    Their dimension is ``row``. If cells are missing, it is ``row_…`` with the coordinates of the observed rows.
+    """
     import pymc as pm
 
-    taken = set(pm.modelcontext(None).named_vars)
+    model = pm.modelcontext(None)
+    taken = set(model.named_vars)
     for name, family, part, x in features_of(block, theta, data):
         # Make the name unique, and replace "/", which would be read as a path.
         free = f"x_{name}".replace("/", "∕")
@@ -142,6 +147,14 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
             free += "'"
         taken.add(free)
         family.pymc_rows(free, part, x, y)
+        known = np.flatnonzero(~np.isnan(dense_cells(x)).all(axis=1))
+        observed = model.named_vars.get(free)
+        if observed is None or observed.type.shape[0] != len(known):
+            continue  # Several columns are one variable of cells.
+        dim = "row" if len(known) == len(y) else f"row_{free.removeprefix('x_')}"
+        if dim != "row":
+            model.add_coord(dim, np.asarray(model.coords["row"])[known])
+        model.named_vars_to_dims[free] = (dim, *[None] * (observed.ndim - 1))
 
 
 def _observe_joint(

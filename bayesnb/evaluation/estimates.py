@@ -205,8 +205,8 @@ class Comparison:
         estimate
         mle              inf     inf         1.0
         map              inf     inf         1.0
-        mean            0.74    0.00         0.0
-        predictive      0.74    0.00         0.0
+        mean            0.74     0.0         0.0
+        predictive      0.74     0.0         0.0
         """
         lines = {}
         for name in self.table.index:

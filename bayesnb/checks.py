@@ -7,6 +7,7 @@ Written by python -m bayesnb.inference: one line for each question of the table.
 from bayesnb.inference.column_gains import column_gains
 from bayesnb.inference.fill_in import surprise
 from bayesnb.inference.flip import flip
+from bayesnb.inference.forests import forests
 from bayesnb.inference.independence import independence
 from bayesnb.inference.label_noise import suspicious_labels
 from bayesnb.inference.predictive_checks import predictive_checks
@@ -16,6 +17,7 @@ from bayesnb.inference.watch import watch
 __all__ = [
     "column_gains",
     "flip",
+    "forests",
     "independence",
     "predictive_checks",
     "sensitivity",

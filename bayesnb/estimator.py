@@ -165,14 +165,15 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
-    dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents, optional
+    dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. With a dependence, each
         term of naive Bayes gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`).
         "tempered" has one exponent for all features. "weighted" has one per feature, and one for the shape of each
         column of numbers. "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by
         their predictions of held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random
         partitions, trees that see the label, and a linear model. If there are at most 4,096 rows, the model then keeps
-        the cells of all rows; with "auto-counts" it keeps only counts.
+        the cells of all rows; with "auto-counts" it keeps only counts. "forests" learns no exponent: it averages naive
+        Bayes with every forest of edges between columns, in closed form (see :func:`bayesnb.checks.forests`).
 
     Attributes
     ----------
@@ -183,7 +184,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     posterior_ : Posterior
         The posterior of the class probabilities and of the parameters of all columns.
     exponents_ : DataFrame
-        The exponents and their uncertainty; absent without a ``dependence``.
+        The exponents and their uncertainty; absent without a ``dependence`` and with "forests".
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : Classifier
         Everything learned, as a frozen object: the attributes above, and schema, statistics, target, result of EM and

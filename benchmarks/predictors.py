@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from bayesnb import BayesianNB, Categorical, Gaussian
+from bayesnb import BayesianNB, Categorical, Exponents, Gaussian
 from bayesnb.dependence.learning import learn
 from bayesnb.errors import UnseenLevelWarning
 from bayesnb.families import Mixture, MultivariateGaussian, PolyaTree
@@ -341,6 +341,8 @@ def tree_augmented(x: pd.DataFrame, y: Array) -> Predictor:
 
 WITHOUT_PEERS: dict[str, Method] = {
     "naive Bayes": ours(None),
+    "forests": ours("forests"),
+    "forests by class": ours(Exponents(shapes=False, offsets="class", forests="class")),
     "naive Bayes of Pólya trees": ours(None, PolyaTree()),
     "naive Bayes of Gaussians or Pólya trees": ours(None, Mixture([Gaussian(), PolyaTree()])),
     "naive Bayes of a block": ours(None, MultivariateGaussian()),

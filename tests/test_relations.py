@@ -57,7 +57,7 @@ type Names = Mapping[str, str]
 # Warnings are about tables that are odd, as random ones are; other tests hold what they say.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-DEPENDENCES = ("none", "tempered", "weighted", "pairwise", "auto")
+DEPENDENCES = ("none", "tempered", "weighted", "pairwise", "forests", "auto")
 
 
 # Random tables
@@ -721,10 +721,10 @@ def the_command_line_answers_the_same(case):
 
 # The tests
 
-SAMPLE = {"none": 3, "tempered": 1, "weighted": 1, "pairwise": 1, "auto": 1}
+SAMPLE = {"none": 3, "tempered": 1, "weighted": 1, "pairwise": 1, "forests": 1, "auto": 1}
 """On how many tables the ordinary tests try each relation."""
 
-FIRST = {"none": 0, "tempered": 14, "weighted": 14, "pairwise": 14, "auto": 14}
+FIRST = {"none": 0, "tempered": 14, "weighted": 14, "pairwise": 14, "forests": 14, "auto": 14}
 """The first of these tables."""
 
 FAILING: dict[tuple[str, str], str] = {}

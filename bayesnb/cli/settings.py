@@ -42,7 +42,7 @@ class Settings:
         laplace (the default), frequencies, uniform, or LABEL=P,LABEL=P… as known probabilities.
     weight : str, optional
         Column that holds the frequency weight of a row.
-    dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise"}
+    dependence : {"auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"}
         How columns may depend on each other given the class: not at all, as in the textbooks; one exponent for all of
         them; one for each; or also terms of pairs. auto averages over none, weighted, pairwise with terms of near rows
         and random partitions, trees, and a linear model, weighed by their predictions of held-out rows. auto-counts
@@ -61,7 +61,7 @@ class Settings:
     unseen: Literal["missing", "new", "error"] = "missing"
     absent: Literal["error", "missing"] = "error"
     columns: Literal["fixed", "grow"] = "fixed"
-    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise"] = "auto"
+    dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"] = "auto"
 
     @property
     def of_all(self) -> str | None:

@@ -19,6 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
+from bayesnb.dependence.forests import MOST_COLUMNS as MOST_OF_FORESTS
+from bayesnb.dependence.forests import Shared
 from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
@@ -362,6 +364,8 @@ class Cells:
         The trees that see the label, whose nodes are counted.
     numbers : Numbers or None
         How numbers are standardized that have slopes.
+    forests : {"shared", "class"} or None
+        Whether the pairs are edges of forests, and whose.
     """
 
     grid: Grid
@@ -372,6 +376,7 @@ class Cells:
     partitions: Partitions | None = None
     trees: LabelTrees | None = None
     numbers: Numbers | None = None
+    forests: Shared | None = None
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
@@ -387,6 +392,9 @@ class Cells:
         some, own = order.drawn(labels, spec.rows, spec.random_seed)
         part, order = part_of(data, some), order[some]
         grid = Grid.of(posterior, part, own.weight, order)
+        if spec.forests:
+            grid = _most_dependent(grid, data, labels)
+            return cls(grid, False, tuple(combinations(range(len(grid)), 2)), (), forests=spec.forests)
         if not (spec.pairs or spec.kernel or spec.partitions or spec.trees or spec.linear):
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
             return cls(grid.only(read.tolist()), spec.shapes, (), ())
@@ -567,6 +575,17 @@ def searched(grid: Grid) -> list[tuple[int, int]]:
             'dependence="weighted"'
         )
     return list(combinations(range(len(grid)), 2))
+
+
+def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
+    """The columns whose pairs may be edges of forests: all of them, or those with the largest log Bayes factors."""
+    if len(grid) <= MOST_OF_FORESTS:
+        return grid
+    every = searched(grid)
+    largest = np.full(len(grid), -np.inf)
+    for (i, j), factor in zip(every, log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH)), strict=True):
+        largest[[i, j]] = np.maximum(largest[[i, j]], factor)
+    return grid.only(sorted(np.argsort(-largest, kind="stable")[:MOST_OF_FORESTS].tolist()))
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:

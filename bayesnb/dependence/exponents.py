@@ -20,7 +20,7 @@ class NoExponentsError(RefusedError):
     """Exponents cannot be learned from this table; the message gives the reason and a remedy."""
 
 
-type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pairwise"]
+type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"]
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,9 @@ class Exponents:
         How many trees that see the label are a member of the average.
     linear : bool
         Whether a member of the average is linear in the numbers.
+    forests : {"shared", "class"}, optional
+        Naive Bayes averaged with every forest of edges between columns, the same forest in all classes or one in each.
+        No exponent is learned then: all are 1.
     sd : float or tuple of float
         Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
@@ -230,6 +233,7 @@ class Exponents:
     partitions: int = 0
     trees: int = 0
     linear: bool = False
+    forests: Literal["shared", "class"] | None = None
     sd: float | tuple[float, ...] = (0.3, 1.0)
     pair_sd: float | tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     joint_sd: float | tuple[float, ...] = (0.1, 0.3, 1.0)
@@ -254,6 +258,10 @@ class Exponents:
             raise ValueError(f"Expected pairs to be a number that is not negative; got {self.pairs!r}")
         require_choice("by", self.by, ("feature", "model", "class"))
         require_choice("offsets", self.offsets, ("cell", "class"))
+        require_choice("forests", self.forests, (None, "shared", "class"))
+        beside = self.shapes or self.pairs or self.kernel or self.partitions or self.average or self.offsets == "cell"
+        if self.forests and (beside or self.by != "feature"):
+            raise ValueError('forests have no other term beside them: set shapes=False and offsets="class" only')
         require_whole(1, rows=self.rows, draws=self.draws)
         require_whole(0, partitions=self.partitions, trees=self.trees)
         if (self.trees or self.linear) and not self.average:
@@ -282,6 +290,7 @@ NAMED = {
     "weighted": Exponents(),
     "pairwise": Exponents(pairs=150),
     "auto": Exponents(pairs=150, kernel=True, partitions=100, trees=100, linear=True, average=True),
+    "forests": Exponents(shapes=False, offsets="class", forests="shared"),
     "auto-counts": Exponents(pairs=150, partitions=100, trees=100, linear=True, average=True),
 }
 """The specifications that have a name."""

@@ -23,6 +23,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
+from bayesnb.wording import Cure
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,11 @@ class Dependence:
         ValueError
             If these are visibly not those rows.
         """
+        if self.spec.forests:
+            raise NoExponentsError(
+                "{cure} learns no exponents: all parameters are integrated out in closed form, and no sampler has them",
+                cure=Cure("dependence", "forests"),
+            )
         if self.older:
             raise ValueError(
                 "rows were learned or forgotten since the exponents were learned, so the rows that they came from are "

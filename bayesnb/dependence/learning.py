@@ -16,11 +16,23 @@ from scipy.optimize import brentq
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, names, order_of, pieces
-from bayesnb.dependence.exponents import MOST_OFFSETS, Exponents, Group, NoExponentsError, named, require_few
+from bayesnb.dependence.exponents import (
+    CELLS,
+    MOST_OFFSETS,
+    OWN,
+    SLOPES,
+    Exponents,
+    Group,
+    Layout,
+    NoExponentsError,
+    named,
+    require_few,
+)
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
 from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
+from bayesnb.dependence.scores import Spread
 from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
 from bayesnb.numerics import Array
@@ -29,7 +41,7 @@ from bayesnb.wording import Cure, Message, RefusedError
 
 OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
 
-COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "offsets")
+COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "forests", "offsets")
 """The settings that say what is counted."""
 
 FOLDS, FEW, STACKED = 5, 600, 2_048
@@ -106,12 +118,28 @@ def _learned(
 ) -> Dependence:
     """The exponents of terms, learned from the labels of rows."""
     some, labels = order.drawn(labels, spec.rows, spec.random_seed)
+    if spec.forests:
+        return Dependence(found, as_naive(spec, found, posterior), float(labels.weight.sum()))
     data, order = part_of(data, some), order[some]
     each = _members(found, posterior, data, labels, spec, order)
     exponents = each[ALL]
     if spec.average:
         exponents = averaged(each, *stacked(*_held_out(found, posterior, data, labels, spec, order, each)))
     return Dependence(found, exponents, float(labels.weight.sum()))
+
+
+def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
+    """The exponents of naive Bayes for all terms: 1, and no offset. Nothing is learned from the labels."""
+    called = names(posterior)
+    groups = found.groups(spec, len(called))
+    layout = Layout.of(groups, len(posterior.labels))
+    point = np.zeros(layout.size)
+    point[: layout.terms] = 1.0
+    scales = dict.fromkeys((*(group.name for group in groups), OWN, CELLS, SLOPES), 1.0)
+    spread, called = (Spread.at(point),), tuple(found.names(spec, called))
+    return LearnedExponents(
+        spec, layout, called, tuple(groups), scales, layout, None, point[None], 0.0, np.ones(1), {}, 1.0, spread
+    )
 
 
 def _members(

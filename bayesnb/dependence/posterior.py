@@ -516,7 +516,9 @@ class LearnedExponents:
             np.random.default_rng(self.spec.random_seed),
         )
         every, spreads = learned.within(sd, layout), []
-        points[:, new] = every[new] * rng.standard_normal((len(points), int(new.sum())))
+        # Where nothing was learned, a new class has no offset either.
+        drawn = rng.standard_normal((len(points), int(new.sum())))
+        points[:, new] = 0.0 if self.spec.forests else every[new] * drawn
         for each in self.spreads:
             # The parameters of new classes have their prior, but in a member without a spread they are 0.
             more = np.diag(every)[:, new] if each.root.size else np.zeros((layout.size, 0))

@@ -25,6 +25,7 @@ from bayesnb.dependence.columns import (
     pieces,
 )
 from bayesnb.dependence.exponents import Exponents, Group
+from bayesnb.dependence.forests import CELLS_DEPTH, Forests
 from bayesnb.dependence.joint import JointTerm
 from bayesnb.dependence.label_trees import LabelTreeTerm
 from bayesnb.dependence.near import NearTerm
@@ -164,8 +165,8 @@ class TermSet:
     def of_pairs(self) -> list[PairTerm]:
         """The term of each pair of columns."""
         cells = self.statistics.cells
-        axes = cells.grid.axes(PAIR_DEPTH)
-        return PairTerm.of_each(self.statistics.pairs.each(), [(axes[i], axes[j]) for i, j in cells.pairs])
+        axes, counts = cells.grid.axes(PAIR_DEPTH), [] if cells.forests else self.statistics.pairs.each()
+        return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
 
     def _of_cells(self, codes: Array) -> Iterator[tuple[CellTerm, Array, Array, Array, Array]]:
         """Of each shape and pair: the term, its tables without and with a left-out row of weight 1, and the cells.
@@ -179,8 +180,21 @@ class TermSet:
                 yield self.of_shapes, *(table[0] for table in self._tables), codes[k], alone + place
         coarse = cells.grid.coarser(codes, PAIR_DEPTH)
         each = zip(self.of_pairs, *(table[1] for table in self._tables), strict=True)
-        for (term, *of_pair), (i, j) in zip(each, cells.pairs, strict=True):
+        for (term, *of_pair), (i, j) in zip(each, self.paired, strict=True):
             yield term, *of_pair, coarse[i], coarse[j]
+
+    @property
+    def paired(self) -> Sequence[tuple[int, int]]:
+        """The pairs that have a term each: none where they are edges of forests."""
+        return () if self.statistics.cells.forests else self.statistics.cells.pairs
+
+    @cached_property
+    def forests(self) -> Forests | None:
+        """The average over all forests; ``None`` if there is none, or no pair of columns."""
+        cells, s = self.statistics.cells, self.statistics
+        if not (cells.forests and cells.pairs):
+            return None
+        return Forests.of(s.pairs, cells.grid.axes(PAIR_DEPTH), cells.forests == "shared")
 
     @cached_property
     def joint(self) -> JointTerm:
@@ -226,8 +240,10 @@ class TermSet:
         found = [Group("features", len([*run]), mean, spec.sd, by) for mean, run in runs]
         if real:
             found.append(Group("shapes", len(real), 0.5, spec.sd, by))
-        if cells.pairs:
-            found.append(Group("pairs", len(cells.pairs), 0.0, spec.pair_sd))
+        if self.paired:
+            found.append(Group("pairs", len(self.paired), 0.0, spec.pair_sd))
+        if self.forests is not None:
+            found.append(Group("forests", 1, 1.0, spec.sd))
         if cells.joint:
             found.append(Group("joint", 1, 0.0, spec.joint_sd, by))
         if cells.kernel:
@@ -248,13 +264,19 @@ class TermSet:
         cells = self.statistics.cells
         called = cells.grid.names(columns)
         shapes = [f"shape of {called[k]}" for k in cells.shaped]
-        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in cells.pairs), *self.names_of_all]
+        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in self.paired), *self.names_of_all]
 
     @property
     def names_of_all(self) -> list[str]:
         """What the terms of all columns together are called."""
         cells = self.statistics.cells
-        there = {"joint": cells.joint, "kernel": cells.kernel, "partitions": cells.partitions, "trees": cells.trees}
+        there = {
+            "forests": self.forests,
+            "joint": cells.joint,
+            "kernel": cells.kernel,
+            "partitions": cells.partitions,
+            "trees": cells.trees,
+        }
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
@@ -295,6 +317,8 @@ class TermSet:
                 c, w = left.codes[rows], left.weight[rows]
                 found[rows, c] = less_one[c, a, b] if alike else term.left_out(c, w, a, b)
             parts.append(found[:, :, None])
+        if self.forests is not None:
+            parts.append(self.forests.term(cells.grid.coarser(codes, CELLS_DEPTH).T, left)[:, :, None])
         if cells.joint:
             parts.append(self.joint.term(gaussian_columns(posterior, data), left)[:, :, None])
         if cells.kernel:

@@ -21,6 +21,7 @@ from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, read_target
 from bayesnb.data.warned import UnseenLevelWarning
+from bayesnb.dependence.exponents import named
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.learning import Parameters
@@ -85,7 +86,8 @@ def folds_of(
     codes, y = target.codes, target.classes[target.codes]
     if isinstance(cv, str) and cv == "loo":
         settings = Parameters.of(clf) if ours else None
-        if settings is None or settings.dependence is not None:
+        # Forests learn nothing from labels that could not be left out in closed form.
+        if settings is None or not (settings.dependence is None or named(settings.dependence).forests):
             what, why = type(clf).__name__, "is exact, and cheap, for BayesianNB alone"
             if settings is not None:
                 what = f"a BayesianNB with dependence={settings.dependence!r}"

@@ -202,6 +202,8 @@ class Believed:
         """Exponents and offset of a linear form, (class, column + 1); ``None`` for naive Bayes."""
         if self.dependence is None:
             return None
+        if self.dependence.spec.forests:
+            self.require_naive("what forests add is not linear in the columns")
         if self.point is None:
             raise ValueError(
                 "class probabilities are averaged over the exponents, and an average of softmax regressions is none; "

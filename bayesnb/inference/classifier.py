@@ -349,7 +349,7 @@ class Classifier(FittedModel):
         humidity      1.0  0.3
         wind          1.0  0.3
         """
-        if self.dependence is None:
+        if self.dependence is None or self.dependence.spec.forests:
             raise AttributeError('exponents_ does not exist: fit with dependence="weighted" or another one')
         return self.dependence.table()
 

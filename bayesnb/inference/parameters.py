@@ -195,7 +195,7 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     classifier.posterior.warn_of_chains()
     shown = _point(classifier)
     found = parameter_tables(classifier.schema, shown, classifier.classes)
-    return found if classifier.believed.naive else found | {"(exponents)": classifier.exponents_}
+    return found if not hasattr(classifier, "exponents_") else found | {"(exponents)": classifier.exponents_}
 
 
 @question("the weights of the same model as softmax regression", "why", "odds")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from bayesnb.data.specifications import Binned, ByType
 from bayesnb.data.text import Text
 from bayesnb.dependence.columns import DEPTH, MOST_LEVELS, PAIR_DEPTH, Cells, Grid
 from bayesnb.dependence.exponents import CELLS, OWN, SLOPES, Layout
+from bayesnb.dependence.forests import MOST_COLUMNS as MOST_OF_FORESTS
 from bayesnb.dependence.joint import scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.learned import Dependence
@@ -171,10 +173,14 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     """Raise an error for exponents of other columns, and for counts that no rows can have produced."""
     learned, statistics = found.exponents, found.statistics
     spec, posterior, cells = learned.spec, learned.posterior, statistics.cells
-    numbers = (found.weight, learned.off, learned.power, posterior.log_evidence)
+    numbers = (found.weight, learned.off, learned.power, *([] if posterior is None else [posterior.log_evidence]))
+    require((posterior is None) == (spec.forests is not None), "its dependence has no posterior of the exponents")
     sound = isinstance(found.older, bool) and all(isinstance(number, float) for number in numbers)
     require(sound, "its dependence has other numbers than it should")
     _require_cells(cells, schema)
+    every_pair = tuple(combinations(range(len(cells.grid)), 2))
+    fits = cells.forests is None or (cells.pairs == every_pair and len(cells.grid) <= MOST_OF_FORESTS)
+    require(fits and cells.forests == spec.forests, "its dependence has forests that none can be")
     cut, near, n, nodes = cells.partitions, statistics.near, 0, 0
     if cut is not None:
         sound = cut.columns.ndim == 2 and cut.columns.shape == cut.cells.shape and 1 <= cut.steps <= MOST_STEPS
@@ -209,8 +215,8 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     fits = fits and {*(group.name for group in groups), OWN, CELLS, SLOPES} <= set(learned.scales)
     require(fits and all(v > 0 for v in learned.scales.values()), "its dependence has exponents of other terms")
     n = layout.size
-    draws = len(learned.weights) if spec.average else spec.draws
-    arrays = {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
+    draws = len(learned.weights) if spec.average else 1 if posterior is None else spec.draws
+    arrays = {} if posterior is None else {"mode": (posterior.mode, (n,)), "factor": (posterior.factor, (n, n))}
     arrays |= {"points": (learned.points, (draws, every.size)), "weights": (learned.weights, (draws,))}
     for k, spread in enumerate(learned.spreads):
         require(0 <= spread.weight <= 1, "its dependence: a member of the average has no weight")
@@ -224,8 +230,10 @@ def require_dependence(found: Dependence, schema: Schema, rows: Array) -> None:
     for name, (array, shape) in arrays.items():
         require(array.shape == shape, f"its dependence has no array {name} of shape {shape}")
         require(np.isfinite(array).all(), f"its dependence: {name} is not finite somewhere")
-    require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
-    sound = (learned.weights >= 0).all() and np.isclose(learned.weights.sum(), 1.0) and draws >= spec.draws
+    if posterior is not None:
+        require((np.diag(posterior.factor) > 0).all(), "its dependence: the exponents have no covariance")
+    sound = (learned.weights >= 0).all() and np.isclose(learned.weights.sum(), 1.0)
+    sound = sound and (posterior is None or draws >= spec.draws)
     require(sound, "its dependence: the draws of the exponents have no weights")
 
 

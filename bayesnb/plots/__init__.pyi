@@ -1,3 +1,4 @@
+from .checks import forest as forest
 from .checks import independence as independence
 from .checks import predictive_checks as predictive_checks
 from .checks import sensitivity as sensitivity

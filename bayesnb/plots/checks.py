@@ -283,3 +283,55 @@ def watch(found: Watch, most: int = 8) -> Figure:
     axes.set_title(plain(str(found), 90), fontsize=9)
     axes.legend(fontsize=7)
     return figure
+
+
+def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
+    r"""Plot the edges between columns as a graph; the more probable an edge is, the darker and thicker it is.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From ``checks.forests(clf)``. If each class has its own forest, the mean probability over the classes is shown.
+    least : float
+        Edges that are less probable than this are not drawn.
+
+    Returns
+    -------
+    Figure
+        The columns stand on a circle, in alphabetical order.
+
+    Raises
+    ------
+    ValueError
+        If there are no edges, or ``least`` is not a probability.
+
+    Examples
+    --------
+    >>> from bayesnb import BayesianNB, checks, datasets
+    >>> X, y = datasets.penguins()
+    >>> figure = forest(checks.forests(BayesianNB(dependence="forests").fit(X, y)))
+    >>> len(figure.axes[0].texts)
+    7
+    """
+    if found.empty:
+        raise ValueError("Expected at least two columns with cells; there are no edges to draw")
+    if not 0 <= least <= 1:
+        raise ValueError(f"Expected least to be between 0 and 1; got {least!r}")
+    edges = found.groupby(["first", "second"], sort=False)["probability"].mean()
+    columns = sorted({*found["first"], *found["second"]}, key=str)
+    angle = dict(zip(columns, 2 * np.pi * np.arange(len(columns)) / len(columns), strict=True))
+    figure = new_figure(5.6, 5.0)
+    axes = figure.subplots()
+    for (first, second), p in edges[edges >= least].items():
+        ends = np.array([angle[first], angle[second]])
+        axes.plot(np.cos(ends), np.sin(ends), color=FOR, alpha=0.15 + 0.85 * p, lw=0.5 + 3 * p, zorder=1)
+    for column, at in angle.items():
+        axes.plot(np.cos(at), np.sin(at), "o", color=GREY, ms=6, zorder=2)
+        side = "center" if abs(np.cos(at)) < 0.3 else "left" if np.cos(at) > 0 else "right"
+        axes.text(1.08 * np.cos(at), 1.08 * np.sin(at), plain(column, 22), ha=side, va="center", fontsize=8)
+    n = int((edges > 0.5).sum())
+    axes.set_title(f"{n} edge{'' if n == 1 else 's'} of {len(edges)} more probable than not", fontsize=10)
+    axes.set_xlim(-1.9, 1.9)
+    axes.set_ylim(-1.3, 1.3)
+    axes.set_axis_off()
+    return figure

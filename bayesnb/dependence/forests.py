@@ -1,0 +1,288 @@
+"""Naive Bayes averaged exactly with every tree-shaped belief network over the cells of its columns.
+
+Start with :class:`Forests`. A forest of edges between columns says which columns depend on each other given the class;
+naive Bayes is the forest without an edge. Let m(u) be the Dirichlet evidence of the cells of column u in one class, and
+m(uv) that of the joint cells of u and v, whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the
+evidence of a forest T does not depend on the directions of its edges,
+
+    p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
+
+and under a prior proportional to β to the number of roots the matrix-tree theorem sums over all rooted forests:
+
+    Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
+
+Predictive, leave-one-out, evidence, the probability of naive Bayes and those of edges are ratios of such sums
+(Meilă and Jaakkola 2006; Cerquides and López de Mántaras 2005; Heckerman, Geiger and Chickering 1995).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesnb.dependence.pairs import Axis, PairCounts
+from bayesnb.kernels.blocks import slices
+from bayesnb.kernels.forests import log_forests
+from bayesnb.numerics import Array
+from bayesnb.statistics.membership import Labels
+
+type Shared = Literal["shared", "class"]
+
+MOST_COLUMNS = 50
+"""Columns of which all pairs may be edges: a sum takes a number of steps that grows with the third power of them."""
+
+CELLS_DEPTH = 2
+"""How fine real columns are cut: four cells, so that few rows can tell what two columns have in common."""
+
+COMPLETIONS = 64
+"""Ways to fill the gaps of a row over which its probability is summed."""
+
+STRENGTHS = np.exp(np.linspace(np.log(0.25), np.log(64.0), 9))
+ROOTS = np.exp(np.linspace(np.log(0.01), np.log(100.0), 9))
+"""The strengths of cells and the β among which the evidence chooses."""
+
+TIE = 1e-6
+"""Of log evidences that differ by less, the first is taken: rounding depends on the order of columns."""
+
+BLOCK = 2**21
+"""Numbers of the weights of rows that are held at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forests:
+    """The posterior of the forest of each class, or of one forest that all classes share, and of the cells given it.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Weight of the cells of all pairs of columns by class. Counts add and are taken away exactly.
+    strength : float
+        The concentration a that the cells of a pair share.
+    beta : float
+        Weight of each root: the larger it is, the fewer edges a forest has beforehand.
+    shared : bool
+        Whether all classes have the same forest.
+    """
+
+    counts: PairCounts
+    strength: float = 4.0
+    beta: float = 1.0
+    shared: bool = True
+
+    @classmethod
+    def of(cls, fine: PairCounts, axes: list[Axis], shared: bool) -> Forests:
+        """The forests after counts of finer cells, refined along these axes, with the strength and β chosen."""
+        cells = [2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes]
+        parts = [
+            each.reshape(len(each), cells[u], each.shape[1] // cells[u], cells[v], -1).sum((2, 4))
+            for (u, v), each in zip(fine.pairs, fine.each(), strict=True)
+        ]
+        counts = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        return cls(PairCounts(counts, fine.pairs, tuple(cells)), shared=shared).chosen()
+
+    def chosen(self) -> Forests:
+        """The same counts under the strength and the β with the largest evidence."""
+        found = []
+        for strength in STRENGTHS:
+            each = replace(self, strength=float(strength))
+            ground = np.broadcast_to(np.log(ROOTS)[:, None, None], (len(ROOTS), *each._log_weights.shape[:-1]))
+            sums = log_forests(np.broadcast_to(each._log_weights, (*ground.shape, ground.shape[-1])), ground)
+            found.append(each._gain(sums, ROOTS[:, None]))
+        best = np.array(found)
+        a, b = (int(k[0]) for k in np.nonzero(best >= best.max() - TIE))
+        return replace(self, strength=float(STRENGTHS[a]), beta=float(ROOTS[b]))
+
+    # Evidence
+
+    @cached_property
+    def log_w(self) -> Array:
+        """ln w_uv of each class, (class, column, column): the log Bayes factor of dependence."""
+        n_classes, n = len(self.counts.counts), len(self.counts.sizes)
+        found = np.full((n_classes, n, n), -np.inf)
+        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
+            joint = self._log_evidence(cells.reshape(n_classes, -1))
+            alone = self._log_evidence(cells.sum(2)) + self._log_evidence(cells.sum(1))
+            found[:, u, v] = found[:, v, u] = joint - alone
+        return found
+
+    def _log_evidence(self, counts: Array) -> Array:
+        """ln of the Dirichlet evidence of counts (class, cell), whose cells share the strength equally."""
+        own = self.strength / counts.shape[1]
+        each = (gammaln(counts + own) - gammaln(own)).sum(1)
+        return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)
+
+    @cached_property
+    def _log_weights(self) -> Array:
+        """ln w_uv that decide on the forest of each class, (class, column, column)."""
+        return np.broadcast_to(self.log_w.sum(0), self.log_w.shape) if self.shared else self.log_w
+
+    def _sum(self, log_w: Array) -> Array:
+        """ln Σ over rooted forests, (...,)."""
+        return log_forests(log_w, np.full(log_w.shape[:-1], np.log(self.beta)))
+
+    @cached_property
+    def _log_all(self) -> Array:
+        """ln Σ over forests of each class, (class,)."""
+        return self._sum(self._log_weights)
+
+    def _gain(self, log_all: Array, beta: Array | float) -> Array:
+        """ln p(D) less that of naive Bayes from the sums of each class, (..., class), under these β.
+
+        The prior's own sum is β (β + F)^(F - 1), by the same theorem with weights of 1.
+        """
+        n = len(self.counts.sizes)
+        each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
+        return each[..., 0] if self.shared else each.sum(-1)
+
+    @property
+    def log_gain(self) -> float:
+        """ln p(D) less that of naive Bayes on the same cells, under the same strength."""
+        return float(self._gain(self._log_all, self.beta))
+
+    @property
+    def log_naive(self) -> Array:
+        """ln P(naive Bayes | D) of each class, (class,): the probability of the forest without an edge."""
+        return len(self.counts.sizes) * np.log(self.beta) - self._log_all
+
+    @cached_property
+    def edges(self) -> Array:
+        """P(uv ∈ T | D), (class, column, column).
+
+        The forests with an edge are w_uv times those of the graph in which its ends are one node, so that no digits of
+        a small probability are lost.
+        """
+        log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
+        found = np.zeros(self.log_w.shape)
+        for u, v in self.counts.pairs:
+            rest = [k for k in range(n) if k not in (u, v)]
+            graph = np.full((len(log_w), n - 1, n - 1), -np.inf)
+            graph[:, 1:, 1:] = log_w[:, rest][:, :, rest]
+            graph[:, 0, 1:] = graph[:, 1:, 0] = np.logaddexp(log_w[:, u][:, rest], log_w[:, v][:, rest])
+            ground = np.log(self.beta) + np.log([2.0] + [1.0] * (n - 2))
+            contracted = log_forests(graph, np.broadcast_to(ground, graph.shape[:-1]))
+            found[:, u, v] = found[:, v, u] = np.exp(log_w[:, u, v] + contracted - self._log_all[: len(log_w)])
+        return found
+
+    # Rows
+
+    @cached_property
+    def _tables(self) -> list[Array]:
+        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair of cells, (class, cell, cell)."""
+        a, found = self.strength, []
+        for cells in self.counts.each():
+            share = np.log(cells + a / cells[0].size) + np.log(cells.sum((1, 2)) + a)[:, None, None]
+            share -= np.log(cells.sum(2) + a / cells.shape[1])[:, :, None]
+            found.append(share - np.log(cells.sum(1) + a / cells.shape[2])[:, None, :])
+        return found
+
+    def log_ratios(self, codes: Array) -> Array:
+        """ln p(x_u, x_v | c) / (p(x_u | c) p(x_v | c)) of each pair, (row, class, column, column); 0 at a gap."""
+        found = np.zeros((len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
+        for (u, v), table in zip(self.counts.pairs, self._tables, strict=True):
+            x, y = codes[:, u], codes[:, v]
+            each = np.where((x >= 0) & (y >= 0), table[:, x, y], 0.0)
+            found[:, :, u, v] = found[:, :, v, u] = each.T
+        return found
+
+    def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
+        """As :meth:`log_ratios` of learned rows in their own class without them, (row, column, column).
+
+        A row was counted for the pairs of columns that it knows, ``counted`` (row, column). If ``changes``, instead the
+        ln of w_uv with the row over w_uv without it: for a row of weight 1 the two are the same number.
+        """
+        found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
+        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
+            x, y, c, a = codes[:, u], codes[:, v], left.codes, self.strength
+            less = np.where(counted[:, u] & counted[:, v], left.weight, 0.0)
+            each = np.stack([
+                cells[c, x, y] + a / cells[0].size,
+                cells.sum((1, 2))[c] + a,
+                cells.sum(2)[c, x] + a / cells.shape[1],
+                cells.sum(1)[c, y] + a / cells.shape[2],
+            ])  # fmt: skip
+            known = (x >= 0) & (y >= 0)
+            rest = np.where(known, each - less, 1.0)
+            logs = np.log(rest)
+            if changes and (left.weight != 1).any():
+                logs = np.where(less == 1, logs, gammaln(rest + less) - gammaln(rest))
+            found[:, u, v] = found[:, v, u] = np.where(known, logs[0] + logs[1] - logs[2] - logs[3], 0.0)
+        return found
+
+    def term(self, codes: Array, left: Labels | None = None) -> Array:
+        """ln p(x | c) less the sum of ln p(x_u | c) of the known cells, (row, class): what the forests add.
+
+        A gap is summed over the cells of its column, each with its share in the class; together with the cells that
+        depend on it this is exact. If a row has gaps with more than ``COMPLETIONS`` combinations, it is summed over
+        those of the columns that have the most edges, and the edges of the other gaps count as if they were not there:
+        then what two known columns have in common through such a gap is left out.
+
+        Parameters
+        ----------
+        codes : int array (row, column)
+            -1 where missing.
+        left : Labels, optional
+            Of learned rows: each is left out of its own class with this weight.
+        """
+        found = np.empty((len(codes), len(self.counts.counts)))
+        rows, filled, log_share = self._completed(codes)
+        first = np.searchsorted(rows, np.arange(len(codes) + 1))
+        step = max(1, BLOCK // max(1, found.shape[1] * codes.shape[1] ** 2 * max(1, COMPLETIONS // 8)))
+        for cut in slices(len(codes), step):
+            some = slice(first[cut.start], first[cut.stop])
+            ratios, at = self.log_ratios(filled[some]), rows[some]
+            log_w, before = self._log_weights[None], self._log_all[None]
+            if left is not None:
+                own, known = left[at], codes[at] >= 0
+                ratios[np.arange(len(at)), own.codes] = self.own_ratios(filled[some], own, known)
+                less = self.own_ratios(codes[cut], left[cut], codes[cut] >= 0, changes=True)
+                is_own = np.eye(found.shape[1], dtype=bool)[left.codes[cut]]
+                taken = np.where(is_own[:, :, None, None] | self.shared, less[:, None], 0.0)
+                without = log_w - taken
+                before = self._sum(without)[at - cut.start]
+                log_w = without[at - cut.start]
+            sums = self._sum(log_w + ratios) - before + log_share[some]
+            starts = first[cut.start : cut.stop] - first[cut.start]
+            found[cut] = np.logaddexp.reduceat(sums, starts, axis=0) if len(sums) else sums
+        return found
+
+    def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
+        """The rows with their gaps filled in each way: the row of each, its cells, and ln of its share (way, class)."""
+        sizes = np.array(self.counts.sizes)
+        order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
+        patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)
+        parts = []
+        for k, gaps in enumerate(patterns):
+            rows, summed, ways = np.flatnonzero(which.reshape(-1) == k), [], 1
+            for column in order[gaps[order]]:
+                if ways * sizes[column] <= COMPLETIONS:
+                    summed.append(int(column))
+                    ways *= int(sizes[column])
+            cells = np.array([*product(*(range(sizes[column]) for column in summed))], int).reshape(ways, len(summed))
+            filled = np.repeat(codes[rows], ways, axis=0)
+            filled[:, summed] = np.tile(cells, (len(rows), 1))
+            share = sum((self._log_margins[c][:, cells[:, k]].T for k, c in enumerate(summed)), np.zeros((ways, 1)))
+            share = np.broadcast_to(share, (ways, len(self.counts.counts)))
+            parts.append((np.repeat(rows, ways), filled, np.tile(share, (len(rows), 1))))
+        rows, filled, share = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else (
+            np.zeros(0, int), codes, np.zeros((0, len(self.counts.counts))))  # fmt: skip
+        place = np.argsort(rows, kind="stable")
+        return rows[place], filled[place], share[place]
+
+    @cached_property
+    def _log_margins(self) -> list[Array]:
+        """ln of the share of each cell of each column in each class, (class, cell); the counts of its pairs averaged.
+
+        The rows of a pair are those in which both columns are known: without gaps they are the same for all pairs.
+        """
+        n = len(self.counts.sizes)
+        seen = [np.zeros((len(self.counts.counts), size)) for size in self.counts.sizes]
+        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
+            seen[u] += cells.sum(2) / (n - 1)
+            seen[v] += cells.sum(1) / (n - 1)
+        a = self.strength
+        return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in seen]

@@ -1,0 +1,298 @@
+"""Naive Bayes averaged with every forest of edges between columns, beside sums over all forests, one after another."""
+
+import copy
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import gammaln, logsumexp
+
+import bayesnb as nb
+from bayesnb.dependence.forests import ROOTS, STRENGTHS, Forests
+from bayesnb.dependence.pairs import PairCounts
+from bayesnb.kernels import forests as kernel
+from bayesnb.statistics.membership import Labels
+
+
+def of(codes: np.ndarray, sizes: list[int], labels: Labels, shared: bool = True) -> Forests:
+    """The forests of rows; the strength and β are those of the class."""
+    pairs = [*combinations(range(len(sizes)), 2)]
+    return Forests(PairCounts.of(np.ascontiguousarray(codes.T), sizes, pairs, labels), shared=shared)
+
+
+CASES = [(4, True), (4, False), (5, True), (5, False)]
+
+
+def table(n_columns: int, seed: int = 0, n: int = 30) -> tuple[np.ndarray, list[int], np.ndarray]:
+    """Dependent columns of two or three levels, two classes."""
+    rng = np.random.default_rng(seed)
+    sizes = [2, 3, 2, 2, 3][:n_columns]
+    y = rng.integers(2, size=n)
+    common = rng.integers(6, size=n)
+    codes = np.stack([(common + rng.integers(2 + k, size=n) * (y + 1)) % size for k, size in enumerate(sizes)], axis=1)
+    return codes, sizes, y
+
+
+@cache
+def every_forest(n_columns: int) -> np.ndarray:
+    """Each rooted forest by the parent of each column, -1 for roots, (forest, column)."""
+    found = []
+    for parents in product(*([k for k in range(-1, n_columns) if k != own] for own in range(n_columns))):
+        seen = range(n_columns)
+        for _ in range(n_columns):
+            seen = [parents[k] if k >= 0 else -1 for k in seen]
+        if all(k == -1 for k in seen):
+            found.append(parents)
+    return np.array(found)
+
+
+def log_families(codes: np.ndarray, sizes: list[int], a: float) -> np.ndarray:
+    """ln of the evidence of each column's table of cells given each cell of each parent, (column, parent or -1)."""
+    found = np.zeros((len(sizes), len(sizes) + 1))
+    for own, parent in product(range(len(sizes)), range(-1, len(sizes))):
+        above = np.zeros(len(codes), int) if parent < 0 else codes[:, parent]
+        counts = np.zeros((1 if parent < 0 else sizes[parent], sizes[own]))
+        np.add.at(counts, (above, codes[:, own]), 1.0)
+        alpha = a / counts.size
+        found[own, parent] = (gammaln(counts + alpha) - gammaln(alpha)).sum()
+        found[own, parent] -= (gammaln(counts.sum(1) + alpha * sizes[own]) - gammaln(alpha * sizes[own])).sum()
+    return found
+
+
+def log_evidence(codes: np.ndarray, sizes: list[int], parents: np.ndarray, a: float) -> np.ndarray:
+    """ln p(rows | forest) of forests (forest, column), table by table."""
+    return log_families(codes, sizes, a)[np.arange(len(sizes)), parents].sum(-1)
+
+
+def log_sums(codes: np.ndarray, y: np.ndarray, forests: Forests) -> dict:
+    """The forests, ln of their prior, and ln of the evidence of each in each class."""
+    sizes = list(forests.counts.sizes)
+    every = every_forest(len(sizes))
+    prior = np.log(forests.beta) * (every < 0).sum(1)
+    each = np.stack([log_evidence(codes[y == c], sizes, every, forests.strength) for c in range(2)])
+    return {"every": every, "prior": prior - logsumexp(prior), "each": each}
+
+
+def log_p(codes: np.ndarray, y: np.ndarray, forests: Forests) -> float:
+    """ln p(rows | their classes), all forests averaged."""
+    found = log_sums(codes, y, forests)
+    if forests.shared:
+        return logsumexp(found["prior"] + found["each"].sum(0))
+    return logsumexp(found["prior"] + found["each"], axis=1).sum()
+
+
+def margins(codes: np.ndarray, sizes: list[int], y: np.ndarray, a: float) -> list[np.ndarray]:
+    """ln p(cell | c) of each column under the margins that all forests share."""
+    found = []
+    for column, size in enumerate(sizes):
+        counts = np.stack([np.bincount(codes[y == c, column], minlength=size) for c in range(2)])
+        found.append(np.log((counts + a / size) / (counts.sum(1, keepdims=True) + a)))
+    return found
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]} columns, {'shared' if case[1] else 'by class'}")
+def case(request):
+    n_columns, shared = request.param
+    codes, sizes, y = table(n_columns)
+    forests = of(codes, sizes, Labels.of(y, 2), shared)
+    return codes, sizes, y, Forests(forests.counts, strength=3.0, beta=0.7, shared=shared)
+
+
+def test_the_evidence_is_the_sum_over_all_forests(case):
+    codes, sizes, y, forests = case
+    alone = np.full(len(sizes), -1)
+    naive = sum(log_evidence(codes[y == c], sizes, alone, forests.strength) for c in range(2))
+    assert_allclose(forests.log_gain, log_p(codes, y, forests) - naive, rtol=1e-12, atol=1e-12)
+
+
+def test_edges_and_naive_bayes_have_the_probability_of_the_forests_that_have_them(case):
+    codes, sizes, y, forests = case
+    found = log_sums(codes, y, forests)
+    each = np.repeat(found["each"].sum(0, keepdims=True), 2, axis=0) if forests.shared else found["each"]
+    probability = np.exp(found["prior"] + each - logsumexp(found["prior"] + each, axis=1, keepdims=True))
+    naive = (found["every"] < 0).all(1)
+    assert_allclose(np.exp(forests.log_naive), probability @ naive, rtol=1e-11)
+    for u, v in combinations(range(len(sizes)), 2):
+        has = (found["every"][:, u] == v) | (found["every"][:, v] == u)
+        assert_allclose(forests.edges[:, u, v], probability @ has, rtol=1e-11)
+
+
+def test_the_predictive_is_a_ratio_of_evidences(case):
+    codes, sizes, y, forests = case
+    rows = table(len(sizes), seed=1, n=4)[0]
+    log_margins = margins(codes, sizes, y, forests.strength)
+    found = forests.term(rows)
+    found += sum(m[:, rows[:, k]].T for k, m in enumerate(log_margins))
+    before = log_p(codes, y, forests)
+    for row, c in product(range(len(rows)), range(2)):
+        after = log_p(np.vstack([codes, rows[row]]), np.append(y, c), forests)
+        assert_allclose(found[row, c], after - before, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("gaps", [[1], [0, 3]])
+def test_a_gap_is_summed_over_the_cells_of_its_column(case, gaps):
+    codes, sizes, y, forests = case
+    row = table(len(sizes), seed=1, n=1)[0]
+    log_margins = margins(codes, sizes, y, forests.strength)
+    filled = np.repeat(row, int(np.prod([sizes[k] for k in gaps])), axis=0)
+    filled[:, gaps] = [*product(*(range(sizes[k]) for k in gaps))]
+    row[0, gaps] = -1
+    found = forests.term(row)[0]
+    found += sum(m[:, row[0, k]] for k, m in enumerate(log_margins) if k not in gaps)
+    before = log_p(codes, y, forests)
+    for c in range(2):
+        each = [log_p(np.vstack([codes, x]), np.append(y, c), forests) - before for x in filled]
+        assert_allclose(found[c], logsumexp(each), rtol=1e-12, atol=1e-12)
+
+
+def test_leaving_a_row_out_is_a_fit_without_it(case):
+    codes, sizes, y, forests = case
+    labels = Labels.of(y, 2)
+    for row in range(5):
+        rest = np.arange(len(y)) != row
+        refit = Forests(of(codes[rest], sizes, labels[rest]).counts, 3.0, 0.7, forests.shared)
+        expected = refit.term(codes[[row]])
+        found = forests.term(codes[[row]], labels[[row]])
+        assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+        gap = codes[[row]].copy()
+        gap[0, 1] = -1
+        of_gap = Labels.of(np.append(y[rest], y[row]), 2)
+        counts = of(np.vstack([codes[rest], gap]), sizes, of_gap).counts
+        learned = Forests(counts, 3.0, 0.7, forests.shared)
+        # The shares over which a gap is summed know the other rows of its own column in any case.
+        learned.__dict__["_log_margins"] = refit._log_margins
+        assert_allclose(learned.term(gap, labels[[row]]), refit.term(gap), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0])
+def test_a_row_of_weight_below_one_is_left_out_as_such(case, weight):
+    codes, sizes, y, forests = case
+    weights = np.where(np.arange(len(y)) == 3, weight, 1.0)
+    counts = of(codes, sizes, Labels(y, weights, 2)).counts
+    rest = np.arange(len(y)) != 3
+    refit = Forests(of(codes[rest], sizes, Labels.of(y[rest], 2)).counts, 3.0, 0.7, forests.shared)
+    found = Forests(counts, 3.0, 0.7, forests.shared).term(codes[[3]], Labels(y[[3]], weights[[3]], 2))
+    assert_allclose(found, refit.term(codes[[3]]), rtol=1e-10, atol=1e-10)
+
+
+def test_the_strength_and_the_prior_of_roots_have_the_largest_evidence(case):
+    *_, forests = case
+    chosen = forests.chosen()
+    every = [Forests(forests.counts, a, b, forests.shared).log_gain for a in STRENGTHS for b in ROOTS]
+    assert chosen.log_gain >= max(every) - 1e-6
+
+
+def test_gaps_in_more_ways_than_are_summed_leave_out_what_is_beyond_them(monkeypatch, case):
+    from bayesnb.dependence import forests as module
+
+    codes, _, _, forests = case
+    row = codes[:1].copy()
+    row[0, :3] = -1
+    exact = forests.term(row)
+    monkeypatch.setattr(module, "COMPLETIONS", 3)
+    found = forests.term(row)
+    assert np.isfinite(found).all()
+    assert np.abs(found - exact).max() < 0.3
+    monkeypatch.setattr(module, "COMPLETIONS", 1)
+    row[0, 3:] = -1
+    assert_allclose(forests.term(row), 0, atol=1e-12)
+
+
+def test_counts_of_parts_add_to_those_of_the_whole_and_are_forgotten_exactly():
+    codes, sizes, y = table(5)
+    labels, first = Labels.of(y, 2), np.arange(len(y)) < 11
+    one, other, whole = (of(codes[rows], sizes, labels[rows]).counts for rows in (first, ~first, first | True))
+    assert_allclose((one + other).counts, whole.counts, atol=0)
+    assert_allclose((whole - one).counts, other.counts, atol=0)
+
+
+def test_the_compiled_sum_is_that_of_numpy_and_keeps_its_digits_at_any_weights(monkeypatch):
+    rng = np.random.default_rng(0)
+    log_w = rng.normal(size=(7, 6, 6), scale=400)
+    log_w = log_w + log_w.swapaxes(1, 2)
+    log_g = rng.normal(size=(7, 6), scale=300)
+    by_numpy = kernel.log_forests(log_w, log_g)
+    monkeypatch.setattr(kernel, "large_enough", lambda cells: True)
+    assert_allclose(kernel.log_forests(log_w, log_g), by_numpy, rtol=1e-13)
+    order = rng.permutation(6)
+    assert_allclose(kernel.log_forests(log_w[:, order][:, :, order], log_g[:, order]), by_numpy, rtol=1e-13)
+
+
+@pytest.mark.parametrize("shared", ["shared", "class"])
+def test_the_estimator_is_naive_bayes_times_what_the_forests_add(shared):
+    codes, _, y = table(5, n=60)
+    X = {f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)}
+    clf = nb.BayesianNB(dependence=nb.Exponents(shapes=False, offsets="class", forests=shared)).fit(X, y)
+    forests = clf.classifier_.dependence.terms.forests
+    naive = nb.BayesianNB().fit(X, y)
+    log_p = naive.predict_joint_log_proba(X) + forests.term(codes)
+    assert_allclose(clf.predict_log_proba(X), log_p - logsumexp(log_p, axis=1, keepdims=True), atol=1e-12)
+    # Leave-one-out, the strength, the prior of roots and the cells held, is a fit without the row.
+    loo = nb.checks.forests(clf)
+    assert_allclose(loo.attrs["log_gain"], forests.log_gain)
+    assert loo["probability"].between(0, 1).all()
+
+
+def test_independent_columns_are_naive_bayes_and_copies_have_an_edge():
+    rng = np.random.default_rng(3)
+    y, a, b = rng.integers(2, size=400), rng.integers(3, size=400), rng.integers(2, size=400)
+    X = {"a": np.array(list("uvw"))[a], "b": np.array(list("xy"))[b], "copy": np.array(list("klm"))[a]}
+    found = nb.checks.forests(nb.BayesianNB(dependence="forests").fit(X, y))
+    edges = found.set_index(["first", "second"])["probability"]
+    assert edges["a", "copy"] > 0.999
+    assert edges["a", "b"] + edges["b", "copy"] < 0.2
+    assert nb.plots.forest(found).axes[0].get_title().startswith("1 edge")
+    alone = nb.BayesianNB(dependence="forests").fit({"a": X["a"]}, y)
+    assert_allclose(
+        alone.predict_proba({"a": X["a"]}), nb.BayesianNB().fit({"a": X["a"]}, y).predict_proba({"a": X["a"]})
+    )
+
+
+def test_parts_merged_and_forgotten_rows_and_files_give_the_same_model(tmp_path):
+    codes, _, y = table(4, n=80)
+    X = pd.DataFrame({f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)})
+    whole = nb.BayesianNB(dependence="forests").fit(X, y)
+    first = nb.BayesianNB(dependence="forests").fit(X[:50], y[:50])
+    parts = copy.deepcopy(first).partial_fit(X[50:], y[50:])
+    assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-12)
+    assert_allclose(copy.deepcopy(parts).forget(X[50:], y[50:]).predict_proba(X), first.predict_proba(X), atol=1e-12)
+    rest = copy.deepcopy(first).discount(0).partial_fit(X[50:], y[50:])
+    assert_allclose(copy.deepcopy(first).merge(rest).predict_proba(X), whole.predict_proba(X), atol=1e-12)
+    whole.save(tmp_path / "model.bayesnb")
+    assert_allclose(nb.load(tmp_path / "model.bayesnb").predict_proba(X), whole.predict_proba(X), atol=0)
+
+
+def test_other_questions_answer_or_say_why_not():
+    X, y = nb.datasets.penguins()
+    clf = nb.BayesianNB(dependence="forests").fit(X, y)
+    interval = clf.predict_interval(X[:2])
+    assert (interval.xs("lower", axis=1, level=1) <= interval.xs("upper", axis=1, level=1)).all(axis=None)
+    entries = clf.explain(X[:1])
+    assert "forests" in entries.index.get_level_values(-1)
+    assert len(nb.draws.sample(clf, 3)) == 3
+    assert not hasattr(clf, "exponents_")
+    for ask in (
+        lambda: clf.to_pymc(X, y, stage="exponents"),
+        lambda: clf.verify(learned=(X, y), stage="exponents"),
+        lambda: nb.deploy.to_sql(clf),
+    ):
+        with pytest.raises(ValueError, match="dependence"):
+            ask()
+    with pytest.raises(ValueError, match="no other term"):
+        nb.Exponents(forests="shared")
+    with pytest.raises(ValueError, match="forests"):
+        nb.checks.forests(nb.BayesianNB().fit(X, y))
+
+
+def test_of_many_columns_the_most_dependent_ones_have_edges():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=120)
+    X = pd.DataFrame(rng.integers(2, size=(120, 60)), columns=[f"c{k}" for k in range(60)]).assign(
+        copy=lambda t: t["c7"]
+    )
+    found = nb.checks.forests(nb.BayesianNB(dependence="forests").fit(X, y))
+    assert len(found) == 50 * 49 // 2
+    assert set(found[["first", "second"]].iloc[0]) == {"c7", "copy"}

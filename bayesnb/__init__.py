@@ -14,7 +14,10 @@ def __getattr__(name: str) -> object:
     try:
         return _public(name)
     except AttributeError:
-        if name.startswith("_"):
+        from importlib.util import find_spec
+
+        # ``from bayesnb import cli`` asks for a name before it imports the module, and needs no search.
+        if name.startswith("_") or find_spec(f"{__name__}.{name}"):
             raise
         from types import ModuleType
 

@@ -259,7 +259,7 @@ class Schema:
             raise RefusedError(
                 "column {column!r} was fitted and is not in this table, which has {value}; add it, or {cure}{hint}",
                 column=self.owner.get(missing[0], missing[0]),
-                value=list(table.names) or "no fitted column",
+                value=list(dict.fromkeys(self.owner.get(name, name) for name in table.names)) or "no fitted column",
                 cure=cure,
                 hint=meant(missing[0], extra),
             )

@@ -1,0 +1,27 @@
+"""Tables as people export them: the families that are inferred, and advice that the printed command follows."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+import bayesnb as nb
+from tests.conftest import run
+from tests.exports import EXPORTS
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_each_export_is_read_as_expected_and_the_printed_command_fits_it(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    export = EXPORTS[name](np.random.default_rng(5), 400)
+    (tmp_path / "t.csv").write_text("\n".join(export.lines), encoding=export.encoding)
+    code, out, err = run(capsys, "inspect", "t.csv", "--target", export.target, "--format", "json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert {line["feature"]: line["family"] for line in said["features"]} == export.families
+    for words in export.advised:
+        assert words in said["fit"]
+    code, _, err = run(capsys, *shlex.split(said["fit"])[1:], "--dependence", "none")
+    assert code == 0, err
+    assert sorted(nb.load("t.bayesnb").classes_) == sorted(set(export.labels))

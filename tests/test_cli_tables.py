@@ -145,8 +145,8 @@ def test_the_command_that_inspect_prints_runs_and_drops_the_columns_it_advises_t
         "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na debt=-999 --drop customer_id"
     )
     done(*shlex.split(command)[1:], "--dependence", "none")
-    names = load("my-credit.bayesnb").classifier_.schema.names
-    assert set(names) == {"age", "purpose", "savings", "income", "debt", "amount", "calls"}
+    names = load("my-credit.bayesnb").feature_names_in_
+    assert set(names) == {"since", "age", "purpose", "savings", "income", "debt", "amount", "calls"}
 
 
 @pytest.mark.parametrize(

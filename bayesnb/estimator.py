@@ -325,6 +325,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         is removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
         shapes and pairs, all levels stay.)
 
+        There is one exception. An inferred column of 0 and 1 that has met another number is Gaussian. It stays Gaussian
+        when the rows of that number are removed, because means and variances do not tell which values are left.
+
         Raises
         ------
         ValueError

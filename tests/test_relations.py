@@ -33,9 +33,11 @@ import pytest
 from conftest import CELLS
 from numpy.random import Generator, default_rng
 from numpy.testing import assert_allclose
+from threadpoolctl import threadpool_limits
 
 import bayesnb as nb
 from bayesnb import cli
+from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.families import (
     Exponential,
     GammaKnownShape,
@@ -400,6 +402,48 @@ def an_array_of_objects_is_read_as_its_values(case):
     case.agrees(case.fit(rows, features=features), new)
 
 
+@of_naive_bayes
+def an_array_of_numbers_is_read_as_its_values(case):
+    """Columns of an array that are inferred are one feature, whole numbers and gaps make it one of floats."""
+    numbers = [block for block in case.blocks if block.kind not in ("levels", "flag", "text", "events", "words")]
+    if not numbers or len(numbers) < len(case.blocks):
+        raise UntriedError
+    place = {name: k for k, name in enumerate(case.names)}
+    features = {}
+    for block in numbers:
+        for key, value in block.features({name: name for name in case.names}).items():
+            own = isinstance(value, tuple)
+            features[key if own else place[key]] = (value[0], [place[c] for c in value[1]]) if own else value
+    table, new = (np.array([*columns.values()], float).T for columns in (case.table, case.new))
+    clf = case.fit(table, features=features)
+    case.close(clf.predict_log_proba(new))
+    case.close(case.fit(np.asfortranarray(table), features=features).predict_log_proba(new))
+    if not np.isnan(table).any() and (table == table.astype(int)).all():
+        case.close(case.fit(table.astype(int), features=features).predict_log_proba(new))
+
+
+@of_naive_bayes
+def levels_that_a_type_declares_are_levels_in_every_container(case):
+    """Declared levels without a row count, and their order does not."""
+    columns = [block.columns[0] for block in case.blocks if block.kind == "levels"]
+    if not columns:
+        raise UntriedError
+    declared = {name: sorted({v for v in case.table[name] if v is not None} | {"nowhere", "zz"}) for name in columns}
+    turned = {name: levels[::-1] for name, levels in declared.items()}
+    table, other = (
+        as_pandas(case.table).astype({name: pd.CategoricalDtype(levels) for name, levels in each.items()})
+        for each in (declared, turned)
+    )
+    enums = pl.DataFrame(case.table).with_columns(
+        [pl.Series(name, case.table[name], pl.Enum(levels)) for name, levels in declared.items()]
+    )
+    expected = case.fit(table)
+    for name in columns:
+        assert "nowhere" in expected.classifier_.schema.features[name].values[name]
+    for one in (other, enums):
+        case.close(case.fit(one).predict_log_proba(case.new), expected.predict_log_proba(case.new))
+
+
 # Files
 
 
@@ -417,9 +461,16 @@ def written(case: Case, folder: Path, form: str, y: str = "y") -> Path:
     return path
 
 
+def without_cuts_of_all_rows(case: Case) -> None:
+    """Leave out tables with intervals that depend on all rows: in files they are refused."""
+    if any(isinstance(block.family, nb.Binned) and block.spec.waits for block in case.blocks):
+        raise UntriedError
+
+
 def filed(form: str, one_of: int) -> None:
     def check(case: Case) -> None:
         some(case, one_of)
+        without_cuts_of_all_rows(case)
         if form in ("csv", "xlsx") and any(len(set(c)) == 1 and c[0] is None for c in case.table.values()):
             raise UntriedError
         with tempfile.TemporaryDirectory() as folder:
@@ -436,6 +487,7 @@ for form, one_of in {"csv": 4, "parquet": 4, "arrow": 4, "xlsx": 12}.items():
 @of_naive_bayes
 def a_lazy_table_is_read_as_its_values(case):
     some(case, 4)
+    without_cuts_of_all_rows(case)
     table = pa.table({**case.table, "y": case.y})
     case.agrees(case.fit(pl.from_arrow(table).lazy(), "y"))
     case.agrees(case.fit(table.to_reader(), "y"))
@@ -481,7 +533,29 @@ def a_row_of_weight_w_counts_as_w_copies(case):
 
 
 @of_naive_bayes
+def a_row_of_weight_w_counts_as_w_copies_for_plug_ins(case):
+    """A plug-in that a family does not have, or that lies on a boundary, is refused in both."""
+    weight = case.rng.integers(1, 4, len(case.y))
+    copies = np.repeat(np.arange(len(case.y)), weight)
+    weighted = case.fit(weight=weight)
+    copied = case.fit(rows_of(case.table, copies), labels_of(case.y, copies))
+    for estimate in ("map", "mle"):
+        found = []
+        for clf in (weighted, copied):
+            try:
+                found.append(clf.set_params(estimate=estimate).predict_log_proba(case.new))
+            except ValueError as refused:
+                found.append(type(refused))
+        if isinstance(found[0], type) or isinstance(found[1], type):
+            assert found[0] is found[1]
+        else:
+            case.close(*found)
+
+
+@of_naive_bayes
 def weights_may_have_any_unit_of_a_part_of_a_row(case):
+    if any(isinstance(block.family, str) for block in case.blocks):
+        raise UntriedError  # "best" leaves out one copy of a row at a time, and half a row is no copy.
     halves = case.fit(
         {name: cells * 2 for name, cells in case.table.items()}, case.y * 2, np.full(2 * len(case.y), 0.5)
     )
@@ -556,6 +630,76 @@ def rows_that_are_forgotten_were_never_there(case):
     more = default_rng([case.seed, 3]).permutation(len(case.y))[: len(case.y) // 2]
     clf = case.fit().partial_fit(rows_of(case.table, more), labels_of(case.y, more))
     case.agrees(clf.forget(rows_of(case.table, more), labels_of(case.y, more)))
+    for name, table in case.model.tables().items():
+        pd.testing.assert_frame_equal(clf.tables()[name], table, rtol=1e-9, atol=1e-9)
+
+
+LATER: dict[str, tuple[list[Any], list[Any]]] = {
+    "a_2_in_a_column_of_0_and_1": ([0, 1], [0, 1, 2]),
+    "a_fraction_in_a_column_of_0_and_1": ([0, 1], [0, 0.5, 1]),
+    "a_1_in_a_column_of_0": ([0], [0, 1]),
+    "a_0_in_a_column_of_1": ([1], [0, 0]),
+    "a_number_in_a_column_of_0": ([0], [3, 5]),
+    "a_1_in_a_column_without_values": ([None], [0, 1]),
+}
+"""What the first and the last part of a table hold in one more column."""
+
+
+def later(name: str, first: list[Any], last: list[Any]) -> None:
+    def check(case: Case) -> None:
+        if case.whole_only:
+            raise UntriedError
+        n, cut = len(case.y), len(case.y) // 2
+        more = [first[k % len(first)] for k in range(cut)] + [last[k % len(last)] for k in range(n - cut)]
+        table, new = case.table | {"more": more}, case.new | {"more": [0, 1, 2, 0.5, None, 0]}
+        whole = case.fit(table)
+        expected, parts = whole.predict_log_proba(new), [np.arange(cut), np.arange(cut, n)]
+        for order in (parts, parts[::-1]):
+            if any(all(table[c][k] is None for k in rows) for c in table if c.startswith("text") for rows in order):
+                raise UntriedError
+            clf = case.unfitted()
+            for rows in order:
+                clf.partial_fit(rows_of(table, rows), labels_of(case.y, rows))
+            one, other = (case.fit(rows_of(table, rows), labels_of(case.y, rows)) for rows in order)
+            frames = [as_pandas(rows_of({**table, "y": case.y}, rows)) for rows in order]
+            for found in (clf, one.merge(other), case.fit(iter(frames), "y")):
+                assert Case.read(found) == Case.read(whole)
+                case.close(found.predict_log_proba(new), expected)
+
+    check.__name__ = f"{name}_that_comes_later_gives_the_model_of_the_whole"
+    of_naive_bayes(check)
+
+
+for name, (first, last) in LATER.items():
+    later(name, first, last)
+
+
+@of_naive_bayes
+def flags_of_missing_cells_depend_on_the_content_of_the_table(case):
+    """The relations of containers, rows, columns, copies and parts, with a flag beside each column with gaps."""
+    columns = [name for name in case.names if not name.startswith(("text", "word", "hours"))]
+    if not columns:
+        raise UntriedError
+    table, new = ({name: each[name] for name in columns} for each in (case.table, case.new))
+    rows, weight = case.rng.permutation(len(case.y)), case.rng.integers(1, 3, len(case.y))
+    copies, turned = np.repeat(np.arange(len(case.y)), weight), {name: table[name] for name in columns[::-1]}
+    expected = (clf := case.fit(table, features="missing")).predict_log_proba(new)
+    make = next(any_container(case))
+    case.close(case.fit(make(table), features="missing").predict_log_proba(make(new)), expected)
+    case.close(case.fit(turned, features="missing").predict_log_proba(new), expected)
+    shuffled = case.fit(rows_of(table, rows), labels_of(case.y, rows), features="missing")
+    case.close(shuffled.predict_log_proba(new), expected)
+    weighted = case.fit(table, weight=weight, features="missing").predict_log_proba(new)
+    copied = case.fit(rows_of(table, copies), labels_of(case.y, copies), features="missing")
+    case.close(copied.predict_log_proba(new), weighted)
+    parts = case.unfitted("missing")
+    for some_rows in parts_of(case):
+        parts.partial_fit(rows_of(table, some_rows), labels_of(case.y, some_rows))
+    case.close(parts.predict_log_proba(new), expected)
+    parts.partial_fit(rows_of(table, rows[:5]), labels_of(case.y, rows[:5]))
+    forgotten = parts.forget(rows_of(table, rows[:5]), labels_of(case.y, rows[:5]))
+    case.close(forgotten.predict_log_proba(new), expected)
+    assert Case.read(forgotten) == Case.read(clf)
 
 
 # Names
@@ -632,7 +776,15 @@ def uninformative(name: str, value: Any) -> None:
     relation(check)
 
 
-for name, value in {"without_a_value": None, "of_one_number": 7.5, "of_one_level": "only"}.items():
+for name, value in {
+    "without_a_value": None,
+    "of_one_number": 7.5,
+    "of_zeros": 0,
+    "of_ones": 1,
+    "of_zeros_as_floats": 0.0,
+    "of_false": False,
+    "of_one_level": "only",
+}.items():
     uninformative(name, value)
 
 
@@ -650,6 +802,14 @@ def columns_beside_each_other_are_learned_as_each_alone(case):
 
 
 # Where a model is asked
+
+
+@relation
+def the_number_of_threads_changes_nothing(case):
+    some(case, 4)
+    for threads in (1, 3):
+        with threadpool_limits(threads):
+            case.agrees(case.fit())
 
 
 @relation
@@ -754,6 +914,8 @@ def test_same_data_same_answer(name, dependence, start, pytestconfig):
             RELATIONS[name](Case.of(seed, dependence))
         except UntriedError:
             continue
+        except NoExponentsError:
+            continue  # Some families have no exact leave-one-out, so they have no exponents.
         except Exception as error:
             failed[seed] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         tried += 1

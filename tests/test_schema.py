@@ -840,3 +840,22 @@ def test_the_target_may_be_named_wherever_learned_rows_are_asked_for() -> None:
     assert_allclose(nb.sets.conformal(clf, table, "play").p_values(X[:2]), nb.sets.conformal(clf, X, y).p_values(X[:2]))
     with pytest.raises(ValueError, match="Expected y, the true class of each row; got 'play'"):
         nb.evaluate(clf, table, "play")
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.0, False])
+@pytest.mark.parametrize("estimate", ["predictive", "mean"])
+def test_an_inferred_column_of_one_value_changes_nothing_and_a_named_one_counts_its_rows(
+    value: Any, estimate: str
+) -> None:
+    x, y = [1.0, 2, 3, 2, 3, 4, 5], [0, 0, 1, 1, 1, 1, 1]
+    alone = BayesianNB(estimate=estimate).fit({"x": x}, y).predict_proba({"x": [2.5]})
+    table, asked = {"x": x, "c": [value] * 7}, {"x": [2.5], "c": [value]}
+    inferred = BayesianNB(estimate=estimate).fit(table, y)
+    assert_allclose(inferred.predict_proba(asked), alone, rtol=1e-12)
+    assert_allclose(inferred.predict_proba({"x": [2.5], "c": [type(value)(1 - value)]}), alone, rtol=1e-12)
+    named = BayesianNB({"c": Bernoulli()}, estimate=estimate).fit(table, y).predict_proba(asked)
+    assert_allclose(named[0, 1] / named[0, 0] / (alone[0, 1] / alone[0, 0]), (6 / 7) / (3 / 4), rtol=1e-12)
+    later = inferred.partial_fit({"x": [4.0], "c": [type(value)(1 - value)]}, [1])
+    whole = BayesianNB(estimate=estimate).fit({"x": [*x, 4.0], "c": [*table["c"], type(value)(1 - value)]}, [*y, 1])
+    assert_allclose(later.predict_proba(asked), whole.predict_proba(asked), rtol=1e-12)
+    assert_allclose(whole.tables()["c"][int(value)].tolist(), [3 / 4, 6 / 8], rtol=1e-12)

@@ -390,8 +390,8 @@ class ByType:
 
     number: Any = field(default_factory=Gaussian)
     text: Any = field(default_factory=Categorical)
-    boolean: Any = field(default_factory=Bernoulli)
-    zero_one: Any = field(default_factory=Bernoulli)
+    boolean: Any = field(default_factory=lambda: Bernoulli(inferred=True))
+    zero_one: Any = field(default_factory=lambda: Bernoulli(inferred=True))
     sparse: Any = field(default_factory=Multinomial)
 
     def __post_init__(self) -> None:

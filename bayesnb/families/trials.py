@@ -58,6 +58,14 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     Dense columns hold 0, 1 or NaN; sparse matrices hold 0 and 1.
 
+    Parameters
+    ----------
+    prior : Beta
+    inferred : bool
+        Whether the values of a column chose this family, as by default. If only one value occurs, nobody has said that
+        there are two, so the prior of each class then also counts the rows of the other classes. Therefore the column
+        changes no class probability, like any other constant.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB
@@ -70,6 +78,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     """
 
     prior: Any = field(default_factory=Beta)
+    inferred: bool = field(default=False, repr=False)
 
     conjugate = Beta
     support = ZEROS_AND_ONES
@@ -80,7 +89,15 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
 
     def resolve_prior(self, prior: Beta, s: BinaryCounts) -> Beta:
         # Add one row per outcome, so that no outcome gets probability 0.
-        return prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
+        full = prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
+        if not self.inferred:
+            return full
+        # With its own rows, each class then counts all rows: (N + 1) / (N + 2), where (n + 1) / (n + 2) of its n rows
+        # would favour the larger class.
+        zeros = s.n - s.ones
+        one_value = ~(s.ones.any(0) & zeros.any(0))
+        others = (np.where(one_value, own.sum(0) - own, 0.0) for own in (s.ones, zeros))
+        return full.plus(*others)
 
     def added(self, s: BinaryCounts) -> Added:
         d = s.ones, s.n - s.ones

@@ -155,7 +155,9 @@ class Summary:
         names = tuple(chain.from_iterable(made[n].names if n in made else (n,) for n in self.schema.names))
         if odd := [n for f in features.values() for n in f.reads if n not in names]:
             raise ValueError(f"column {odd[0]!r} becomes other columns, so Missing cannot flag its cells")
-        features = dict(sorted(features.items(), key=lambda item: names.index(item[1].reads[0])))
+        # As in a table in memory, the flags of missing cells stand behind their column.
+        placed = sorted(features.items(), key=lambda item: (names.index(item[1].reads[0]), bool(item[1].indicates)))
+        features = dict(placed)
         readings = {**self.schema.readings, **{n: r for schema in made.values() for n, r in schema.readings.items()}}
         whole = self._with(features, {name: statistics[name] for name in features})
         schema = replace(whole.schema, names=names, readings=readings)

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from xarray import DataTree
 
 from bayesnb import BayesianNB, datasets
+from bayesnb.draws import sample_proba
 from bayesnb.families.gaussian import Gaussian, GaussianKnownVariance
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Poisson
@@ -126,6 +127,39 @@ def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
     assert_array_equal(tree["constant_data"]["rows"], pd.Series(y).value_counts().sort_index())
     for name in ("x", "z", "calls"):
         assert_array_equal(tree["constant_data"][f"seen_{name}"], X[name].notna().groupby(y).sum())
+
+
+def test_the_observed_columns_of_the_pymc_model_have_rows_as_their_dimension():
+    clf, X, y = fitted()
+    model = clf.to_pymc(X, y, likelihood="rows")
+    columns = {"x_yes": "yes", "x_two": "two", "x_three": "three", "x_x": "x", "x_known": "known", "x_calls": "calls"}
+    for name, column in columns.items():
+        dim, *others = model.named_vars_to_dims[name]
+        known = np.flatnonzero(X[column].notna())
+        assert not any(others)
+        assert dim == ("row" if len(known) == len(X) else f"row_{column}")
+        assert_array_equal(model.coords[dim], known)
+        assert model[name].eval().shape[0] == len(known)
+    assert model.named_vars_to_dims["y"] == ("row",)
+
+
+def test_new_rows_are_groups_of_predictions_and_their_classes_have_the_predictive_distribution():
+    clf, X, y = fitted(60)
+    new = X[:5]
+    tree = clf.sample_posterior(1000, 4, random_seed=2, X=new)
+    assert {"predictions", "predictions_constant_data"} <= set(tree.children)
+    assert not {"log_likelihood", "observed_data", "posterior_predictive"} & set(tree.children)
+    drawn = tree["predictions"]["y"]
+    assert drawn.dims == ("chain", "draw", "row")
+    assert [*tree["predictions"]["class_label"].values] == ["a", "b", "c"]
+    shares = np.stack([np.bincount(row, minlength=3) / 4000 for row in drawn.values.reshape(-1, 5).T])
+    # The draws are given the data; the mean of p(y | x, θ) is what sample_proba averages.
+    assert_allclose(shares, sample_proba(clf, new, draws=4000, given="data").mean(0), atol=0.04)
+    cells = tree["predictions_constant_data"]
+    assert_allclose(cells["x_x"], new["x"])
+    assert {name: v.dims[0] for name, v in cells.data_vars.items()} == dict.fromkeys(cells.data_vars, "row")
+    with pytest.raises(ValueError, match="labels y belong to the rows of a table"):
+        clf.sample_posterior(y=y)
 
 
 # There and back

@@ -58,8 +58,9 @@ def sample_posterior(
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. For "gibbs", pass the learned rows. For "nuts", pass them if some have no label;
-        the missing labels are then summed out. In both cases the tree describes only the labelled rows.
+        Rows that the tree describes. X without y are new rows to predict. For "gibbs", pass the learned rows. For
+        "nuts", pass them if some have no label; the missing labels are then summed out. In both cases the tree
+        describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
         "columns", whose arrays are large, (chain, draw, row, column). Each group that describes rows takes 8 bytes ×
@@ -96,6 +97,8 @@ def sample_posterior(
           ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
         * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row given the row's
           columns, from p(y | x_i, θ);
+        * ``predictions``, if X is given without y: classes ``y`` of the new rows, drawn from p(y | x_i, θ); and
+          ``predictions_constant_data``, their cells ``x_…``;
         * ``columns``, a separate tree: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
           ``log_likelihood`` (0 if missing), and predictive groups with replicates of the cells given the row's class;
         * ``unlabelled``, for "gibbs": for each chain and each row without a label, draws of the label (``y``, class
@@ -186,12 +189,12 @@ def sampled_parameters(
     fitted = classifier.posterior.fitted
     if sampler == "gibbs":
         classifier.posterior.require_exact('sampler="gibbs"', 'use sampler="exact", which has its draws')
-    if (X is None) != (y is None):
-        raise ValueError("rows are a table and its labels: pass both, as X and y")
+    if X is None and y is not None:
+        raise ValueError("labels y belong to the rows of a table: pass the table too, as X")
     rng = np.random.default_rng(seed)
     start = time.perf_counter()
     groups = drawing.exact(classifier.posterior, rng, (chains, draws))
-    wanted = _wanted(classifier, include, X is not None, "prior" in groups)
+    wanted = _wanted(classifier, include, y is not None, "prior" in groups)
     sampled, others = None, {"sample_stats": drawing.no_divergences(chains, draws)}
     if sampler == "nuts":
         conjugate = fitted.conjugate_part()
@@ -208,7 +211,9 @@ def sampled_parameters(
     attributes = trees.attributes_of(sampler, seed, start, sampled)
     if "log_prior" in wanted:
         groups["log_prior"] = drawing.log_prior(groups["posterior"], fitted)
-    described = None if X is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
+    described = None if y is None else _rows_of_tree(classifier, X, y, learned=sampler != "exact")
+    if X is not None and y is None:
+        groups |= trees.predictions(fitted, groups["posterior"], *classifier.read(X), rng)
     if described is not None:
         groups |= trees.of_rows(groups, wanted, fitted, described, rng)
     tree = trees.build(groups, fitted, described, attributes)

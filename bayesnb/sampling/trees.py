@@ -115,6 +115,9 @@ def build(
         names["row"] = rows.place
         made["observed_data"] = {"y": rows.codes}
     made["constant_data"], of_constants = _constants(posterior, blocks)
+    if "predictions" in groups:
+        names["row"] = np.arange(groups["predictions"]["y"].shape[-1])
+        shapes |= _cell_dims(blocks)
     inner: dict[str, Any] = {}
     for name in [name for name in groups if "/" in name]:
         whole, _, part = name.partition("/")
@@ -141,7 +144,7 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
     others = {name: group for name, group in groups.items() if name != "log_prior"}
     described = {group: attributes for group in ("/", "posterior") if group == "/" or group in groups}
     tree = from_dict(others, coords=names, dims=shapes, attrs=described)
-    for name in {"observed_data", "posterior_predictive", "prior_predictive"} & set(groups):
+    for name in {"observed_data", "posterior_predictive", "prior_predictive", "predictions"} & set(groups):
         if "y" in groups[name]:  # Codes of classes: the coordinate says which is which.
             tree[name] = tree[name].to_dataset().assign_coords(class_label=list(names["class_label"]))
     if densities:
@@ -255,6 +258,16 @@ def of_rows(
         if "columns" in wanted and predicted:
             found[f"columns/{source}_predictive"] = _replicates(drawn, posterior.statistics, rows.codes, rng, blocks)
     return found
+
+
+def predictions(
+    posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
+) -> Groups:
+    """Classes of new rows, drawn from p(y | x_i, θ), and their cells, as ArviZ names such groups."""
+    blocks = layout.blocks(posterior)
+    rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
+    y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
+    return {"predictions": {"y": y}, "predictions_constant_data": _cells(data, blocks)}
 
 
 def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array, Array]:

@@ -139,7 +139,7 @@ def test_the_observed_columns_of_the_pymc_model_have_rows_as_their_dimension():
         assert not any(others)
         assert dim == ("row" if len(known) == len(X) else f"row_{column}")
         assert_array_equal(model.coords[dim], known)
-        assert model[name].eval().shape[0] == len(known)
+        assert model[name].type.shape[0] == len(known)
     assert model.named_vars_to_dims["y"] == ("row",)
 
 

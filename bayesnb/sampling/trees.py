@@ -143,7 +143,8 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
     lead = {name: list(shapes[name])[: value.ndim - 2] for name, value in densities.items()}
     others = {name: group for name, group in groups.items() if name != "log_prior"}
     described = {group: attributes for group in ("/", "posterior") if group == "/" or group in groups}
-    tree = from_dict(others, coords=names, dims=shapes, attrs=described)
+    both = {"coords": names, "dims": shapes, "pred_coords": names, "pred_dims": shapes}
+    tree = from_dict(others, **both, attrs=described)
     for name in {"observed_data", "posterior_predictive", "prior_predictive", "predictions"} & set(groups):
         if "y" in groups[name]:  # Codes of classes: the coordinate says which is which.
             tree[name] = tree[name].to_dataset().assign_coords(class_label=list(names["class_label"]))

@@ -129,6 +129,20 @@ def test_the_tree_has_groups_for_prior_posterior_and_learned_data():
         assert_array_equal(tree["constant_data"][f"seen_{name}"], X[name].notna().groupby(y).sum())
 
 
+def test_the_observed_columns_of_the_pymc_model_have_rows_as_their_dimension():
+    clf, X, y = fitted()
+    model = clf.to_pymc(X, y, likelihood="rows")
+    columns = {"x_yes": "yes", "x_two": "two", "x_three": "three", "x_x": "x", "x_known": "known", "x_calls": "calls"}
+    for name, column in columns.items():
+        dim, *others = model.named_vars_to_dims[name]
+        known = np.flatnonzero(X[column].notna())
+        assert not any(others)
+        assert dim == ("row" if len(known) == len(X) else f"row_{column}")
+        assert_array_equal(model.coords[dim], known)
+        assert model[name].type.shape[0] == len(known)
+    assert model.named_vars_to_dims["y"] == ("row",)
+
+
 def test_new_rows_are_groups_of_predictions_and_their_classes_have_the_predictive_distribution():
     clf, X, y = fitted(60)
     new = X[:5]

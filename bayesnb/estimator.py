@@ -234,6 +234,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.dependence = dependence
 
+    @property
+    def _parameters(self) -> learning.EstimatorParameters:
+        """The parameters alone, as the functions that learn take them."""
+        return learning.EstimatorParameters.of(self)
+
     @one_at_a_time
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table, and forget what was learned before.
@@ -277,7 +282,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).class_count_
         array([5., 9.])
         """
-        learned = learning.fitted(self, X, y, sample_weight)
+        learned = learning.fitted(self._parameters, X, y, sample_weight)
         self.__dict__.pop("_content_hash", None)
         self._features, self._classifier = self.features, learned
         if learned.em is not None and not learned.em.converged:
@@ -306,7 +311,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         before = self.__dict__.get("_classifier")
-        after = learning.with_rows(self, before, X, y, classes, sample_weight)
+        after = learning.with_rows(self._parameters, before, X, y, classes, sample_weight)
         if before is None:
             self._features = self.features
         self._classifier = after
@@ -340,7 +345,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).forget(X[:2], y[:2]).class_count_
         array([3., 9.])
         """
-        self._classifier = learning.without_rows(self, self.classifier_, X, y, sample_weight)
+        self._classifier = learning.without_rows(self._parameters, self.classifier_, X, y, sample_weight)
         return self
 
     @one_at_a_time
@@ -355,7 +360,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         array([5., 9.])
         """
         check_is_fitted(other)
-        self._classifier = learning.merged(self, self.classifier_, other.classifier_)
+        self._classifier = learning.merged(self._parameters, self.classifier_, other.classifier_)
         return self
 
     @one_at_a_time
@@ -369,7 +374,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> BayesianNB().fit(X, y).discount(0.5).class_count_
         array([2.5, 4.5])
         """
-        self._classifier = learning.discounted(self, self.classifier_, factor)
+        self._classifier = learning.discounted(self._parameters, self.classifier_, factor)
         return self
 
     @one_at_a_time
@@ -392,7 +397,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         >>> clf.exponents_.attrs["older"], clf.learn_exponents(X, y).exponents_.attrs["older"]
         (True, False)
         """
-        self._classifier = learning.with_exponents(self, self.classifier_, X, y, sample_weight)
+        self._classifier = learning.with_exponents(self._parameters, self.classifier_, X, y, sample_weight)
         return self
 
     def sample_prior(
@@ -457,7 +462,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         if X is None and y is not None:
             raise ValueError("labels y belong to the rows of a table: pass X too, or the classes alone")
         about = [] if classes is None else list(classes), rng, draws * chains
-        before = learning.declared(self, *about) if X is None else learning.before_data(self, X, y, *about)
+        before = (
+            learning.declared(self._parameters, *about)
+            if X is None
+            else learning.before_data(self._parameters, X, y, *about)
+        )
         before.prior.require_proper()
         n = (100 if X is None else len(before.codes)) if rows is None else rows
         require_whole(1, rows=n)
@@ -529,7 +538,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
-        held, settings = self._classifier, learning.asked_with(self)
+        held, settings = self._classifier, learning.asked_with(self._parameters)
         return (
             held if all(getattr(held, name) is value for name, value in settings.items()) else replace(held, **settings)
         )
@@ -643,7 +652,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
     return clf
 
 
-def holding(parameters: learning.Parameters, learned: Classifier) -> BayesianNB:
+def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> BayesianNB:
     """Return an estimator with this classifier and these parameters."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned

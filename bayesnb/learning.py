@@ -1,8 +1,7 @@
 """Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
 
 What is learned from rows is one object, :class:`Learned`, which can be added, subtracted and scaled. All functions end
-in :func:`believed`, which computes the classifier from it. ``settings`` is a :class:`Parameters` or a
-:class:`bayesnb.BayesianNB`, used only for its parameters. ``before`` is the classifier before the new rows, or
+in :func:`believed`, which computes the classifier from it. ``before`` is the classifier before the new rows, or
 ``None``.
 """
 
@@ -16,10 +15,10 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
-from bayesnb.data.rows import Rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
-from bayesnb.data.specifications import Parameters, Unlabelled, label_prior
+from bayesnb.data.specifications import EstimatorParameters, Unlabelled, label_prior
 from bayesnb.data.specifications import entries as specified
 from bayesnb.data.summary import Summary
 from bayesnb.data.tables import Table
@@ -64,13 +63,13 @@ class Learned:
     counts: DependenceStatistics
 
     @classmethod
-    def by(cls, settings: Any, model: Classifier) -> Learned:
+    def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
         """Return what a classifier has learned; raise an error if its posterior does not follow from that."""
         model.posterior.require_statistics()
         return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
 
     @classmethod
-    def of(cls, settings: Any, before: Classifier | None, part: Rows | Summary) -> Learned:
+    def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
         """Learn from a part of a table. Its shapes and pairs are counted in the cells of the classifier ``before``.
 
         A part given as a summary has no rows to count, so a summary is used only if there are no such cells.
@@ -121,7 +120,7 @@ class Learned:
         return replace(self, statistics=statistics, classes=classes, counts=counts)
 
 
-def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
     """Return the classifier of one table.
 
     Warns
@@ -144,7 +143,7 @@ def fitted(settings: Any, X: Any, y: Any, sample_weight: Any = None) -> Classifi
     return learned
 
 
-def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
+def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
     """Do the work of :func:`fitted`, without warnings."""
     require_dependence(settings)
     if engines.streams(X):
@@ -152,7 +151,7 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
     name = y if isinstance(y, str) else getattr(y, "name", None)
     target = name if isinstance(name, str | int) and name != "" else None
     unlabelled = Unlabelled.of(settings.unlabelled)
-    rows = Rows.to_learn(X, y, sample_weight, unlabelled.marker)
+    rows = TrainingRows.to_learn(X, y, sample_weight, unlabelled.marker)
     em.require_settings(unlabelled.weight, unlabelled.starts)
     rows = rows.weighing_unlabelled(unlabelled.weight)
     if not rows.weight.any():
@@ -171,7 +170,9 @@ def _of_table(settings: Any, X: Any, y: Any, sample_weight: Any) -> Classifier:
     return with_part(settings, None, rows, target=target)
 
 
-def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()) -> Classifier:
+def _of_parts(
+    settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
+) -> Classifier:
     """Return the classifier of a table that is read in parts.
 
     Exponents are learned from a sample of rows, drawn while the table is read. The cells of shapes and pairs are
@@ -187,7 +188,7 @@ def _of_parts(settings: Any, X: Any, y: Any, sample_weight: Any, named: tuple[An
     return _with_exponents(settings, with_part(settings, None, summary, named, target=y), rows)
 
 
-def _by_em(settings: Any, rows: Rows, target: Any) -> Classifier:
+def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Classifier:
     """Return the classifier of partly labelled rows; the weights of unlabelled rows are already multiplied by λ."""
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
@@ -231,7 +232,9 @@ class Before:
     codes: Array
 
 
-def before_data(settings: Any, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
+def before_data(
+    settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
+) -> Before:
     """Return the model before any data, with priors that are scaled to a table if they are scaled at all.
 
     ``classes`` are the classes if there are no labels, and ``n`` is the number of draws from the prior of a sampled
@@ -247,7 +250,7 @@ def before_data(settings: Any, X: Any, y: Any, classes: Sequence[Any], rng: np.r
         classes = list(dict.fromkeys(named))
         y = np.resize(np.array(classes[:1]), Table.of(X).n_rows)
     part = _labelled(settings, X, y, None, None)
-    learned = Learned.of(Parameters.of(settings, dependence=None), None, part)
+    learned = Learned.of(EstimatorParameters.of(settings, dependence=None), None, part)
     schema = learned.schema
     model = schema.model(label)
     named = [*learned.declared, *classes, *model.named_classes(labels_of(learned.classes))]
@@ -262,7 +265,7 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 """Two columns of numbers on different scales, to tell whether a prior is scaled to its column."""
 
 
-def declared(settings: Any, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
+def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
     """Return the model before any data for features that are declared without a table.
 
     A prior that is scaled to data differs between two made-up tables, and is refused.
@@ -311,7 +314,12 @@ def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
 
 
 def with_rows(
-    settings: Any, before: Classifier | None, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    settings: EstimatorParameters,
+    before: Classifier | None,
+    X: Any,
+    y: Any,
+    classes: Any = None,
+    sample_weight: Any = None,
 ) -> Classifier:
     """Return the classifier after further rows; ``classes`` are class names given by the user."""
     named = () if classes is None else labels_of(_named_by_user(classes))
@@ -323,7 +331,9 @@ def with_rows(
     return before
 
 
-def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows | Summary]:
+def _parts(
+    settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
+) -> Iterator[TrainingRows | Summary]:
     """Yield the parts of a table: rows in memory, or summaries of a table that is read in parts.
 
     A summary has no rows in which the cells of shapes and pairs could be counted. If they must be counted, a table that
@@ -340,9 +350,13 @@ def _parts(settings: Any, before: Classifier | None, X: Any, y: Any, sample_weig
         yield from engines.rows(settings, X, y, sample_weight, schema)
 
 
-def _labelled(settings: Any, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> Rows:
+def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> TrainingRows:
     """Return the rows in memory that have a label and a weight above 0."""
-    return Rows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema).labelled().counted()
+    return (
+        TrainingRows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema)
+        .labelled()
+        .counted()
+    )
 
 
 def _named_by_user(classes: Any) -> Array:
@@ -353,7 +367,11 @@ def _named_by_user(classes: Any) -> Array:
 
 
 def with_part(
-    settings: Any, before: Classifier | None, part: Rows | Summary, named: tuple[Any, ...] = (), **others: Any
+    settings: EstimatorParameters,
+    before: Classifier | None,
+    part: TrainingRows | Summary,
+    named: tuple[Any, ...] = (),
+    **others: Any,
 ) -> Classifier:
     """Return the classifier after a part of a table, or of the part alone; ``named`` are classes that the user names.
 
@@ -367,7 +385,9 @@ def with_part(
     return made if settings.dependence is None or isinstance(part, Summary) else _with_exponents(settings, made, part)
 
 
-def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+def without_rows(
+    settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
+) -> Classifier:
     """Return the classifier without some learned rows. A class without remaining rows is removed unless it is named.
 
     Raises
@@ -381,7 +401,7 @@ def without_rows(settings: Any, before: Classifier, X: Any, y: Any, sample_weigh
     return before
 
 
-def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier:
+def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows | Summary) -> Classifier:
     """Return the classifier without a part of the learned rows."""
     learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
     rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
@@ -401,7 +421,7 @@ def _less(settings: Any, before: Classifier, part: Rows | Summary) -> Classifier
     return believed(settings, before, rest.over(before.classes[stays]))
 
 
-def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
+def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """Return the classifier of the rows of two classifiers.
 
     If both have a dependence but have counted different cells, this is an error, unless ``keep`` is true. Then the
@@ -421,20 +441,22 @@ def merged(settings: Any, before: Classifier, other: Classifier, keep: bool = Fa
     return believed(settings, before, mine + theirs, expected=before.expected or other.expected)
 
 
-def counts_alike(settings: Any, one: Classifier, other: Classifier) -> bool:
+def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
     """Return whether the second classifier has counted all cells of the first."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
 
-def discounted(settings: Any, before: Classifier, factor: float) -> Classifier:
+def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:
     """Return the classifier with all row weights multiplied by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
     return believed(settings, before, Learned.by(settings, before) * factor)
 
 
-def with_exponents(settings: Any, before: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+def with_exponents(
+    settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
+) -> Classifier:
     """Return the classifier with exponents learned from these rows: all learned rows, or a sample of them.
 
     Raises
@@ -465,17 +487,17 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
     """Return the classifier with the dependence that the audit of its rows recommends."""
     if advice is None:
         return before
-    settings = Parameters(dependence=advice, columns=before.schema.columns)
+    settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)
     return with_exponents(settings, before.with_estimate("predictive"), X, y)
 
 
-def _with_exponents(settings: Any, learned: Classifier, rows: Rows) -> Classifier:
+def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: TrainingRows) -> Classifier:
     """Return the classifier with exponents learned from these rows; also count terms that are not yet counted."""
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
 
 
-def _counts(settings: Any, held: Classifier | None) -> DependenceStatistics:
+def _counts(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
     """Return the counts of shapes and pairs of a classifier, to which further rows are added."""
     if held is None or held.dependence is None or settings.dependence is None:
         return nothing(0 if held is None else len(held.classes))
@@ -488,7 +510,7 @@ def _places(classes: Array, among: Array) -> list[int]:
     return [place.get(label, -1) for label in labels_of(among)]
 
 
-def require_dependence(settings: Any) -> None:
+def require_dependence(settings: EstimatorParameters) -> None:
     """Raise an error if ``dependence`` is not a valid setting, or if the estimate cannot use it."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
@@ -505,7 +527,7 @@ def _require_names(y: Any, sample_weight: Any) -> None:
             )
 
 
-def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
+def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
     """Return the parameters of a model file, what was learned with them, and the content hash of the file.
 
     Raises
@@ -516,7 +538,7 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
     """
     file = document.read(path)
     try:
-        settings = Parameters(**file.configuration)
+        settings = EstimatorParameters(**file.configuration)
         others = {"target": file.target, "reading": file.reading, "expected": file.expected, "draws": file.draws}
         counts = nothing(len(file.classes))
         learned = Learned(file.schema, file.statistics, file.classes, file.declared, counts)
@@ -532,12 +554,12 @@ def of_file(path: Any) -> tuple[Parameters, Classifier, str]:
     return settings, made, file.hash
 
 
-def _schema(settings: Any, before: Classifier | None) -> Schema | None:
+def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
     """Return the fitted schema with the ``columns`` setting of ``settings``; None before the first fit."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
-def believed(settings: Any, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
+def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
     """Return the classifier that follows from what was learned, under the priors and the estimate of the settings.
 
     Parameters
@@ -581,6 +603,6 @@ def believed(settings: Any, before: Classifier | None, learned: Learned, **other
     return made.with_dependence(held.after(learned.counts))
 
 
-def asked_with(settings: Any) -> dict[str, Any]:
+def asked_with(settings: EstimatorParameters) -> dict[str, Any]:
     """Return the settings that may change after a fit, as fields of the classifier."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}

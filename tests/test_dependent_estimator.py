@@ -25,7 +25,7 @@ from test_generative import IN_PYTHON
 import bayesnb as nb
 from bayesnb import BayesianNB, Exponents, Poisson, datasets, load
 from bayesnb.chains import Convergence
-from bayesnb.data.rows import Rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.dependence import program
 from bayesnb.dependence.exponents import NoExponentsError
 from bayesnb.dependence.likelihood import log_likelihood
@@ -621,7 +621,7 @@ def test_the_second_stage_in_pymc_is_the_density_that_the_exponents_were_learned
     X, y = table(120)
     clf = fitted("weighted", 120)
     model, dependence = clf.to_pymc(X, y, stage="exponents"), clf.classifier_.dependence
-    rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(Rows.of(X, y)))
+    rows = dependence.rows(clf.posterior_, *clf.classifier_.encoded(TrainingRows.of(X, y)))
     layout = dependence.exponents.layout
     point = np.linspace(-1, 1, layout.size)
     n, own = layout.terms, point[layout.terms :].reshape(3, -1)
@@ -679,7 +679,7 @@ def test_an_exponent_that_is_off_by_a_part_of_its_standard_deviation_is_not_said
     X, y = table()
     frozen = fitted(Exponents(draws=2000)).classifier_
     rows, learned = (
-        frozen.dependence.rows(frozen.posterior, *frozen.encoded(Rows.of(X, y))),
+        frozen.dependence.rows(frozen.posterior, *frozen.encoded(TrainingRows.of(X, y))),
         frozen.dependence.exponents,
     )
     mean, covariance = learned.moments()

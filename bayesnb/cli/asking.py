@@ -128,14 +128,14 @@ def predict(
     """
     from bayesnb import deploy
     from bayesnb.data import writers
-    from bayesnb.data.warned import Unseen, UnseenLevelWarning
+    from bayesnb.data.warned import UnseenCounter, UnseenLevelWarning
 
     require_output(output, "table", (model, new), is_predictions, force)
     clf, _ = load_model(model, absent)
     table = opened_for(clf, new, format)
     for column in keep:
         table.require(column, "--keep")
-    counts = Unseen(clf.schema)
+    counts = UnseenCounter(clf.schema)
     with warnings.catch_warnings():
         # Unseen levels are counted over all parts and reported once.
         warnings.simplefilter("ignore", UnseenLevelWarning)

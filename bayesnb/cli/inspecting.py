@@ -33,7 +33,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     import pandas as pd
 
     from bayesnb.data import engines
-    from bayesnb.data.specifications import Parameters, Unlabelled
+    from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 
     if data != "-" and is_model(data):
         from bayesnb.modelfile import document
@@ -58,7 +58,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     odd = table.unreadable([target, settings.weight])
     table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
     passing, sample = watched(table)
-    asked = Parameters(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
+    asked = EstimatorParameters(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
     summary = engines.summary(asked, passing, target, settings.weight)
     frame = sample()
     seen = [*odd, *table.examined(frame, target, summary.rows)]
@@ -128,7 +128,7 @@ def _print(
     said: Sequence[str | Message] = (),
 ) -> None:  # fmt: skip
     """Print the properties of a table or a model, its columns, and remarks."""
-    from bayesnb.report.parts import Grid, Section, count_of
+    from bayesnb.report.parts import Section, TablePart, count_of
 
     lines = []
     for name, value in about.items():
@@ -136,5 +136,5 @@ def _print(
             each = [f"{k}={v}" for k, v in value.items() if v is not None]
             value = count_of(value) if name != "settings" else ", ".join(each)
         lines.append(f"{name}: {value}")
-    section = Section("", [Grid(features, ""), *said], "\n".join(lines))
+    section = Section("", [TablePart(features, ""), *said], "\n".join(lines))
     print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

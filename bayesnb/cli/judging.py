@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayesnb.inference.classifier import Classifier
     from bayesnb.inference.independence import Independence
     from bayesnb.inference.scorecard import Scorecard
-    from bayesnb.learning import Parameters
+    from bayesnb.learning import EstimatorParameters
     from bayesnb.report.parts import Section
 
 COMPARED = (
@@ -121,7 +121,9 @@ def compare(
     return 0 if roads is None else roads["exit"]
 
 
-def _with_each(asked: Parameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]) -> dict[str, Classifier | str]:
+def _with_each(
+    asked: EstimatorParameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]
+) -> dict[str, Classifier | str]:
     """Models fitted to the table with each dependence, or the reason why the fit is impossible."""
     from bayesnb import learning
 
@@ -135,7 +137,7 @@ def _with_each(asked: Parameters, X: pd.DataFrame, y: pd.Series, names: Sequence
     return found
 
 
-def _without(parameters: Parameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
+def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
     """The model without one of its learned rows, or the model itself if this row is the only one of its class."""
     from bayesnb import learning
 
@@ -189,7 +191,7 @@ def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float,
     """A section with the class probabilities of one row by each estimate, and their interval."""
     import pandas as pd
 
-    from bayesnb.report.parts import Grid, Section
+    from bayesnb.report.parts import Section, TablePart
 
     labels, estimates = list(answer["interval"]), answer["estimates"]
     lines = {name: dict.fromkeys(labels) if isinstance(p, str) else p for name, p in estimates.items()}
@@ -198,7 +200,7 @@ def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float,
         lines[name] = {label: answer["interval"][label][what] for label in labels}
     frame = pd.DataFrame.from_dict(lines, orient="index", dtype=float).add_prefix("p(").add_suffix(")")
     shown = frame.map("{:.3f}".format).replace("nan", "—").rename_axis("estimate")
-    parts: list[Any] = [Grid(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
+    parts: list[Any] = [TablePart(shown, ""), f"interval: p(class | row, θ) of naive Bayes, {how}."]
     if (frame.loc[["mle", "mean"]].sub(frame.loc[["map", "predictive"]].to_numpy()).abs() < 1e-9).all(axis=None):
         parts.append(FOOTNOTE)
     return Section("The row " + ", ".join(f"{column}={value}" for column, value in row.items()), parts)

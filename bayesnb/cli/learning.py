@@ -43,7 +43,7 @@ def fit(
             table.require(column, "--feature")
     # The labels of a class prior stay text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
-    asked = learning.Parameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
+    asked = learning.EstimatorParameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = watched(table)
     if settings.dependence == "none":
         summary, drawn = engines.summary(asked, passing, target, settings.weight), None
@@ -74,7 +74,7 @@ def fit(
         labels = drawn.target.classes[drawn.target.codes]
         weight, naive = None if (drawn.weight == 1).all() else drawn.weight, clf
 
-        def learn(asked: learning.Parameters) -> Classifier:
+        def learn(asked: learning.EstimatorParameters) -> Classifier:
             if asked.dependence is None:
                 return naive
             say(f"learning exponents from {len(drawn.weight):,} rows")

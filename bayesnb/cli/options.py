@@ -88,7 +88,7 @@ class Word(click.Choice):
         return super().get_invalid_choice_message(value, ctx).rstrip(".") + meant(value, self.choices)
 
 
-class Numbers(click.ParamType):
+class NumberList(click.ParamType):
     """Whole numbers, separated by commas."""
 
     name = "N,N…"
@@ -116,7 +116,7 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "draws": {"type": click.IntRange(2)},
     "explain": {"type": click.IntRange(0)},
     "m": {"type": click.FloatRange(0)},
-    "more": {"type": Numbers(), "multiple": False, "default": None, "help": "Numbers of further rows."},
+    "more": {"type": NumberList(), "multiple": False, "default": None, "help": "Numbers of further rows."},
     "n": {"type": click.IntRange(0), "flag": "-n"},
     "prob": {"type": click.FloatRange(0, 1, True, True), "default": 0.89, "help": "Probability of the intervals."},
     "random_state": {"type": int, "default": 0, "flag": "--seed", "group": ANSWER, "help": "Seed of random draws."},
@@ -254,7 +254,7 @@ GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name
 STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
 """Classes whose fields are the same options for every command."""
 
-PARAMETERS = "bayesnb.data.specifications:Parameters"
+PARAMETERS = "bayesnb.data.specifications:EstimatorParameters"
 """The parameters of a model."""
 
 GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}

@@ -11,7 +11,7 @@ from bayesnb.wording import Cure, Message, written
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.report.parts import Grid, Section
+    from bayesnb.report.parts import Section, TablePart
 
 
 HALVES = (12, 10, 8, 6, 5)
@@ -61,13 +61,13 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 def print_sections(sections: Iterable[Section]) -> None:
     """Print sections for people: the answer or the title in bold, then the tables and the legends."""
-    from bayesnb.report.parts import Grid
+    from bayesnb.report.parts import TablePart
 
     console = console_of()
     for k, section in enumerate(sections):
         console.print(*([] if k == 0 else [""]), _text(section.lead or section.title), style="bold", sep="\n")
         for n, part in enumerate(section.parts):
-            if isinstance(part, Grid):
+            if isinstance(part, TablePart):
                 if part.caption and (n or part.bars):
                     console.print(_text(f"\n{part.caption}" if n else part.caption), style="bold" if n else None)
                 console.print(table_of(part, console))
@@ -81,7 +81,7 @@ def _text(text: Any) -> Any:
     return Text(visible(written(text, "command"), keep="\n"))
 
 
-def table_of(shown: Grid, console: Any) -> Any:
+def table_of(shown: TablePart, console: Any) -> Any:
     """A table for people. Lines are wrapped between words; if words do not fit, rows become lists.
 
     Bars are shorter on narrow terminals and are omitted if they do not fit.

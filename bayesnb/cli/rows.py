@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesnb.inference.classifier import Classifier
-    from bayesnb.learning import Parameters
+    from bayesnb.learning import EstimatorParameters
 
 # The rows that the textbooks predict (Mitchell 1997, 6.9.1; Han, Kamber and Pei 2012, 8.3).
 TEXTBOOK_ROWS = {
@@ -28,7 +28,7 @@ TEXTBOOK_ROWS = {
 }
 
 
-def read_model(path: str) -> tuple[Parameters, Classifier, str]:
+def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
     """Read a model from a file or from stdin: its parameters, the fitted classifier and the content hash."""
     from bayesnb import learning
 
@@ -43,7 +43,7 @@ def load_model(path: str, absent: str | None = None, target: str | None = None) 
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
 
-def save_model(parameters: Parameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
+def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
     """Write a model to a file, or to stdout."""
     from bayesnb.modelfile import document
 

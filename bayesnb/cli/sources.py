@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayesnb.data.readers import Source
     from bayesnb.data.tables import Table
     from bayesnb.inference.classifier import Classifier
-    from bayesnb.learning import Parameters
+    from bayesnb.learning import EstimatorParameters
 
 
 NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categories"
@@ -192,7 +192,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class FittedTable:
     """A table in memory and the model fitted to it.
 
     Parameters
@@ -201,7 +201,7 @@ class Learned:
         The table, as the user named it.
     X : DataFrame
     y : Series
-    parameters : Parameters
+    parameters : EstimatorParameters
         The parameters of the fit.
     clf : Classifier
     remarks : tuple of Remark
@@ -211,14 +211,14 @@ class Learned:
     name: str
     X: pd.DataFrame
     y: pd.Series
-    parameters: Parameters
+    parameters: EstimatorParameters
     clf: Classifier
     remarks: tuple[Remark, ...]
 
 
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
-) -> Learned:
+) -> FittedTable:
     """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
 
     If rows are weighted and ``repeat`` is true, rows are repeated, so that they have the same weight in the scores as
@@ -247,14 +247,14 @@ def fitted(
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
     parameters["class_prior"] = by_label(parameters["class_prior"], read_target(y).classes.tolist())
-    asked = learning.Parameters(random_state=seed, **parameters)
+    asked = learning.EstimatorParameters(random_state=seed, **parameters)
     asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
-    return Learned(table.name, X, y, asked, clf, tuple(remarks))
+    return FittedTable(table.name, X, y, asked, clf, tuple(remarks))
 
 
 def with_dependence(
-    asked: Parameters, settings: Settings, learn: Callable[[Parameters], Classifier]
-) -> tuple[Parameters, Classifier]:
+    asked: EstimatorParameters, settings: Settings, learn: Callable[[EstimatorParameters], Classifier]
+) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
     The default, "auto", adds no dependence in three cases. First, the estimate plugs in a point, as in textbooks.

@@ -21,7 +21,7 @@ from bayesnb.data.inferring import inferred, named_columns
 from bayesnb.data.origin import Origin
 from bayesnb.data.readings import PARTS, Date, Part
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import BestFamily, Entry, entries, label_prior
+from bayesnb.data.specifications import BestFamily, Entry, EstimatorParameters, entries, label_prior
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.compound import Hurdle
@@ -104,14 +104,14 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
     return replace(schema, features={**schema.features, **put})
 
 
-def chosen(table: Table, target: Target, weight: Array, settings: Any) -> tuple[Any, Reasons]:
+def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParameters) -> tuple[Any, Reasons]:
     """Choose the best family of each column marked "best"; return the features and the reasons.
 
     Parameters
     ----------
     table, target, weight : Table, Target, array (row,)
         Rows without a label are ignored.
-    settings : BayesianNB or Parameters
+    settings : EstimatorParameters
 
     Returns
     -------

@@ -81,7 +81,7 @@ class Format:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
     Parameters
@@ -129,7 +129,7 @@ class Layout:
     marks: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
+def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
     """Read a file once to find its layout and the types that fit the cells of each column.
 
     Raises
@@ -148,7 +148,7 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> Layout:
     raise failure
 
 
-def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
+def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> CsvLayout:
     with _connection(name) as connection:
         layout = _layout(connection, name, file, format, encoding, space)
         # Stack the cells of all columns, with their column's name: one query serves a table of thousands of columns.
@@ -166,7 +166,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
     return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
 
 
-def read_alike(layouts: Sequence[Layout], format: Format) -> list[Layout]:
+def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
     """Decide the type of each column, so that a column has one type in all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
@@ -181,7 +181,7 @@ def read_alike(layouts: Sequence[Layout], format: Format) -> list[Layout]:
     return found
 
 
-def batches(layout: Layout) -> Iterator[Any]:
+def batches(layout: CsvLayout) -> Iterator[Any]:
     """Yield the rows of a file as Arrow batches; cells are converted by the type and decimal mark of their column."""
     import pyarrow as pa
 
@@ -207,7 +207,7 @@ def batches(layout: Layout) -> Iterator[Any]:
 # The layout of a file
 
 
-def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> Layout:
+def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: str, space: Workspace) -> CsvLayout:
     if is_empty(file):
         raise ValueError(f"{name}: is empty")
     said = "" if format.sep is None else f", delim={_text(format.sep)}"
@@ -231,7 +231,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         types, sniffed = (), True  # Detection has taken a title for the first row.
     first = _first_row(lines_of(file, skip), sep, escape)
     names = tuple(f"column{k}" for k in range(len(first)))
-    layout = Layout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
+    layout = CsvLayout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
     header = format.header
     if header is None:
         header = bool(set(format.names) & set(first)) or (sniffed and not _is_row(connection, layout, first, types))
@@ -280,7 +280,7 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
     return next(filter(None, csv.reader(lines, delimiter=sep, quotechar=QUOTE, escapechar=escape)), [""])
 
 
-def _is_row(connection: Any, layout: Layout, first: Sequence[str], types: Sequence[str]) -> bool:
+def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
     """Return whether the first row of a file of text is data: most of its cells occur again in their columns.
 
     If a column holds anything but text, its type has already decided.
@@ -361,7 +361,7 @@ def _types_of(cell: str) -> str:
     )
 
 
-def _marks(layouts: Sequence[Layout], format: Format) -> list[dict[str, str]]:
+def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]:
     """For each file, return the decimal marks of its columns; "" if a column needs no decimal mark."""
     clear = [{column: _clear_mark(types, layout.sep) for column, types in layout.types.items()} for layout in layouts]
     found = []
@@ -390,7 +390,7 @@ def _clear_mark(types: Types, sep: str) -> str | None:
     return "," if sep != "," or Types.WITH_COMMA in types else None
 
 
-def _unclear_mark(layout: Layout, column: str, known: set[str]) -> str:
+def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
     """Return the decimal mark of a column whose cells fit both marks, from the marks of the other columns.
 
     Raises
@@ -447,7 +447,7 @@ def _value(cell: str, kind: str, mark: str) -> str:
 # Queries for DuckDB
 
 
-def _table(layout: Layout) -> str:
+def _table(layout: CsvLayout) -> str:
     """Return SQL for the file as a table of texts, with columns called c0, c1, …"""
     columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
     missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text)
@@ -459,7 +459,7 @@ def _table(layout: Layout) -> str:
     )
 
 
-def _cells(layout: Layout) -> list[str]:
+def _cells(layout: CsvLayout) -> list[str]:
     """Return SQL for the cells of each column. The user's texts for missing are null, with or without spaces around."""
     found = []
     for k, column in enumerate(layout.names):
@@ -471,7 +471,7 @@ def _cells(layout: Layout) -> list[str]:
     return found
 
 
-def _query(layout: Layout) -> str:
+def _query(layout: CsvLayout) -> str:
     """Return SQL for the file, with columns called c0, c1, …"""
     return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
 

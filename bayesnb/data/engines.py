@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.data import arrow, readers
-from bayesnb.data.rows import Rows, drawn
+from bayesnb.data.rows import TrainingRows, drawn
 from bayesnb.data.summary import EmptySummary, PartSummarizer, Summary, pooled
 from bayesnb.data.tables import Table, tables
 from bayesnb.data.targets import NO_LABEL
@@ -101,7 +101,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
-) -> tuple[Summary, Rows | None]:
+) -> tuple[Summary, TrainingRows | None]:
     """Return the summary of a table and a random sample of at most ``most`` rows, drawn while the table is read.
 
     Raises
@@ -133,7 +133,7 @@ def _require_here(source: Any) -> None:
         )
 
 
-def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[Rows]:
+def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
     """Yield the rows of each part of a table that is read in this process, for counts that need rows in memory.
 
     Raises

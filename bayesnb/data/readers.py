@@ -26,7 +26,7 @@ from bayesnb.data.arrow import (
     until_broken,
     without_marks,
 )
-from bayesnb.data.csv_reader import Format, Layout
+from bayesnb.data.csv_reader import CsvLayout, Format
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table, tables
 
@@ -125,7 +125,7 @@ class Source(os.PathLike):
         return list(found)
 
     @cached_property
-    def layouts(self) -> list[Layout]:
+    def layouts(self) -> list[CsvLayout]:
         """The layout of each CSV or Excel file; empty for other kinds of files."""
         if self.kind not in ("csv", "excel"):
             return []

@@ -1,6 +1,7 @@
 """Rows to learn or to unlearn: a table, its labels and its weights, read and validated together.
 
-Start with :meth:`Rows.of`. :meth:`Rows.statistics` computes the statistics of the rows and does not keep the rows.
+Start with :meth:`TrainingRows.of`. :meth:`TrainingRows.statistics` computes the statistics of the rows and does not
+keep the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from bayesnb.data.choice import chosen, with_reasons
 from bayesnb.data.columns import as_objects, without_unused
 from bayesnb.data.inferring import readable, readings_in, through
 from bayesnb.data.schema import Schema
-from bayesnb.data.specifications import Parameters
+from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
@@ -26,7 +27,7 @@ from bayesnb.wording import meant, warn
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TrainingRows:
     """Rows with their labels and weights.
 
     Parameters
@@ -44,7 +45,7 @@ class Rows:
     @classmethod
     def of(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
-    ) -> Rows:
+    ) -> TrainingRows:
         """Read a table, its labels and its weights.
 
         Parameters
@@ -82,7 +83,7 @@ class Rows:
     @classmethod
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
-    ) -> Rows:
+    ) -> TrainingRows:
         """Read rows as :meth:`of` does; also accept column names as labels and weights, and soft labels.
 
         A row with a weight per class (a soft label) becomes several rows, one per class, each with the weight of its
@@ -102,48 +103,49 @@ class Rows:
         target = Target.of(*without_unused(c, classes), unlabelled, tuple(classes.tolist()))
         return cls(rows.table.rows(row), target, weights[row, c])
 
-    def labelled(self) -> Rows:
+    def labelled(self) -> TrainingRows:
         """Return the rows; raise ``ValueError`` unless every row has a label."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
         return self
 
-    def weighing_unlabelled(self, weight: float) -> Rows:
+    def weighing_unlabelled(self, weight: float) -> TrainingRows:
         """Return the rows, with the weights of unlabelled rows multiplied by ``weight``."""
         if self.target.complete:
             return self
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
-    def counted(self) -> Rows:
+    def counted(self) -> TrainingRows:
         """Return the rows whose weight is above 0. The other rows must not even contribute their levels and classes."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
 
-    def kept(self, keep: Array) -> Rows:
+    def kept(self, keep: Array) -> TrainingRows:
         """Return the rows for which a mask is true."""
-        return Rows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
+        return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
-    def schema(self, settings: Any) -> Schema:
+    def schema(self, settings: EstimatorParameters) -> Schema:
         """Return the schema of these rows: each column with its specified family, the best family, or the family of its
         type.
 
-        ``settings`` is a :class:`bayesnb.BayesianNB` or its ``Parameters``.
         """
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
-        known = Parameters.of(settings, features=readable(table, settings.features))
+        known = EstimatorParameters.of(settings, features=readable(table, settings.features))
         features, reasons = chosen(table, self.target, self.weight, known)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
         return with_reasons(replace(schema, named=self.table.named), reasons)
 
-    def statistics(self, settings: Any, schema: Schema | None = None, fixed: bool = False) -> tuple[Schema, Statistics]:
+    def statistics(
+        self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
+    ) -> tuple[Schema, Statistics]:
         """Return the schema with the levels of these rows, and the statistics of the rows. All rows must have labels.
 
         Parameters
         ----------
-        settings : BayesianNB or Parameters
+        settings : EstimatorParameters
             Used to infer a schema, or to add columns that join later.
         schema : Schema, optional
             The known schema of the columns. Without it, the schema is inferred from these rows.

@@ -66,7 +66,7 @@ class Unlabelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
+class EstimatorParameters:
     """The parameters of a :class:`bayesnb.BayesianNB`, for code that needs no estimator. They are documented there."""
 
     features: Any = None
@@ -80,7 +80,7 @@ class Parameters:
     dependence: Any = None
 
     @classmethod
-    def of(cls, settings: Any, **others: Any) -> Parameters:
+    def of(cls, settings: Any, **others: Any) -> EstimatorParameters:
         """Return the parameters of an estimator, with some of them replaced."""
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
 
@@ -89,7 +89,7 @@ class Parameters:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def label_prior(settings: Any) -> Dirichlet | FixedProbabilities:
+def label_prior(settings: EstimatorParameters) -> Dirichlet | FixedProbabilities:
     """Return the prior of the class probabilities from the settings."""
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
 

@@ -22,10 +22,10 @@ from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature
 from bayesnb.data.inferring import named_levels, present, readings_in, through
 from bayesnb.data.origin import Origin
-from bayesnb.data.rows import Rows
+from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
-from bayesnb.data.specifications import BestFamily, Binned, ByType, Missing, Parameters, Unlabelled, entries
+from bayesnb.data.specifications import BestFamily, Binned, ByType, EstimatorParameters, Missing, Unlabelled, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import Text, are_sentences
@@ -118,7 +118,7 @@ class Summary:
             statistics[name] = statistics[name].with_levels(levels)
         return self._with(features, statistics)
 
-    def with_readings(self, settings: Parameters) -> Summary:
+    def with_readings(self, settings: EstimatorParameters) -> Summary:
         """Return the summary with the readings of its columns of text, and with the families that waited for them.
 
         The levels of such a column are the texts that were read, with their weights. So the column is known without the
@@ -135,7 +135,7 @@ class Summary:
                 continue
             c, level = np.nonzero(counts)
             texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
-            alone = Rows(Table.of(texts), Target(c, self.classes), counts[c, level])
+            alone = TrainingRows(Table.of(texts), Target(c, self.classes), counts[c, level])
             own = given if column in given else settings.features if not given else None
             own = {column: given[column]} if column in given else own
             readings = readings_in(alone.table, own)
@@ -221,8 +221,8 @@ class PartSummarizer:
 
     Parameters
     ----------
-    settings : Parameters
-        Parameters of the estimator.
+    settings : EstimatorParameters
+        EstimatorParameters of the estimator.
     target : column name or None
         Column of the class; ``None`` puts all rows into one class.
     weight : column name, optional
@@ -234,7 +234,7 @@ class PartSummarizer:
         For each family chosen from the first part: why it was chosen, and the candidates.
     """
 
-    settings: Parameters
+    settings: EstimatorParameters
     target: Any
     weight: Any = None
     schema: Schema | None = None
@@ -248,7 +248,9 @@ class PartSummarizer:
         """Build a summarizer with the settings of a :class:`bayesnb.BayesianNB`."""
         unlabelled = Unlabelled.of(model.unlabelled)
         drop = unlabelled.weight == 0 if drop is None else drop
-        return cls(Parameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop)
+        return cls(
+            EstimatorParameters.of(model, unlabelled=unlabelled, random_state=None), target, weight, schema, drop
+        )
 
     @cached_property
     def specs(self) -> list[Any]:
@@ -324,7 +326,7 @@ class PartSummarizer:
         }
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
-    def _specified(self, table: Table) -> Parameters:
+    def _specified(self, table: Table) -> EstimatorParameters:
         """Return the settings with the features that a part can have: all, unless columns may join in a later part."""
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
@@ -343,7 +345,7 @@ class PartSummarizer:
         by_type = any(isinstance(entry.spec, ByType) for entry in said)
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
-    def rows(self, frame: Any) -> tuple[int, int, Rows | None]:
+    def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
         """Return the number of rows of a part, the number without a class, and the rows to learn from or None."""
         table = Table.of(frame)
         if not table.named:
@@ -357,7 +359,7 @@ class PartSummarizer:
                 "are learned from only in a table in memory; leave them out with unlabelled=Unlabelled(weight=0)"
             )
         table = table.without([name for name in (self.target, self.weight) if name is not None])
-        return read, int(unlabelled.sum()), Rows(table, target, weight).kept(keep) if keep.any() else None
+        return read, int(unlabelled.sum()), TrainingRows(table, target, weight).kept(keep) if keep.any() else None
 
     def _weights(self, table: Table) -> Array:
         if self.weight is None:

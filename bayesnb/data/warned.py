@@ -121,7 +121,7 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
         warn(said, UnseenLevelWarning)
 
 
-class Unseen:
+class UnseenCounter:
     """Counter of unseen levels in a table that is read in parts.
 
     Parameters

@@ -21,7 +21,7 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.price import expected_losses, prices
 from bayesnb.inference.scorecard import HeldOut, Scorecard, nats, scorecard_of
 from bayesnb.inference.scoring import log_proba_of, own, scores, share_interval
-from bayesnb.learning import Parameters
+from bayesnb.learning import EstimatorParameters
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
@@ -402,7 +402,7 @@ def comparison(
         The line that is recommended unless another line is clearly better. By default the line of ``clf`` itself, if
         the table contains it, otherwise "predictive".
     """
-    plain = Parameters.of(clf, estimate="predictive", dependence=None)
+    plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
     scored = drawn(len(codes), rows, random_state)
     by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv

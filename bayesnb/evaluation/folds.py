@@ -24,7 +24,7 @@ from bayesnb.data.warned import UnseenLevelWarning
 from bayesnb.dependence.exponents import named
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
-from bayesnb.learning import Parameters
+from bayesnb.learning import EstimatorParameters
 from bayesnb.priors import Array, Dirichlet, first
 
 type Folds = Literal["loo"] | int | None
@@ -61,7 +61,7 @@ def folds_of(
     scored : int array, optional
         Sorted positions of the rows to score; by default all rows.
     """
-    ours = isinstance(clf, FittedModel | Parameters)
+    ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
         raise TypeError(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
@@ -85,7 +85,7 @@ def folds_of(
         clf.classifier_.posterior.require_statistics(f"cv={cv!r}")
     codes, y = target.codes, target.classes[target.codes]
     if isinstance(cv, str) and cv == "loo":
-        settings = Parameters.of(clf) if ours else None
+        settings = EstimatorParameters.of(clf) if ours else None
         # Forests learn nothing from labels that could not be left out in closed form.
         if settings is None or not (settings.dependence is None or named(settings.dependence).forests):
             what, why = type(clf).__name__, "is exact, and cheap, for BayesianNB alone"

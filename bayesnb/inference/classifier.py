@@ -17,7 +17,7 @@ import pandas as pd
 
 from bayesnb.chains import GOOD_K
 from bayesnb.data.choice import FamilyChoice
-from bayesnb.data.rows import Rows, table_of
+from bayesnb.data.rows import TrainingRows, table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -210,11 +210,11 @@ class Classifier(FittedModel):
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
-    def rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+    def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
         """Rows with their labels, including rows without a label."""
-        return Rows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
+        return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
-    def encoded(self, rows: Rows) -> tuple[Data, Labels]:
+    def encoded(self, rows: TrainingRows) -> tuple[Data, Labels]:
         """The encoded columns of learned rows, and their classes and weights."""
         self.posterior.warn_of_chains()
         _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)

@@ -26,7 +26,7 @@ from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
 from bayesnb.report import scores
-from bayesnb.report.parts import Findings, Page, Section, Sentence, count_of, one_line
+from bayesnb.report.parts import FindingList, Page, Section, Sentence, count_of, one_line
 from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
 from bayesnb.report.writer import MARK, page_as
 from bayesnb.wording import Form, Message, require_choice, require_whole
@@ -156,13 +156,13 @@ def report(
     for name in OPEN & places.keys():
         sections[places[name]] = replace(sections[places[name]], folded=False)
     if remarks and (k := places.get(READ)) is not None:
-        remarked = Findings([(remark, None) for remark in remarks])
+        remarked = FindingList([(remark, None) for remark in remarks])
         sections[k] = replace(sections[k], parts=[*sections[k].parts, remarked])
     items: list[tuple[Sentence, str | None]] = [(remark, None) for remark in remarks[:MOST_REMARKS]]
     if (more := len(remarks) - MOST_REMARKS) > 0:
         items.append((f"{more} more remark{'s' * (more > 1)} about columns.", READ))
     items += [(section.finding, section.title) for section in sections if section.finding]
-    sections.insert(1, Section(LOOK, [Findings(items)]))
+    sections.insert(1, Section(LOOK, [FindingList(items)]))
     return page_as(Page(title, _about(clf, table, y), [*sections, _made(missing)]), format, form)
 
 

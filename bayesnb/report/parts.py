@@ -47,7 +47,7 @@ class Bars:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class TablePart:
     """A table.
 
     Parameters
@@ -77,7 +77,7 @@ class Picture:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class FindingList:
     """A list of sentences, each with the title of the section with details, or with ``None``."""
 
     items: Sequence[tuple[Sentence, str | None]]
@@ -86,7 +86,7 @@ class Findings:
 type Sentence = str | Message
 """A text for people; the writer of the page or of the screen spells its cures."""
 
-type Part = Sentence | Grid | Picture | Findings
+type Part = Sentence | TablePart | Picture | FindingList
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def _digits(column: pd.Series) -> int | None:
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellTexts:
     """The cells of a frame as texts, without empty columns.
 
     Parameters
@@ -194,7 +194,7 @@ class Cells:
     heads: int
 
 
-def cells_of(frame: pd.DataFrame) -> Cells:
+def cells_of(frame: pd.DataFrame) -> CellTexts:
     """Write a frame as texts."""
     heads = frame.index.nlevels
     names = ["" if name is None else name for name in frame.index.names] + list(frame.columns)
@@ -206,7 +206,7 @@ def cells_of(frame: pd.DataFrame) -> Cells:
     kept = [k for k, texts in enumerate(columns) if k < heads or not len(frame) or any(texts)]
     numbers = [all(map(NUMBER.fullmatch, filter(None, columns[k]))) for k in kept]
     rows = [list(texts) for texts in zip(*(columns[k] for k in kept), strict=True)]
-    return Cells([str(names[k]) for k in kept], rows, numbers, heads)
+    return CellTexts([str(names[k]) for k in kept], rows, numbers, heads)
 
 
 def spoken(name: Any) -> str:

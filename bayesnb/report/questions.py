@@ -20,7 +20,7 @@ from bayesnb import learning, plots
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
-from bayesnb.report.parts import Bars, Grid, Part, Picture, Section, one_line, readable, spoken, with_interval
+from bayesnb.report.parts import Bars, Part, Picture, Section, TablePart, one_line, readable, spoken, with_interval
 from bayesnb.wording import Cure, Message, sentences
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
         if len(frame):
             parts += shortened(frame, one_line(name) or question.summary.rstrip("."), top or shown.top)
     words = {spoken(name): said for name, said in question.columns.items()}
-    columns = [str(name).rpartition(": ")[2] for part in parts if isinstance(part, Grid) for name in part.frame.columns]
+    columns = [
+        str(name).rpartition(": ")[2] for part in parts if isinstance(part, TablePart) for name in part.frame.columns
+    ]
     meant = [
         Message("{name}: {said}.", name=name, said=words[name]) for name in dict.fromkeys(columns) if name in words
     ]
@@ -147,7 +149,7 @@ def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
     """The first rows and columns of a table; the caption mentions omitted rows and columns."""
     for size, most, what in zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True):
         caption += f": the first {most} of {size} {what}" if size > most else ""
-    yield Grid(readable(frame.iloc[:top, :WIDEST]), caption)
+    yield TablePart(readable(frame.iloc[:top, :WIDEST]), caption)
 
 
 # Rows: the uncertain rows, and the contribution of each value of a row to its log-odds
@@ -202,7 +204,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
     sizes, lower, upper = (shown[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     caption = f"{row}{one_line(label)} against {one_line(against)}: log-odds {sizes[-1]:+.3g} {unit} in all"
     frame = readable(shown[["log_odds", "lower", "upper"]].set_axis(pd.Index(_named(shown), name="entry")))
-    yield Grid(frame, caption, folded, Bars(sizes, lower, upper, label, against))
+    yield TablePart(frame, caption, folded, Bars(sizes, lower, upper, label, against))
     if OFFSET in contributions.index:
         held = {"shape of" if name.startswith("shape of ") else "×" if " × " in name else name
                 for name in map(str, shown.index)}  # fmt: skip

@@ -10,7 +10,17 @@ import pandas as pd
 
 from bayesnb import learning, plots
 from bayesnb.inference.questions import QUESTIONS
-from bayesnb.report.parts import Grid, Part, Picture, Section, Sentence, one_line, with_error, with_interval, written
+from bayesnb.report.parts import (
+    Part,
+    Picture,
+    Section,
+    Sentence,
+    TablePart,
+    one_line,
+    with_error,
+    with_interval,
+    written,
+)
 from bayesnb.report.questions import section_of, shortened
 from bayesnb.wording import Message
 
@@ -60,9 +70,9 @@ def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
     scores.insert(1, f"{card.prob:.0%} interval", ends)
     scores = scores.rename(columns={"frequencies": "class shares"})
     parts: list[Part] = [
-        Grid(scores, "Scores"),
+        TablePart(scores, "Scores"),
         f"Scored by {card.how}. {LEGEND}",
-        Grid(_confusion(card), "True classes (rows) and predicted classes (columns)", folded=True),
+        TablePart(_confusion(card), "True classes (rows) and predicted classes (columns)", folded=True),
         "recall: the share of a class that is found; precision: of what is predicted as the class, the share that is; "
         f"with {card.prob:.0%} intervals.",
     ]
@@ -137,7 +147,7 @@ def estimates(compared: Comparison) -> Section:
         if how.by != compared.how["predictive"].by and name in compared.answers
     ]
     finding = compared.recommendation if compared.recommended != compared.default else ""
-    return Section(ESTIMATES, [Grid(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
+    return Section(ESTIMATES, [TablePart(frame, ESTIMATES), text, *notes], finding=finding, folded=True)
 
 
 def four_estimates(compared: Comparison) -> Section:
@@ -154,7 +164,7 @@ def four_estimates(compared: Comparison) -> Section:
     }
     frame = pd.DataFrame.from_dict(lines, orient="index").rename_axis("estimate")
     plug_ins = [name for name in MEANING if name in compared.answers and name != "predictive"]
-    parts = [Grid(frame, ""), *map(compared.regret, plug_ins[:1])]
+    parts = [TablePart(frame, ""), *map(compared.regret, plug_ins[:1])]
     return Section("", parts, "MAP beside full Bayes, on held-out rows")
 
 
@@ -191,7 +201,7 @@ def calibration(compared: Comparison, name: str) -> Section:
     frame = frame.set_index(frame["from"].map("{:.1f}".format) + " to " + frame["to"].map("{:.1f}".format))
     frame = frame.rename_axis("probability").drop(columns=["from", "to"])
     picture = Picture(lambda: plots.reliability(proba, codes, prob=share), CALIBRATION, says)
-    return Section(CALIBRATION, [text, picture, Grid(frame, "Calibration, bin by bin", folded=True)], folded=True)
+    return Section(CALIBRATION, [text, picture, TablePart(frame, "Calibration, bin by bin", folded=True)], folded=True)
 
 
 def evidence(clf: BayesianNB, table: Table) -> Section:
@@ -203,7 +213,7 @@ def evidence(clf: BayesianNB, table: Table) -> Section:
         f"they make log p(data) = {found.joint:.6g}."
     )
     try:
-        asked = learning.Parameters.of(clf, class_prior=None, estimate="predictive", dependence=None)
+        asked = learning.EstimatorParameters.of(clf, class_prior=None, estimate="predictive", dependence=None)
         pooled = learning.fitted(asked, table, np.zeros(table.n_rows, int)).log_evidence().features
     except ValueError:
         # A prior specified per class has no counterpart for a model with one class.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesnb.plots.panels import AGAINST, FOR, GREY
-from bayesnb.report.parts import Bars, Cells, Findings, Grid, Page, Part, Picture, cells_of, one_line
+from bayesnb.report.parts import Bars, CellTexts, FindingList, Page, Part, Picture, TablePart, cells_of, one_line
 from bayesnb.wording import Form, written
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def page_as(page: Page, format: str, form: Form = "python") -> str:
 def _in_words(part: Part) -> dict[str, Any]:
     """The fields and the kind of a part for the Markdown template; pictures become text."""
     match part:
-        case Grid():
+        case TablePart():
             return {"kind": "grid", "cells": cells_of(part.frame), "caption": part.caption}
         case Picture():
             return {"kind": "text", "text": part.says}
-        case Findings():
+        case FindingList():
             return {"kind": "findings", "entries": part.items}
     return {"kind": "text", "text": part}
 
@@ -84,13 +84,13 @@ def _filled(part: Part) -> dict[str, Any]:
                 "kind": "picture", "image": data, "width": width, "height": height, "says": part.says,
                 "caption": part.caption,
             }  # fmt: skip
-        case Grid():
+        case TablePart():
             found = _in_words(part) | {"folded": part.folded, "bars": part.bars and _places(part.bars)}
             return found | {"wide": part.bars is None and _letters(found["cells"]) > PHONE}
     return _in_words(part)
 
 
-def _letters(cells: Cells) -> int:
+def _letters(cells: CellTexts) -> int:
     """Approximate minimum width of a table in letters, if headings stay on one line and cells wrap between words."""
     columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
     words = (

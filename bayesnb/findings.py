@@ -18,7 +18,7 @@ from bayesnb.wording import Cure, Message, RefusedError, Spelled, meant, written
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesnb.data.csv_reader import Layout
+    from bayesnb.data.csv_reader import CsvLayout
 
 LOOKED_AT = 50_000
 """The number of rows that the rules examine; a larger table is sampled at random."""
@@ -239,7 +239,7 @@ CLASS = "the class"
 """The name of labels that are given beside a table."""
 
 
-def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layout] = ()) -> list[Remark]:
+def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout] = ()) -> list[Remark]:
     """The remarks about each column, in the order of the columns.
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing.
@@ -251,7 +251,7 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[Layou
     target : column name or None
     rows : int
         The number of rows of the whole table.
-    layouts : sequence of Layout
+    layouts : sequence of CsvLayout
         How the cells of each text file were parsed.
     """
     whole, (frame, found) = frame, _read(frame, target)
@@ -564,7 +564,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         yield Remark(name, said, cures=(normal, cut))
 
 
-def _of_reading(layouts: Sequence[Layout], rows: int) -> Iterator[Remark]:
+def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:
     """Remarks about cells whose parsed value differs from the text in the file."""
     gaps: dict[str, Counter[str]] = {}
     for name, texts in (each for layout in layouts for each in layout.gaps.items()):

@@ -26,12 +26,15 @@ def log_loss(X: pd.DataFrame, y: np.ndarray) -> float:
 
 
 def test_a_column_of_noise_costs_no_more_with_gaps_than_without():
+    """The mean over four columns of noise: by one column alone, the difference of two losses varies by 0.01."""
     X, y = correlated(600)
-    rng = np.random.default_rng(1)
-    noise, at = rng.normal(size=600), rng.random(600)
-    whole = log_loss(X.assign(noise=noise), y)
-    for share in (0.1, 0.6, 0.97):
-        assert log_loss(X.assign(noise=np.where(at < share, np.nan, noise)), y) < whole + 0.015
+    shares, losses = (0.0, 0.1, 0.6, 0.97), []
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        noise, at = rng.normal(size=600), rng.random(600)
+        losses.append([log_loss(X.assign(noise=np.where(at < share, np.nan, noise)), y) for share in shares])
+    whole, *with_gaps = np.mean(losses, axis=0)
+    assert max(with_gaps) < whole + 0.015
     assert_allclose(log_loss(X.assign(noise=np.nan), y), log_loss(X, y), rtol=1e-9)
 
 

@@ -78,7 +78,7 @@ def given(term: CellTerm, counts: np.ndarray) -> CellTerm:
     """The term after other rows, under the prior that it has."""
     if isinstance(term, PairTerm):
         return replace(term, counts=counts)
-    leaves = np.zeros((len(counts), 1, 64))
+    leaves = np.zeros((len(counts), counts.shape[2], 64))
     leaves[..., ::2] = np.moveaxis(counts, 2, 1)
     return replace(term, tree=term.whole.plus(*(np.where(term.whole.open, half, 0.0) for half in splits(leaves))))
 
@@ -99,11 +99,12 @@ def test_all_terms_with_a_row_left_out_are_those_of_a_refit(unit):
         again = posterior.given(posterior.model.statistics(rest, some, posterior.labels))
         seen = cells.statistics(posterior, rest, some)
         # The shares of pooled cells, strengths and widths are held, as the scales of priors are.
-        refit, counts = TermSet(seen), (*seen.shapes.each(), *seen.pairs.each())
-        of_cells = [given(term, n) for term, n in zip(found.of_cells, counts, strict=True)]
+        refit = TermSet(seen)
+        of_shapes = given(found.of_shapes, np.concatenate(seen.shapes.each(), axis=2))
+        of_pairs = [given(term, n) for term, n in zip(found.of_pairs, seen.pairs.each(), strict=True)]
         both = zip(found.statistics.joint, seen.joint, strict=True)
         believed = tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, whole), rest) for whole, rest in both)
-        vars(refit).update(of_cells=of_cells)
+        vars(refit).update(of_shapes=of_shapes, of_pairs=of_pairs)
         vars(refit.joint).update(believed=believed)
         vars(refit.near).update(chosen=found.near.chosen, scales=found.near.scales)
         vars(refit).update(partitions=replace(refit.partitions, base=found.partitions.base))

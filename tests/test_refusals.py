@@ -299,7 +299,7 @@ REFUSED: dict[str, list[tuple[Callable[[], Any], str]]] = {
         (lambda: tree(include=["posterior"]), r"Expected include to be of .*; got \['posterior'\]"),
         (lambda: tree(include=["log_likelihood"], X=None, y=None), "pass them as X and y"),
         (lambda: tree(include=["columns"], X=None, y=None), "pass them as X and y"),
-        (lambda: tree(include=["log_likelihood"], y=None), "pass both, as X and y"),
+        (lambda: tree(include=["log_likelihood"], y=None), "pass them as X and y"),
         (lambda: tree(sampler="gibs"), "'exact', 'nuts' or 'gibbs'; got 'gibs'"),
         (lambda: tree(tune=3), r"exact draws take no arguments of pymc.sample; got \['tune'\]"),
         (lambda: tree(sampler="gibbs", target_accept=0.9), r"but tune and thin; got \['target_accept'\]"),

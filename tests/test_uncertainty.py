@@ -574,7 +574,7 @@ def test_trees_drawn_cell_by_cell_have_the_distribution_of_draws_of_whole_trees(
     assert believed.by_cells
     by_cells = PosteriorDraws(believed, 20_000, 1).intervals(data, rows, shares)[0]
     monkeypatch.setattr(conjugate, "MANY_NUMBERS", 10**9)
-    whole = PosteriorDraws(replace(believed), 20_000, 1)
+    whole = PosteriorDraws(replace(believed, posterior=replace(believed.posterior)), 20_000, 1)
     assert not whole.believed.by_cells
     drawn = np.exp(normalize(whole.log_joint(data, rows)))
     ranks = (drawn[..., None] < by_cells).mean(0)

@@ -200,7 +200,7 @@ def watch(
     frequencies. Otherwise levels and 0/1 are watched, and numbers too if --learned gives the rows to compare with.
     """
     from bayesnb import checks
-    from bayesnb.report.parts import Grid, Section
+    from bayesnb.report.parts import Section, TablePart
 
     clf, target = load_model(model, target=target)
     rows = (None, None)
@@ -212,7 +212,8 @@ def watch(
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
-    parts = [Grid(found.table.head(10).set_index("column"), ""), *([f"Not watched: {unwatched}"] if unwatched else [])]
+    parts: list[Any] = [TablePart(found.table.head(10).set_index("column"), "")]
+    parts += [f"Not watched: {unwatched}"] if unwatched else []
     print_answer(layout, document, found.table, lambda: [Section("", parts, str(found))])
     return 0
 

@@ -7,7 +7,7 @@ in codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -153,6 +153,12 @@ class Feature:
 
 type Encoded = tuple[Feature, Any]
 type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
+
+
+def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
+    """Return features in the order of the columns of a table; the flags of missing cells stand behind their column."""
+    place = {name: k for k, name in enumerate(names)}
+    return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Column, Names, zeros_and_ones
-from bayesnb.data.encoders import Feature, UnseenPolicy
+from bayesnb.data.encoders import Feature, UnseenPolicy, in_place
 from bayesnb.data.origin import Origin, OriginKind
 from bayesnb.data.readings import Reading, default_reading, is_temporal
 from bayesnb.data.specifications import (
@@ -162,7 +162,7 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
         raise ValueError("the table has no column to learn from")
     chosen |= _indicators(table, said, chosen)
     if len(chosen) > 1:
-        chosen = dict(sorted(chosen.items(), key=lambda item: table.place[item[1].reads[0]]))
+        chosen = in_place(chosen, table.names)
     return chosen
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.columns import Names
-from bayesnb.data.encoders import Feature, UnseenPolicy, encode, require_one_kind
+from bayesnb.data.encoders import Feature, UnseenPolicy, encode, in_place, require_one_kind
 from bayesnb.data.inferring import (
     completed,
     grouped,
@@ -187,8 +187,7 @@ class Schema:
             before = was[columns[0]]
             same_kind = (origin.kind == "zero_one") == (before.origin.kind == "zero_one")
             found[name] = before if before.columns == columns and same_kind else Feature(columns, family, origin)
-        place = {column: k for k, column in enumerate(self.names)}
-        return replace(self, features=dict(sorted(found.items(), key=lambda item: place[item[1].reads[0]])))
+        return replace(self, features=in_place(found, self.names))
 
     @property
     def absent_when_learned(self) -> str:
@@ -306,8 +305,7 @@ class Schema:
             declared = tuple(united(*pair) for pair in zip(mine.declared, theirs.declared, strict=True))
             features[name] = replace(mine, levels=levels, kinds=kinds, declared=declared)
         if names != self.names:
-            place = {name: k for k, name in enumerate(names)}
-            features = dict(sorted(features.items(), key=lambda item: place[item[1].reads[0]]))
+            features = in_place(features, names)
         return replace(self, names=names, features=features, readings={**self.readings, **other.readings})
 
     def require_words(self) -> None:

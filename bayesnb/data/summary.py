@@ -19,7 +19,7 @@ import pandas as pd
 
 from bayesnb.data.choice import Reasons, chosen, with_reasons
 from bayesnb.data.columns import Column, Names
-from bayesnb.data.encoders import Feature
+from bayesnb.data.encoders import Feature, in_place
 from bayesnb.data.inferring import named_levels, present, readings_in, through
 from bayesnb.data.origin import Origin
 from bayesnb.data.rows import TrainingRows
@@ -155,9 +155,7 @@ class Summary:
         names = tuple(chain.from_iterable(made[n].names if n in made else (n,) for n in self.schema.names))
         if odd := [n for f in features.values() for n in f.reads if n not in names]:
             raise ValueError(f"column {odd[0]!r} becomes other columns, so Missing cannot flag its cells")
-        # As in a table in memory, the flags of missing cells stand behind their column.
-        placed = sorted(features.items(), key=lambda item: (names.index(item[1].reads[0]), bool(item[1].indicates)))
-        features = dict(placed)
+        features = in_place(features, names)
         readings = {**self.schema.readings, **{n: r for schema in made.values() for n, r in schema.readings.items()}}
         whole = self._with(features, {name: statistics[name] for name in features})
         schema = replace(whole.schema, names=names, readings=readings)

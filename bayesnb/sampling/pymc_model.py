@@ -149,12 +149,15 @@ def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) 
         family.pymc_rows(free, part, x, y)
         known = np.flatnonzero(~np.isnan(dense_cells(x)).all(axis=1))
         observed = model.named_vars.get(free)
-        if observed is None or observed.type.shape[0] != len(known):
-            continue  # Several columns are one variable of cells.
+        if observed is None or observed.type.shape[:1] != (len(known),):
+            continue  # Several columns are one variable of cells, or the variable has no rows.
         dim = "row" if len(known) == len(y) else f"row_{free.removeprefix('x_')}"
         if dim != "row":
             model.add_coord(dim, np.asarray(model.coords["row"])[known])
-        model.named_vars_to_dims[free] = (dim, *[None] * (observed.ndim - 1))
+        others = {f"{free}_dim_{k}": range(observed.type.shape[k]) for k in range(1, observed.ndim)}
+        for each, values in others.items():
+            model.add_coord(each, list(values))
+        model.named_vars_to_dims[free] = (dim, *others)
 
 
 def _observe_joint(

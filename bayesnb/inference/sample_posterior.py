@@ -114,9 +114,10 @@ def sample_posterior(
 
     Warns
     -----
+    ConvergenceWarning
+        If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
     UserWarning
-        If the chains of NUTS, of the Gibbs sampler or of a sampled feature did not converge, with r_hat, effective
-        draws and divergences.
+        If those of a sampled feature did not converge.
 
     Examples
     --------
@@ -161,8 +162,10 @@ def sample_posterior(
     asked = classifier, *_as_many(classifier, draws, chains), sampler, seed, include, arguments
     tree = sampled_parameters(*asked, X, y) if stage == "parameters" else sampled_exponents(*asked, X, y, sample_weight)
     if sampler != "exact" and not (convergence := Convergence.of(tree)).converged:
+        from sklearn.exceptions import ConvergenceWarning
+
         name = "NUTS" if sampler == "nuts" else "The Gibbs sampler"
-        warn(f"{name} did not converge: {convergence}")
+        warn(f"{name} did not converge: {convergence}", ConvergenceWarning)
     return tree
 
 

@@ -647,3 +647,27 @@ def test_a_verdict_prints_names_as_they_are():
     data, n = clf.classifier_.read(X)
     found = agreement.check(wrong, clf.sample_posterior(500, 4, random_seed=0), data, n)
     assert "THE TWO ROADS DISAGREE" in str(found)
+
+
+# What a check shows
+
+
+def test_the_picture_of_a_check_has_a_panel_per_parameter_whose_line_follows_the_histogram():
+    X, y = datasets.heights()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    found = clf.verify(tree=clf.sample_posterior(2000, 2))
+    drawn = found.plot_parameters()
+    figure = getattr(drawn, "figure", drawn)
+    panels = {axes.get_title(): axes for axes in figure.axes if axes.get_title()}
+    means = {f"mu_{name}[{label}]" for name in X for label in clf.classes_}
+    assert means <= set(panels)
+    for axes in panels.values():
+        (line,) = axes.lines
+        x, density = line.get_data()
+        heights = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in axes.patches]
+        at, of_draws = np.array(heights).T
+        by_formula = np.interp(at, x, density)
+        # A bar of 4,000 draws differs from the density by a few standard errors of its count.
+        assert np.abs(of_draws - by_formula).max() < 0.25 * density.max()
+    assert "agree" in found.sentence
+    assert "<table" in found._repr_html_()

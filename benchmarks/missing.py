@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesnb.cli.doctor import examine
+from bayesnb.findings import examine
 from benchmarks.prediction import score
 from benchmarks.predictors import Method, Predictor, estimator
 

@@ -258,11 +258,14 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Return how many texts have each mark; "" for a number without one; empty if a text is no number."""
+    """Return how many texts have each mark; "" for a number without one; empty if a text is no number.
+
+    A mark with a digit is no unit, as in "2 or 3".
+    """
     found: dict[str, int] = {}
     for text in texts:
         parts = _parts_of(text)
-        if parts is None or not _marks_of(parts[1]):
+        if parts is None or not _marks_of(parts[1]) or any(map(str.isdigit, parts[2])):
             return {}
         found[parts[2]] = found.get(parts[2], 0) + 1
     return found

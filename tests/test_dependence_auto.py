@@ -44,6 +44,13 @@ def test_an_average_is_the_mean_of_its_members_with_their_weights(auto):
     assert (mean / mean.sum(1, keepdims=True) >= lowest - 1e-9).all()
 
 
+def test_columns_that_are_called_like_terms_change_no_probability(auto):
+    called = ["kernel", "joint", "partitions", "shape of kernel", "kernel × joint", "trees", "shape of joint"]
+    table = X.set_axis(called, axis=1)
+    found = BayesianNB(dependence="auto").fit(table, Y).predict_proba(table)
+    assert_allclose(found, auto.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
 def test_weights_follow_what_members_say_of_rows_and_few_rows_leave_them_near_the_prior():
     rng = np.random.default_rng(0)
     right, wrong = np.log(rng.uniform(0.6, 0.9, 2000)), np.log(rng.uniform(0.1, 0.5, 2000))

@@ -520,7 +520,8 @@ class DependenceStatistics:
                 cure=Cure("dependence"),
             )
         parts = [*map(change, self.parts(), *(other.parts() for other in others))]
-        return DependenceStatistics(self.cells, *parts[:6], tuple(parts[6:]))  # type: ignore[arg-type]
+        first = len(parts) - len(self.joint)
+        return DependenceStatistics(self.cells, *parts[:first], tuple(parts[first:]))  # type: ignore[arg-type]
 
     def __add__(self, other: DependenceStatistics) -> DependenceStatistics:
         return self._each(add, other)

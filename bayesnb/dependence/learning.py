@@ -149,20 +149,22 @@ def _members(
     labels: Labels,
     spec: Exponents,
     order: Order,
-    before: Mapping[str, LearnedExponents] | None = None,
+    before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
     """The posterior of the exponents in each member of an average or, without one, that of all terms alone.
 
     The class frequencies and naive Bayes are points: all exponents are 0; or they are 1 for the families of columns,
     and 0 for the other terms. "weighted" learns the exponents of columns and their shapes, the linear member only
     slopes and offsets, and the last member those of all terms but the trees, of which each member is a point.
-    ``before`` are the members by more rows, if these are some of them: the search starts there.
+    ``before`` are the terms and members by more rows, if these are some of them: the search starts there.
     """
-    called = found.names(spec, names(posterior))
-    groups, cells = found.groups(spec, len(names(posterior))), _offset_cells(found, spec, labels)
-    counted = found.statistics.cells
+    columns = names(posterior)
+    called, groups = found.names(spec, columns), found.groups(spec, len(columns))
+    cells, counted = _offset_cells(found, spec, labels), found.statistics.cells
     trees, numbers = int(counted.trees is not None), 0 if counted.numbers is None else len(counted.numbers.columns)
     n, n_classes = len(labels), len(posterior.labels)
+    known = {} if before is None else {key: k for k, key in enumerate(before[0].keys(spec, len(columns)))}
+    places = np.array([known.get(key, -1) for key in found.keys(spec, len(columns))], np.intp)
     rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers, trees=False)
     blocks = terms.in_blocks(n, n_classes, len(called))
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
@@ -177,8 +179,8 @@ def _members(
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
         source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
-        known = None if before is None else before[member]
-        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, known)
+        start = None if before is None else (before[1][member], places[:n])
+        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
 
     every = learned(ALL, groups)
     if not spec.average:
@@ -188,9 +190,9 @@ def _members(
     points = np.zeros((3, layout.size))
     points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
     shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
-    columns = [group for group in groups if group.name in ("features", "shapes")]
+    alone = [group for group in groups if group.name in ("features", "shapes")]
     found_members = {SHARES: shares, NAIVE: naive}
-    found_members[WEIGHTED] = learned(WEIGHTED, columns) if columns != groups else every
+    found_members[WEIGHTED] = learned(WEIGHTED, alone) if alone != groups else every
     if trees:
         found_members[TREES] = of_trees
     if numbers:
@@ -228,7 +230,7 @@ def _held_out(
         believed = model.posterior(model.statistics(*seen, posterior.labels))
         counts = TermSet(Cells.chosen(few, believed, *seen, order[rest]).statistics(believed, *seen))
         asked = part_of(data, out)
-        members = _members(counts, believed, *seen, few, order[rest], before)
+        members = _members(counts, believed, *seen, few, order[rest], (found, before))
         every = averaged(members, dict.fromkeys(members, 1.0))
         each = Dependence(counts, every, 0.0).log_proba_of_members(believed, asked, len(out))
         for name, found_of in zip(members, each, strict=True):
@@ -291,8 +293,10 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
 
-    if slope(-MOST_LOG_POWER) >= 0 or slope(MOST_LOG_POWER) <= 0:
-        return found, float(np.exp(MOST_LOG_POWER if slope(MOST_LOG_POWER) <= 0 else -MOST_LOG_POWER))
+    if slope(MOST_LOG_POWER) <= 0:
+        return found, float(np.exp(MOST_LOG_POWER))
+    if slope(-MOST_LOG_POWER) >= 0:
+        return found, float(np.exp(-MOST_LOG_POWER))
     return found, float(np.exp(brentq(slope, -MOST_LOG_POWER, MOST_LOG_POWER, xtol=1e-13)))
 
 

@@ -31,7 +31,7 @@ from bayesnb.dependence.likelihood import (
     log_likelihood,
     log_probabilities,
 )
-from bayesnb.dependence.scores import Spread, nearest
+from bayesnb.dependence.scores import CLOSE, Spread, nearest
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message
@@ -440,13 +440,14 @@ class LearnedExponents:
         found = replace(self, posterior=None, points=point[None], weights=np.ones(1))
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
-    def start(self, layout: Layout, names: Sequence[Any], mean: Array) -> Array:
-        """A point (parameter,) near the mode in another layout: known terms keep theirs, others begin at ``mean``."""
-        found, known = mean.copy(), {name: k for k, name in enumerate(self.names)}
+    def start(self, layout: Layout, places: Array, mean: Array) -> Array:
+        """A point (parameter,) near the mode in another layout.
+
+        ``places`` (term,) are the positions of its terms among those here; a new term has -1 and begins at ``mean``.
+        """
+        found, known = mean.copy(), np.flatnonzero(places >= 0)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
-        for k, name in enumerate(names):
-            if name in known:
-                found[k] = old[known[name]]
+        found[known] = old[places[known]]
         if len(found) - layout.terms == len(old) - self.learned.terms:
             found[layout.terms :] = old[self.learned.terms :]
         return found
@@ -602,7 +603,7 @@ def learn_exponents(
     sample: Rows | None = None,
     cells: int = 0,
     numbers: int = 0,
-    before: LearnedExponents | None = None,
+    before: tuple[LearnedExponents, Array] | None = None,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
@@ -621,10 +622,10 @@ def learn_exponents(
         Fewer rows, drawn at random, to choose standard deviations on and to start from.
     cells, numbers : int
         How many cells have offsets, and how many numbers have slopes.
-    before : LearnedExponents, optional
-        The posterior given more rows, if these are some of them. The mode is searched from its mode on, standard
-        deviations are chosen by quadratic log likelihoods only, and no draws are kept: all that is wanted is how well
-        the other rows are predicted.
+    before : (LearnedExponents, int array (term,)), optional
+        The posterior given more rows, if these are some of them, and the position of each term there, or -1. The mode
+        is searched from its mode on, standard deviations are chosen by quadratic log likelihoods only, and no draws are
+        kept: all that is wanted is how well the other rows are predicted.
 
     Raises
     ------
@@ -652,9 +653,9 @@ def learn_exponents(
     # steps all begin at the best mode so far. The first of them begin where all terms count for as little as is best:
     # where they count fully, most rows are so certain that the Hessian hardly tells where the mode is.
     if before is not None:
-        scales |= {name: sd for name, sd in before.scales.items() if name in chosen}
+        scales |= {name: sd for name, sd in before[0].scales.items() if name in chosen}
     mean, sd = spec.prior(layout, groups, scales)
-    starts = mean * SIZES[:, None] if before is None else before.start(layout, names, mean)[None]
+    starts = mean * SIZES[:, None] if before is None else before[0].start(layout, before[1], mean)[None]
     best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
     here = begun(best.mode)
     for _ in range(SEARCHES):
@@ -683,12 +684,11 @@ def learn_exponents(
     prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
     if before is None:
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
-    spreads = (nearest(source, layout, *prior, best.mode, best.factor, *([] if before is None else [NEAR])),)
+    spread = nearest(source, layout, *prior, best.mode, best.factor, CLOSE if before is None else NEAR)
     weights = np.full(len(points), 1 / len(points))
-    learned = LearnedExponents(
-        spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}
+    return LearnedExponents(
+        spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)
     )
-    return replace(learned, spreads=spreads)
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:

@@ -181,7 +181,7 @@ def _nodes(dimensions: int, density: int) -> tuple[Array, Array]:
 
 # The Normal that is nearest to a posterior
 
-ROUNDS, NEAR = 60, 1e-4
+ROUNDS, CLOSE = 60, 1e-4
 """Most steps towards the nearest Normal; and the squared length of the last one, in standard deviations."""
 
 
@@ -224,7 +224,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
 
 
 def nearest(
-    source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array, near: float = NEAR
+    source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array, close: float = CLOSE
 ) -> Spread:
     """The Normal that is nearest to the posterior of the parameters, begun at the Normal around its mode.
 
@@ -243,7 +243,7 @@ def nearest(
         The prior.
     mode, factor : arrays
         The mode of the posterior, and the lower Cholesky factor of the precision there.
-    near : float
+    close : float
         The squared length of the last step, in standard deviations.
     """
     spread, precision, size = Spread(1.0, mode, _inverse_root(factor)), factor @ factor.T, 0.5
@@ -259,7 +259,7 @@ def nearest(
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(cholesky(precision, lower=True))
         spread = Spread(1.0, spread.mean + size * (root @ (root.T @ slope)), root)
-        if change < near:
+        if change < close:
             break
     return spread
 

@@ -140,6 +140,18 @@ def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
 # The terms beside those of the columns
 
 
+def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
+    """What the term with this key is called, given the names of the columns."""
+    match key:
+        case "column", k:
+            return columns[k]
+        case "shape", k:
+            return f"shape of {columns[k]}"
+        case "pair", i, j:
+            return f"{columns[i]} × {columns[j]}"
+    return key[0]
+
+
 @dataclass(frozen=True, eq=False)
 class TermSet:
     """The terms of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
@@ -252,19 +264,27 @@ class TermSet:
             found.append(Group("partitions", 1, 0.0, spec.partition_sd))
         return found
 
+    def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
+        """What tells apart the terms whose exponents are learned, whatever their columns are called."""
+        if spec.by == "model":
+            return [("features",)]
+        keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
+        return keys[:-1] if self.statistics.cells.trees else keys
+
+    @property
+    def _keys_beside(self) -> list[tuple[Any, ...]]:
+        """The kind of each term beside those of the columns, and its columns."""
+        of, shaped = self.statistics.cells.grid.terms.tolist(), self.statistics.cells.shaped
+        pairs = (("pair", of[i], of[j]) for i, j in self.paired)
+        return [*(("shape", of[k]) for k in shaped), *pairs, *((name,) for name in self.names_of_all)]
+
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
         """The names of the terms whose exponents are learned, given the names of the columns."""
-        if spec.by == "model":
-            return ["features"]
-        found = [*columns, *self.names_beside(columns)]
-        return found[:-1] if self.statistics.cells.trees else found
+        return [_name(key, columns) for key in self.keys(spec, len(columns))]
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
         """The names of the terms beside those of the columns."""
-        cells = self.statistics.cells
-        called = cells.grid.names(columns)
-        shapes = [f"shape of {called[k]}" for k in cells.shaped]
-        return [*shapes, *(f"{called[i]} × {called[j]}" for i, j in self.paired), *self.names_of_all]
+        return [_name(key, columns) for key in self._keys_beside]
 
     @property
     def names_of_all(self) -> list[str]:

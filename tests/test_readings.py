@@ -324,6 +324,12 @@ def test_spellings_of_a_level_are_joined_if_asked_for_in_every_container(tmp_pat
     assert (nb.load(tmp_path / "m.bayesnb").predict_proba({"sex": ["F  "]}) == clf.predict_proba({"sex": ["f"]})).all()
 
 
+@pytest.mark.parametrize("named", ["joined", "Joined", " JOINED", ("Joined", ["sex"]), Joined()])
+def test_a_reading_may_be_named_in_any_spelling_as_a_family_may(named):
+    clf = BayesianNB({"sex": named}).fit({"sex": ["f", "F", "f ", "m", "M", "m"]}, ["a", "a", "b", "b", "b", "b"])
+    assert clf.tables()["sex"].columns.tolist() == ["f", "m"]
+
+
 def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
     land = ["Germany"] * 60 + ["France"] * 60 + ["Germnay", "Frances"] + ["Iran"] * 30 + ["Iraq"] * 30
     frame = pd.DataFrame({"sex": ["f", "F", "m"] * 60 + ["m", "m"], "land": land, "code": (["AB1", "AB2"] * 91)})

@@ -12,10 +12,10 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -53,13 +53,13 @@ class UnreadCellWarning(UserWarning):
 class Reading(ABC):
     """How the cells of a column become feature columns."""
 
-    @abstractmethod
     def names(self, column: Any) -> Names:
-        """Return the names of the feature columns made of a column."""
+        """Return the names of the feature columns made of a column; by default one, with the name of the column."""
+        return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Return the feature columns by name; cells that do not fit are missing, with a warning."""
+        """Return the feature columns of a column that the reading applies to; odd cells are missing, with a warning."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
@@ -72,14 +72,14 @@ class Reading(ABC):
         """
 
     @property
-    @abstractmethod
     def resolves(self) -> bool:
         """Whether nothing is left open."""
+        return all(getattr(self, each.name) is not None for each in fields(self))
 
     @classmethod
-    @abstractmethod
-    def parsed(cls, text: str) -> Reading:
-        """Return the reading written on the command line, without its name; see ``spelled``."""
+    def parsed(cls, text: str) -> Self:
+        """Return the reading written on the command line, without its name; by default ``text`` is its first field."""
+        return cls(text or None)
 
     @property
     @abstractmethod
@@ -190,17 +190,6 @@ class Number(Reading):
         if self.decimal is not None:
             require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
 
-    def names(self, column: Any) -> Names:
-        return (column,)
-
-    @property
-    def resolves(self) -> bool:
-        return None not in (self.decimal, self.unit)
-
-    @classmethod
-    def parsed(cls, text: str) -> Number:
-        return cls(text or None)
-
     @property
     def spelled(self) -> Spelled:
         return Spelled(f'Number(decimal="{self.decimal}")', f"number:{self.decimal}")
@@ -229,8 +218,6 @@ class Number(Reading):
         raise RefusedError(said, column=column.name, value=value, cure=(*cures,))
 
     def read(self, column: Column) -> dict[Any, Any]:
-        if not self.applies(column):
-            return {column.name: column.values}
         return {column.name: converted(column, self._value, self.said)}
 
     def _value(self, text: str) -> float | None:
@@ -391,10 +378,6 @@ class Date(Reading):
     def names(self, column: Any) -> Names:
         return tuple(f"{part} of {column}" for part in self.parts)
 
-    @property
-    def resolves(self) -> bool:
-        return self.format is not None
-
     @classmethod
     def parsed(cls, text: str) -> Date:
         words = [word.strip() for word in text.split(",") if word.strip()]
@@ -413,17 +396,17 @@ class Date(Reading):
 
     def resolved(self, column: Column) -> Date:
         if is_temporal(column.values):
-            return replace_format(self, _format_of_type(column.values))
+            return self.of_fields(self.parts, _format_of_type(column.values))
         texts = texts_of(column) if column.kind == "text" else []
         if self.resolves:
             return self
         forms = formats_of(texts)
         if len(forms) == 1 and not any(map(_is_short, texts)):
-            return replace_format(self, forms[0])
+            return self.of_fields(self.parts, forms[0])
         said = "which {open} leaves open: say how to read it, as {cure}"
         if not forms:
             said = "and not all of its cells are dates or times of one format: mend them, or read it as levels"
-        cures = (Cure("features", replace_format(self, form).spelled, column.name) for form in forms)
+        cures = (Cure("features", self.of_fields(self.parts, form).spelled, column.name) for form in forms)
         value, what = next(iter(texts), column.dtype), open_in(texts, forms)
         raise RefusedError(
             "column {column!r} holds {value!r}, " + said, column=column.name, value=value, open=what, cure=(*cures,)
@@ -447,11 +430,6 @@ class Date(Reading):
             name: cells if part == "elapsed" else _levels(cells, LEVELS_OF[part])
             for (part, cells), name in zip(each.items(), self.names(column.name), strict=True)
         }
-
-
-def replace_format(date: Date, format: str) -> Date:
-    """Return the reading with a format."""
-    return Date(*date.parts, format=format)
 
 
 def _span(moment: datetime | timedelta) -> timedelta:
@@ -621,14 +599,6 @@ class Choices(Reading):
         return tuple(f"{column}={option}" for option in self.options)
 
     @property
-    def resolves(self) -> bool:
-        return None not in (self.separator, self.options)
-
-    @classmethod
-    def parsed(cls, text: str) -> Choices:
-        return cls(text or None)
-
-    @property
     def spelled(self) -> Spelled:
         return Spelled(f'Choices("{self.separator}")', f"choices:{self.separator}")
 
@@ -735,9 +705,6 @@ class Joined(Reading):
         pairs = self.pairs.items() if isinstance(self.pairs, Mapping) else self.pairs
         object.__setattr__(self, "pairs", tuple(sorted((str(a), str(b)) for a, b in pairs)))
 
-    def names(self, column: Any) -> Names:
-        return (column,)
-
     @classmethod
     def parsed(cls, text: str) -> Joined:
         pairs = [pair.partition(">") for pair in text.split(",") if pair.strip()]
@@ -750,10 +717,6 @@ class Joined(Reading):
         code = f"{dict(self.pairs)!r}" if self.pairs else ""
         shown = ",".join(f"{a}>{b}" for a, b in self.pairs)
         return Spelled(f"Joined({code})", f"joined:{shown}" if shown else "joined")
-
-    @property
-    def resolves(self) -> bool:
-        return self.levels is not None
 
     @property
     def said(self) -> str:
@@ -776,8 +739,6 @@ class Joined(Reading):
         return Joined(self.pairs, tuple(sorted({**levels, **meant}.items())))
 
     def read(self, column: Column) -> dict[Any, Any]:
-        if not self.applies(column):
-            return {column.name: column.values}
         codes, distinct = column.coded
         levels = dict(self.levels or ())
         joined = [levels.get(folded(str(text)), " ".join(str(text).split())) for text in distinct]

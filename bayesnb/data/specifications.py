@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, Literal
@@ -561,30 +561,35 @@ def entries(features: Any) -> list[Entry]:
             )
         return [Entry(None, values_of(spec), missing=spec if isinstance(spec, Missing) else None)]
     found = []
+    for key, spec, columns, together in _items(features):
+        if isinstance(spec, Reading):
+            continue  # See `specified_readings`: its feature columns get the families of their types.
+        if not isinstance(spec, Family | Binned | BestFamily | Missing | Text):
+            raise TypeError(
+                f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got "
+                f"{features[key]!r}"
+            )
+        missing = spec if isinstance(spec, Missing) else None
+        found.append(Entry(key, values_of(spec), list(columns), missing, together))
+    return found
+
+
+def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
+    """Yield the key, the specification and the columns of each item of ``features``, and whether it names columns."""
     for key, value in features.items():
         together = isinstance(value, tuple) and len(value) == 2
         spec, columns = value if together else (value, [key])
         with about(f"features[{key!r}]"):
             spec = family_named(spec)() if isinstance(spec, str) else spec
-        if isinstance(spec, Reading):
-            continue  # See `specified_readings`: its feature columns get the families of their types.
-        if not isinstance(spec, Family | Binned | BestFamily | Missing | Text):
-            raise TypeError(
-                f"features[{key!r}]: Expected a family, such as Poisson(), or (family, [columns]); got {value!r}"
-            )
-        columns = [columns] if isinstance(columns, str) else list(columns)
-        found.append(Entry(key, values_of(spec), columns, spec if isinstance(spec, Missing) else None, together))
-    return found
+        yield key, spec, [columns] if isinstance(columns, str) else columns, together
 
 
 def specified_readings(features: Any) -> dict[Any, Reading]:
     """Return the readings among ``features``, by column."""
     found: dict[Any, Reading] = {}
-    for key, value in features.items() if isinstance(features, Mapping) else ():
-        spec, columns = value if isinstance(value, tuple) and len(value) == 2 else (value, [key])
-        spec = READINGS[spec]() if isinstance(spec, str) and spec in READINGS else spec
+    for _, spec, columns, _ in _items(features) if isinstance(features, Mapping) else ():
         if isinstance(spec, Reading):
-            found |= dict.fromkeys([columns] if isinstance(columns, str) else columns, spec)
+            found |= dict.fromkeys(columns, spec)
     return found
 
 

@@ -329,17 +329,13 @@ def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]
                 cells = Column(name, column.values[held].reset_index(drop=True), declares)
                 parts = best_parts(cells, reading, Labels(codes, np.ones(len(codes)), len(labels)))
             unit = "hours" if reading.format == "time" else "days since 1970-01-01"
-            cure = Cure("features", Date(*parts, format=_order_of(reading)).spelled, name)
+            cure = Cure("features", Date(*parts, format=reading.format).spelled, name)
             said = Message("{what}, read as {unit}", what=reading.said, unit=unit)
             if parts != reading.parts:
                 said = Message("{what}, read as {unit}; better parts: {cure}", what=reading.said, unit=unit, cure=cure)
             found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
             frame = frame.drop(columns=name)
     return frame, found
-
-
-def _order_of(reading: Any) -> str | None:
-    return reading.format if reading.format in ("dmy", "mdy") else None
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:

@@ -8,6 +8,7 @@ command line. Names and values of the user are inserted unchanged and are never 
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from io import StringIO
 from numbers import Integral
 from pathlib import Path
 from string import Formatter
@@ -107,7 +109,7 @@ class Cure:
         if isinstance(self.value, Spelled):
             return self.value.command
         parts = (self.value,) if isinstance(self.value, str) else self.value
-        return ":".join(dashed(part) if isinstance(part, str) else ",".join(map(str, part)) for part in parts)
+        return ":".join(dashed(part) if isinstance(part, str) else listed(part) for part in parts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -239,6 +241,19 @@ def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
 def dashed(name: str) -> str:
     """The name of a class as spelled on the command line: "log-normal" for "LogNormal"."""
     return re.sub("(?<=.)(?=[A-Z])", "-", name).lower()
+
+
+def listed(items: Iterable[Any]) -> str:
+    """Join items with commas for the command line; items with a comma are quoted, as in CSV. See :func:`items_of`."""
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow(map(str, items))
+    return text.getvalue()
+
+
+def items_of(text: str) -> list[str]:
+    """Split a list that :func:`listed` or a user has written; empty items are left out."""
+    rows = csv.reader(StringIO(text), skipinitialspace=True)
+    return [item.strip() for row in rows for item in row if item.strip()]
 
 
 def family_word(family: Any) -> Spelled:

@@ -1,6 +1,7 @@
 """Findings about a table in Python: the same as those of the command line, and settings that can be fitted."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,23 @@ def test_the_advised_settings_can_be_fitted_and_leave_nothing_serious():
     clf = nb.BayesianNB(found.features).fit(mended, "y")
     assert clf.describe().loc["paid", "family"] == "LogNormal"
     assert not nb.inspect(mended, "y").table.query("serious and column != 'sex'").size
+
+
+def test_advised_levels_that_hold_commas_and_quotes_stay_whole_in_python_and_in_the_command(tmp_path, capsys):
+    mood = ["stimme zu", "teils, teils", "stimme nicht zu"] * 40
+    name = ["Smith, John"] * 60 + ["Smith, Jon"] * 2 + ['Ann "Annie" Lee'] * 57 + ['Ann "Anni" Lee']
+    y = ["p", "q"] * 60
+    frame = pd.DataFrame({"mood": mood, "name": name, "y": y}).sample(frac=1, random_state=0)
+    features = nb.inspect(frame, "y").features
+    assert features["mood"].order == ("stimme nicht zu", "teils, teils", "stimme zu")
+    assert dict(features["name"].pairs) == {"Smith, Jon": "Smith, John", 'Ann "Anni" Lee': 'Ann "Annie" Lee'}
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    fit = json.loads(run(capsys, "inspect", tmp_path / "t.csv", "--target", "y", "--format", "json")[1])["fit"]
+    code, _, err = run(capsys, *shlex.split(fit)[1:], "--dependence", "none", "-o", tmp_path / "m.bayesnb", "--force")
+    assert code == 0, err
+    schema = nb.load(tmp_path / "m.bayesnb").classifier_.schema
+    assert schema.features["mood"].family.order_of(0) is not None
+    assert schema.features["name"].levels == (('Ann "Annie" Lee', "Smith, John"),)
 
 
 def test_a_table_without_faults_has_no_findings_and_a_missing_column_is_named():

@@ -22,7 +22,7 @@ import pandas as pd
 
 from bayesnb.data.columns import Column, Names
 from bayesnb.priors import Array
-from bayesnb.wording import Cure, RefusedError, Spelled, require_choice, warn
+from bayesnb.wording import Cure, RefusedError, Spelled, items_of, listed, require_choice, warn
 
 GAPS = ("", "?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "#n/a", "<na>")
 """Texts that mean a missing cell in a column of numbers or dates, in lower case and without surrounding spaces.
@@ -380,7 +380,7 @@ class Date(Reading):
 
     @classmethod
     def parsed(cls, text: str) -> Date:
-        words = [word.strip() for word in text.split(",") if word.strip()]
+        words = items_of(text)
         forms = [word for word in words if word in FORMATS]
         return cls(*(word for word in words if word not in forms[:1]), format=forms[0] if forms else None)
 
@@ -707,7 +707,7 @@ class Joined(Reading):
 
     @classmethod
     def parsed(cls, text: str) -> Joined:
-        pairs = [pair.partition(">") for pair in text.split(",") if pair.strip()]
+        pairs = [pair.partition(">") for pair in items_of(text)]
         if any(not arrow for _, arrow, _ in pairs):
             raise ValueError(f"Expected pairs SPELLING>LEVEL; got {text!r}")
         return cls({a.strip(): b.strip() for a, _, b in pairs})
@@ -715,7 +715,7 @@ class Joined(Reading):
     @property
     def spelled(self) -> Spelled:
         code = f"{dict(self.pairs)!r}" if self.pairs else ""
-        shown = ",".join(f"{a}>{b}" for a, b in self.pairs)
+        shown = listed(f"{a}>{b}" for a, b in self.pairs)
         return Spelled(f"Joined({code})", f"joined:{shown}" if shown else "joined")
 
     @property

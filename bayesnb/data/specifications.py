@@ -30,7 +30,7 @@ from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
 from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
 from bayesnb.statistics.statistic import same
-from bayesnb.wording import meant_of_all, require_choice, require_whole
+from bayesnb.wording import items_of, meant_of_all, require_choice, require_whole
 
 
 @dataclass(frozen=True)
@@ -490,7 +490,7 @@ def parsed(said: str, m: float | None = None) -> Any:
     ``m`` is the number of imaginary rows that smooth a ``Binned``.
     """
     kind, _, rest = said.partition(":")
-    family, items = family_named(kind), [item.strip() for item in rest.split(",") if item.strip()]
+    family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):
         return family.parsed(rest)
     if family is Ordinal:

@@ -172,7 +172,7 @@ def test_dates_and_times_have_one_recognised_format(form):
         ("2024-01", "2024-02"), ("20240229", "20240301"), ("soon", "2024-01-01"),
     ],
 )  # fmt: skip
-def test_impossible_and_mixed_dates_are_none(texts):
+def test_impossible_and_mixed_dates_are_not_read_as_dates(texts):
     assert recognised(texts) == ()
 
 
@@ -188,7 +188,7 @@ def test_an_open_order_or_century_of_dates_is_asked_about_and_not_guessed(texts)
     assert read.tolist() == [(dt.date(2024, 4, 3) - dt.date(1970, 1, 1)).days]
 
 
-def test_parts_of_a_date_are_those_of_its_own_clock_and_elapsed_time_counts_in_utc():
+def test_parts_of_a_date_follow_its_local_clock_and_elapsed_time_is_measured_in_utc():
     texts = pd.Series(["2024-03-01T00:30+02:00", "2024-02-29 22:30Z", None])
     typed = pd.to_datetime(texts, utc=True, format="ISO8601").dt.tz_convert("Europe/Athens")
     parts = Date("elapsed", "month", "weekday", "hour", format="iso")

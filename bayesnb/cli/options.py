@@ -1,10 +1,9 @@
 """The options of all commands, each under one name, with one default and one meaning.
 
-An option is a parameter of a function or a class, whose signature and docstring state its type, its default and its
-text (:func:`of_parameter`): of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings`, which says what
-a model is, or of :class:`bayesnb.data.csv_reader.Format`, which says how a file is read. They are read from the file
-that :mod:`bayesnb.cli.stated` writes. Typed here is only what none of them knows: which rows are named, and where
-output goes.
+Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` (the model) or of
+:class:`bayesnb.data.csv_reader.Format` (how to read a file). Signatures and docstrings state the type, the default and
+the text of such an option; :func:`of_parameter` reads these facts from the file that :mod:`bayesnb.cli.stated` writes.
+This module itself defines the other options: the rows to predict, and the output.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Command(click.Command):
     asks: Sequence[str] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options and arguments of the command, those of ``asks`` made of the file of facts."""
+        """The options and arguments of the command; the options ``asks`` come from the file of facts."""
         asks, self.asks = self.asks, ()
         self.params += [of_parameter(name, self.functions) for name in asks]
         return super().get_params(ctx)
@@ -122,11 +121,11 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "random_state": {"type": int, "default": 0, "flag": "--seed", "group": ANSWER, "help": "Seed of random draws."},
     "rows": {"type": click.IntRange(1)},
 }
-"""What a parameter of this name is on the command line, whatever the question, beyond what its signature says."""
+"""Settings of the options for parameters of these names, in addition to their signatures, for all questions."""
 
 
 FACTS = Path(__file__).with_name("stated.json")
-"""The file of facts: what signatures and docstrings state of the options, and which questions are commands."""
+"""The file of facts: types, defaults and texts of options, and the questions that are commands."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Write the file of what signatures and docstrings state about options anew: ``python -m bayesnb.cli.stated``.
+"""Write the file of facts about options, from signatures and docstrings: ``python -m bayesnb.cli.stated``.
 
-The modules that hold the functions import the libraries of numbers and tables, which takes a second. The help of a
-command and the error about a mistyped option read the file instead, so they answer at once.
+The functions are in modules that import numerical libraries, which takes a second. The help of a command and the error
+about a mistyped option read the file instead, so they appear at once.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _word(kind: Any) -> str | None:
 
 
 def _text(function: Callable, name: str) -> str:
-    """What the docstring of a function or a class says of a parameter, or that of the estimator, which shares it."""
+    """The description of a parameter in the docstring of its function or class, otherwise in the estimator's."""
     text = described(function.__doc__ or "").get(name)
     text = described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
     return text.replace("FAMILIES", ", ".join(families_by_name()))

@@ -129,7 +129,6 @@ class TrainingRows:
     def schema(self, settings: EstimatorParameters) -> Schema:
         """Return the schema of these rows: each column with its specified family, the best family, or the family of its
         type.
-
         """
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)

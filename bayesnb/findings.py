@@ -298,7 +298,7 @@ def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]
         declares = isinstance(frame[name].dtype, pd.CategoricalDtype) and frame[name].cat.ordered
         column = Column(name, frame[name].reset_index(drop=True), declares)
         readings = recognised_in(column)
-        reading = default_reading(column)
+        reading = default_reading(column, readings)
         if not readings:
             if partly := [*_in_part(name, column)]:
                 found, frame = [*found, *partly], frame.drop(columns=name)
@@ -460,7 +460,7 @@ MOST_SPELLED = 500
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
-    """A remark about levels that differ only by case or blanks, or rare ones by a typing error; None if none do."""
+    """A remark about spellings that differ by case or blanks, or by a typing error in a rare level; None if none do."""
     from bayesnb.data.readings import Joined, spellings
 
     counts = {str(level): int(n) for level, n in levels.items()}

@@ -11,7 +11,7 @@ import click
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model, is_predictions, require_output
 from bayesnb.cli.printing import flat, print_answer
-from bayesnb.cli.rows import asked_rows, class_of, frame_of, load_model, row_at, template_of
+from bayesnb.cli.rows import asked_rows, class_of, frame_of, learned_columns, load_model, row_at, template_of
 from bayesnb.cli.settings import Settings
 from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
@@ -105,8 +105,7 @@ def _row_for_model(
     if new is None:
         raise click.UsageError("name the row: as --row column=value,…, or as the position of one in NEW")
     table = opened_for(clf, new, format)
-    frame = row_at((part.source for part in table.tables()), int(row or 0), table.name)
-    return frame[[name for name in frame.columns if name in clf.schema.raw]]
+    return learned_columns(row_at((part.source for part in table.tables()), int(row or 0), table.name), clf)
 
 
 def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
@@ -208,7 +207,7 @@ def watch(
         rows = load(opened_for(clf, learned, format, target), target)
     table = opened_for(clf, new, format, target)
     X, y = load(table, target) if target in table.names else (table.frame(), None)
-    found = checks.watch(clf, *rows, level, random_state).update(X[[c for c in X.columns if c in clf.schema.raw]], y)
+    found = checks.watch(clf, *rows, level, random_state).update(learned_columns(X, clf), y)
     document = {"model": model, "data": new, "says": str(found), "rows": found.rows, "level": level}
     document |= {"lines": found.table, "unwatched": found.table.attrs["unwatched"]}
     unwatched = ", ".join(map(str, found.table.attrs["unwatched"]))
@@ -264,9 +263,8 @@ def _command(name: str) -> click.Command:
         clf, target = load_model(model, target=target)
         table = opened_for(clf, new, format, target)
         X, y = load(table, target) if "y" in question.options else (table.frame(), None)
-        X = X[[name for name in X.columns if name in clf.schema.raw]]
         given |= {} if y is None else {"y": y}
-        found = question.function(clf, X, **given)
+        found = question.function(clf, learned_columns(X, clf), **given)
         frame = flat(table_of(question, found))
         frame = frame if any(frame.index.names) else frame.rename_axis("row")
         document = {"question": question.name, "model": model, "data": new, "answer": frame}

@@ -77,6 +77,12 @@ def template_of(clf: Classifier) -> pd.DataFrame:
     return pd.DataFrame({name: columns[name] for name in clf.schema.raw if name in columns})
 
 
+def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
+    """The columns of a table that the model has learned."""
+    learned = {*clf.schema.raw}
+    return frame[[name for name in frame.columns if name in learned]]
+
+
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
     """The row at a position, counted from 0, of a table that is read in parts; ``name`` appears in errors."""
     start = 0

@@ -40,13 +40,12 @@ def split(
     drawn = drawn_by_content(frame, y, test_share, split_seed)
     stem = output or str(Path(Path(table.name).name).stem if table.name != "-" else "stdin")
     suffix = ".csv" if text or table.file is None else ".parquet"
-    for part, rows in (("train", frame[~drawn]), ("test", frame[drawn])):
-        path = f"{stem}-{part}{suffix}"
+    parts = {f"{stem}-train{suffix}": frame[~drawn], f"{stem}-test{suffix}": frame[drawn]}
+    for path, rows in parts.items():
         require_output(path, "table", [data], lambda _: False, force)
         if not len(rows):
             raise ValueError(f"--test {test_share:g} leaves no row for {path}: {len(frame)} rows have a class")
-    for part, rows in (("train", frame[~drawn]), ("test", frame[drawn])):
-        path = f"{stem}-{part}{suffix}"
+    for path, rows in parts.items():
         if text:
             with writers.replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
                 writers.write_csv([rows], file, table.file.layouts[0].sep)

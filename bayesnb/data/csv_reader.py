@@ -223,10 +223,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         sep, skip = common, 0
     elif any(sep in line and not line.startswith(("#", "sep=")) for line in lines[:skip]):
         skip = 0  # Only a title or a comment may come before the header, never a row.
-    if format.skip is None and (titles := _titles(file, sep, escape, format.names)) > skip:
-        skip = titles
-    if format.skip is not None:
-        skip = format.skip
+    skip = max(skip, _titles(file, sep, escape, format.names)) if format.skip is None else format.skip
     if skip and not sniffed:
         types, sniffed = (), True  # Detection has taken a title for the first row.
     first = _first_row(lines_of(file, skip), sep, escape)

@@ -3,7 +3,7 @@
 A reading turns one column into one or more columns of numbers or levels: a date into elapsed time, month, weekday and
 hour; "15 U/L" into 15; "Email; Phone" into a column of 0 and 1 per option. A :class:`Reading` is a value. The schema
 keeps it, so later tables are read in the same way, from whatever container they come. :func:`recognised` finds the
-readings that fit every text of a column; if more than one fits, nobody guesses.
+readings that fit every text of a column; if several fit, none of them is the default.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 class Number(Reading):
     """A column of numbers with a mark: a currency before or after it, a percent sign, or a constant unit.
 
-    Columns whose cells are all such numbers, with one mark, are read in this way by default. Write it only if the
-    decimal mark cannot be told from the cells, as in 1.234 €. The marks of thousands (points, commas, spaces and
+    Columns whose cells are all such numbers, with one mark, are read in this way by default. Specify it only
+    if the cells do not determine the decimal mark, as in 1.234 €. The marks of thousands (points, commas, spaces and
     apostrophes) are dropped. The values are the numbers as they are written: 12 % is 12.
 
     Parameters
@@ -333,8 +333,8 @@ class Date(Reading):
         levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on. By default "elapsed".
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day. By default the cells show
-        it; formats that they leave open, such as 03/04/2025 or a year of two digits, are asked about. A year of two
-        digits is then between 1969 and 2068, as in POSIX.
+        it. It is required if they do not, as with 03/04/2025 or a year of two digits. A year of two digits is then
+        between 1969 and 2068, as in POSIX.
 
     Raises
     ------
@@ -681,8 +681,8 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 class Joined(Reading):
     """A column of levels in which spellings of one level are joined: "f", "F" and "f " are one level.
 
-    Levels that differ only by case, by blanks or by forms of Unicode are one. This is never done without being asked
-    for; :func:`inspect` names such columns.
+    Levels that differ only by case, by blanks or by forms of Unicode become one. Spellings are joined only on request;
+    :func:`inspect` names such columns.
 
     Parameters
     ----------
@@ -776,9 +776,12 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
     return recognised(texts_of(column))
 
 
-def default_reading(column: Column) -> Reading | None:
-    """Return the reading of a column that the user has not specified; ``None`` if none fits, or if several do."""
-    found = recognised_in(column)
+def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
+    """Return the reading of a column that the user has not specified; ``None`` if none fits, or if several do.
+
+    ``found`` are the readings that fit it, if they are known already; see :func:`recognised_in`.
+    """
+    found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
     by_day = found[0] in (Date(format="dmy"), Date(format="mdy"))

@@ -121,8 +121,8 @@ class Summary:
     def with_readings(self, settings: EstimatorParameters) -> Summary:
         """Return the summary with the readings of its columns of text, and with the families that waited for them.
 
-        The levels of such a column are the texts that were read, with their weights. So the column is known without the
-        other columns, and it is read as a column in memory is. Its missing cells add nothing.
+        The levels of such a column are the texts that were read, with their weights. So each column is read on its own,
+        as a column in memory would be. Missing cells add nothing.
         """
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
@@ -136,8 +136,7 @@ class Summary:
             c, level = np.nonzero(counts)
             texts = pd.DataFrame({column: np.array([*feature.levels[0], None], object)[level]})
             alone = TrainingRows(Table.of(texts), Target(c, self.classes), counts[c, level])
-            own = given if column in given else settings.features if not given else None
-            own = {column: given[column]} if column in given else own
+            own = settings.features if not given else {column: given[column]} if column in given else None
             readings = readings_in(alone.table, own)
             inner = through(alone.table, readings)
             if given:
@@ -220,7 +219,7 @@ class PartSummarizer:
     Parameters
     ----------
     settings : EstimatorParameters
-        EstimatorParameters of the estimator.
+        The parameters of the estimator.
     target : column name or None
         Column of the class; ``None`` puts all rows into one class.
     weight : column name, optional

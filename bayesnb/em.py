@@ -15,6 +15,7 @@ import numpy as np
 from bayesnb.model import Data, NaiveBayes, Parameters, Posterior, Statistics, normalize
 from bayesnb.priors import Array, Prior, Theta
 from bayesnb.priors.belief import Point
+from bayesnb.statistics.statistic import arrays_of
 from bayesnb.wording import Cure, Message
 
 
@@ -166,8 +167,7 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
 
 def _same(prior: Prior, a: int, b: int) -> bool:
     """True if a prior is the same for two classes."""
-    arrays = [v for v in vars(prior).values() if isinstance(v, np.ndarray)]
-    return all(np.array_equal(v[a], v[b]) for v in arrays)
+    return all(np.array_equal(v[a], v[b]) for v in arrays_of(prior).values())
 
 
 def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:

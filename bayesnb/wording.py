@@ -233,6 +233,10 @@ class RefusedError(ValueError):
     cure = property(lambda self: self._held("cure"), doc="What to write instead.")
 
 
+class TableRemark(UserWarning):
+    """A remark about a table that the findings of ``inspect`` contain too, so the command line does not repeat it."""
+
+
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
     """Warn, with the line of the user's code that called the package as the location."""
     warnings.warn(category(said), skip_file_prefixes=OURS)

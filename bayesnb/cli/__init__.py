@@ -15,6 +15,7 @@ import click
 
 from bayesnb.__about__ import __version__
 from bayesnb.cli import asking, inspecting, judging, learning, splitting, terminal
+from bayesnb.wording import TableRemark
 
 
 class Commands(click.Group):
@@ -49,9 +50,9 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command and exit with its code."""
     arguments = list(sys.argv[1:] if args is None else args)
     with warnings.catch_warnings(), terminal.ended_by_signals() as arrived:
-        # Remarks about the table already mention identifiers and numeric classes.
-        remarks = "column .* looks like an identifier|The number of unique classes|y has .* classes in"
-        warnings.filterwarnings("ignore", remarks)
+        # The findings about the table already mention identifiers and numeric classes; scikit-learn warns of these too.
+        warnings.simplefilter("ignore", TableRemark)
+        warnings.filterwarnings("ignore", "The number of unique classes")
         sys.exit(_code(arguments, arrived))
 
 

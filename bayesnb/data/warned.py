@@ -23,7 +23,7 @@ from bayesnb.model import Statistics
 from bayesnb.priors import Array
 from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic, joined
-from bayesnb.wording import Cure, Message, nearest, warn
+from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
@@ -146,7 +146,7 @@ class UnseenCounter:
         yield from said_of(self.found, self.rows, self.schema)
 
 
-class IdentifierWarning(UserWarning):
+class IdentifierWarning(TableRemark):
     """A column looks like an identifier or free text: it is uninformative for rows with new levels or numbers.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
@@ -231,7 +231,7 @@ def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -
         warn(said, IdentifierWarning)
 
 
-class ManyClassesWarning(UserWarning):
+class ManyClassesWarning(TableRemark):
     """``y`` has too many classes for labels, so it may be a number or an identifier.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.ManyClassesWarning)``.

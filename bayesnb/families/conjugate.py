@@ -61,7 +61,7 @@ from bayesnb.priors.dirichlet import SimplexPrior
 from bayesnb.priors.elicitation import learned_strengths
 from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.moments import patterns
-from bayesnb.statistics.statistic import Statistic
+from bayesnb.statistics.statistic import Statistic, arrays_of
 
 type Added = tuple[tuple[Array, ...], Array]
 """Parameter increments d, and ln h: the log base measure plus ``peak(d)`` of the prior."""
@@ -321,7 +321,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def by_cells(self, posterior: P) -> bool:
         """Whether θ has so many numbers per column (as a tree has) that log p(x | θ) is drawn per cell instead."""
-        numbers = sum(value.size for value in vars(posterior).values() if isinstance(value, np.ndarray))
+        numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
@@ -455,7 +455,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """``_parts`` for rows whose columns share one θ: each cell is a whole row, and no cell is missing."""
-        size = CELLS // (max(v.size for v in vars(posterior).values() if isinstance(v, np.ndarray)) * draws)
+        size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
                 position = np.arange(rows_of(x))[rows]

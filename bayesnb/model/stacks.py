@@ -16,11 +16,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesnb.families.family import Family
 from bayesnb.kernels.blocks import slices
-from bayesnb.statistics.statistic import joined
+from bayesnb.statistics.statistic import arrays_of, joined
 
 LARGEST = 2**24
 """Largest number of cells of a stack, which bounds the memory of joined arrays."""
@@ -106,8 +105,9 @@ def width(part: Any) -> int:
 
 
 def _arrays(part: Any) -> list[Any]:
-    values = [part] if part is None or hasattr(part, "shape") else vars(part).values()
-    return [v for v in values if isinstance(v, np.ndarray) or sparse.issparse(v)]
+    if part is None:
+        return []
+    return [part] if hasattr(part, "shape") else list(arrays_of(part).values())
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:

@@ -22,7 +22,7 @@ from bayesnb.model import NaiveBayes, Parameters, Posterior, Statistics
 from bayesnb.priors import Array, Belief, Theta
 from bayesnb.priors.beta_tree import NODES
 from bayesnb.priors.compound import completed
-from bayesnb.statistics.statistic import joined
+from bayesnb.statistics.statistic import arrays_of, joined
 
 APART = 24
 """The largest number of columns for which each column has separate variables."""
@@ -138,7 +138,7 @@ class Block:
         """Drop the padding levels from the prior, posterior or statistic of a column."""
         if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
             return part
-        by_level = {name: v for name, v in vars(part).items() if isinstance(v, np.ndarray) and v.ndim > 2}
+        by_level = {name: v for name, v in arrays_of(part).items() if v.ndim > 2}
         return replace(part, **{name: v[:, :, : self.n_levels] for name, v in by_level.items()})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -57,6 +58,20 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     if isinstance(one, tuple) and axis == 1:
         return tuple(map(joined, zip(*parts, strict=True))) if all(map(is_dataclass, one)) else tuple(chain(*parts))
     return one
+
+
+def arrays_of(part: Any) -> dict[str, Any]:
+    """The arrays and sparse matrices among the fields of a data class.
+
+    Values that a data class keeps because they were asked for are no fields: another thread may add one at any time.
+    """
+    values = {name: getattr(part, name) for name in _fields(type(part))}
+    return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
 
 
 def same(a: Any, b: Any) -> bool:

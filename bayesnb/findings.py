@@ -222,7 +222,10 @@ def inspect(X: Any, y: Any = None) -> Findings:
     sex: levels in several spellings, 'F' = 'f': features={'sex': Joined()}
     >>> clf = nb.BayesianNB(found.features).fit(found.mended(X), y)
     """
-    frame = _frame_of(X)
+    from bayesnb.data.tables import Table
+
+    table = Table.of(X)
+    frame = _frame_of(table)
     target: Any = y if isinstance(y, str) else None
     if target is not None and target not in frame:
         hint = meant(target, map(str, frame.columns))
@@ -232,14 +235,18 @@ def inspect(X: Any, y: Any = None) -> Findings:
         frame = frame.assign(**{CLASS: list(y)})
     rows = len(frame)
     frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if rows > LOOKED_AT else frame
-    return Findings(tuple(examine(frame.reset_index(drop=True), target, rows)), target)
+    declares = [name for name in table.names if table.column(name).declared is not None]
+    return Findings(tuple(examine(frame.reset_index(drop=True), target, rows, declares=declares)), target)
 
 
 CLASS = "the class"
 """The name of labels that are given beside a table."""
 
 
-def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout] = ()) -> list[Remark]:
+def examine(
+    frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLayout] = (),
+    declares: Collection[Any] | None = None,
+) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing.
@@ -253,8 +260,12 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLa
         The number of rows of the whole table.
     layouts : sequence of CsvLayout
         How the cells of each text file were parsed.
+    declares : names of columns, optional
+        The columns whose categorical types declare their levels; by default the ordered types, as in files.
     """
-    whole, (frame, found) = frame, _read(frame, target)
+    if declares is None:
+        declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
+    whole, (frame, found) = frame, _read(frame, target, declares)
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
     marked = {remark.column for remark in found}
     of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
@@ -277,11 +288,11 @@ def examine(frame: pd.DataFrame, target: Any, rows: int, layouts: Sequence[CsvLa
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.
         marked = [remark for remark in found if remark.option]
-        found = marked + [remark for remark in examine(rest, target, rows, layouts) if remark not in marked]
+        found = marked + [remark for remark in examine(rest, target, rows, layouts, declares) if remark not in marked]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
-def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]:
+def _read(frame: pd.DataFrame, target: Any, declares: Collection[Any]) -> tuple[pd.DataFrame, list[Remark]]:
     """The frame in which numbers with marks are numbers, without its dates and choices; and the remarks about these."""
     import numpy as np
     import pandas as pd
@@ -295,8 +306,7 @@ def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]
     for name in [name for name in frame.columns if name != target]:
         if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
             continue
-        declares = isinstance(frame[name].dtype, pd.CategoricalDtype) and frame[name].cat.ordered
-        column = Column(name, frame[name].reset_index(drop=True), declares)
+        column = Column(name, frame[name].reset_index(drop=True), name in declares)
         readings = recognised_in(column)
         reading = default_reading(column, readings)
         if not readings:
@@ -326,7 +336,7 @@ def _read(frame: pd.DataFrame, target: Any) -> tuple[pd.DataFrame, list[Remark]]
             parts: tuple[Any, ...] = reading.parts
             if target is not None and target in frame.columns and (held := frame[target].notna().to_numpy()).any():
                 codes, labels = pd.factorize(frame[target][held])
-                cells = Column(name, column.values[held].reset_index(drop=True), declares)
+                cells = Column(name, column.values[held].reset_index(drop=True), column.declares)
                 parts = best_parts(cells, reading, Labels(codes, np.ones(len(codes)), len(labels)))
             unit = "hours" if reading.format == "time" else "days since 1970-01-01"
             cure = Cure("features", Date(*parts, format=reading.format).spelled, name)

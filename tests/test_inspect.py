@@ -66,6 +66,22 @@ def test_the_advised_settings_can_be_fitted_and_leave_nothing_serious():
     assert not nb.inspect(mended, "y").table.query("serious and column != 'sex'").size
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        lambda d: pd.Series(d), lambda d: pd.Series(d).astype("category"),
+        lambda d: pd.Series(pd.Categorical(d, ordered=True)), pl.Series, lambda d: pl.Series(d, dtype=pl.Categorical),
+        lambda d: pl.Series(d, dtype=pl.Enum(sorted(set(d)))),
+    ],
+    ids=["text", "categories", "ordered categories", "polars", "polars Categorical", "polars Enum"],
+)  # fmt: skip
+def test_dates_are_found_where_the_fit_reads_dates_and_not_where_their_type_declares_levels(typed):
+    days = typed([f"2024-{k % 12 + 1:02d}-{k % 28 + 1:02d}" for k in range(60)])
+    frame, y = (pl.DataFrame if isinstance(days, pl.Series) else pd.DataFrame)({"d": days}), ["p", "q", "q"] * 20
+    read = nb.BayesianNB().fit(frame, y).describe().index.tolist() == ["elapsed of d"]
+    assert ("read as days" in str(nb.inspect(frame, y))) == read
+
+
 def test_advised_levels_that_hold_commas_and_quotes_stay_whole_in_python_and_in_the_command(tmp_path, capsys):
     mood = ["stimme zu", "teils, teils", "stimme nicht zu"] * 40
     name = ["Smith, John"] * 60 + ["Smith, Jon"] * 2 + ['Ann "Annie" Lee'] * 57 + ['Ann "Anni" Lee']

@@ -16,6 +16,8 @@ from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.exponents import Group, Layout
 from bayesnb.dependence.label_trees import STRENGTH, LabelTrees, LabelTreeTerm
 from bayesnb.dependence.learning import LINEAR, TREES, stacked
+from bayesnb.dependence.order import Order
+from bayesnb.families.columns import Coded
 from bayesnb.statistics.membership import Labels
 
 REAL, SIZES = np.array([True, True, True, False, True]), [32, 32, 32, 4, 32]
@@ -33,7 +35,11 @@ def rows(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 
 def term(codes, labels, real=REAL, sizes=SIZES, n=12) -> LabelTreeTerm:
     """The term of trees that were grown on these rows."""
-    trees = LabelTrees.grown(real, sizes, codes, labels, n, 0)
+    columns = [
+        np.where(own < 0, np.nan, own)[:, None] if ordered else Coded(own[:, None], (range(4),))
+        for own, ordered in zip(codes, real, strict=True)
+    ]
+    trees = LabelTrees.grown(real, sizes, codes, labels, Order.of(columns, labels), n, 0)
     return LabelTreeTerm(trees, counted(trees, codes, labels, real), real)
 
 
@@ -122,6 +128,25 @@ def test_trees_follow_from_the_content_of_a_table():
     weight[:40] = 2.0
     copies, weighed = term(codes[:, twice], Labels.of(y[twice])), term(codes, Labels(y, weight, 2))
     assert_allclose(probabilities(copies, codes), probabilities(weighed, codes), rtol=0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_column_of_different_values_may_be_negated(seed: int):
+    """Cells at mirrored ranks hold one row each, so only the labels tell the two ends of the column apart."""
+    rng = np.random.default_rng(seed)
+    n = 9 + seed
+    codes, y = rng.permutation(n)[None], rng.integers(3, size=n)
+    found, back = (term(x, Labels.of(y, 3), np.array([True]), [n], 40) for x in (codes, n - 1 - codes))
+    assert_allclose(probabilities(back, n - 1 - codes), probabilities(found, codes), atol=1e-12)
+
+
+def test_where_a_column_reads_the_same_from_both_ends_so_do_its_trees():
+    x = np.arange(7)[None]
+    found = term(x, Labels.of([0, 1, 1, 0, 1, 1, 0]), np.array([True]), [7], 40)
+    assert_allclose(probabilities(found, x[:, ::-1]), probabilities(found, x), atol=1e-12)
+    levels = np.array([[0, 0, 1, 1, 2, 2]])
+    found = term(levels, Labels.of([0, 1] * 3), np.array([False]), [3], 40)
+    assert_allclose(np.ptp(probabilities(found, levels[:, ::2]), axis=0), 0.0, atol=1e-12)
 
 
 def test_points_of_a_layout_stand_at_the_same_exponents_in_a_wider_one():

@@ -39,6 +39,21 @@ def test_more_classes_are_integrated_to_the_stated_error_in_any_order(n: int):
     assert_allclose(both.sum(2), p, atol=1e-12)
 
 
+def test_classes_whose_scores_are_alike_have_one_probability():
+    """Of three classes two are alike, up to rounding, and a fourth only has the same mean."""
+    mean = np.array([[0.3, -0.2, 0.3 + 1e-15, -0.2]])
+    covariance = np.array([[2.0, 0.4, 0.7, 0.1], [0.4, 1.0, 0.4, 0.0], [0.7, 0.4, 2.0, 0.1], [0.1, 0.0, 0.1, 3.0]])
+    found, (p, both) = np.exp(averaged(mean, covariance[None]))[0], expected(mean, covariance[None])
+    z = np.linalg.cholesky(covariance) @ np.random.default_rng(0).standard_normal((4, 200_000))
+    assert_allclose(found, softmax(mean.T + z, axis=0).mean(1), atol=0.004)
+    assert_allclose(found[0], found[2], rtol=1e-12)
+    assert_allclose(p[0], found, rtol=1e-9)
+    assert_allclose(both[0, 0], both[0, 2][[2, 1, 0, 3]], rtol=1e-12)
+    assert_allclose(both.sum(2), p, rtol=1e-12)
+    ruled_out = np.array([[0.0, -np.inf, 0.0, -np.inf]])
+    assert_allclose(np.exp(averaged(ruled_out, np.eye(4)[None]))[0], [0.5, 0.0, 0.5, 0.0], atol=1e-12)
+
+
 def test_a_class_that_is_ruled_out_stays_so():
     found = np.exp(averaged(np.array([[0.0, -np.inf, 1.0]]), np.eye(3)[None]))
     assert found[0, 1] == 0

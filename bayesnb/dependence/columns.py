@@ -414,7 +414,7 @@ class Cells:
                 drawn = Partitions.drawn(grid.real, codes, own.weight, order, spec.partitions, spec.random_seed)
             if spec.trees:
                 ranks = grid.ranks(codes)
-                grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, spec.trees, spec.random_seed)
+                grown = LabelTrees.grown(grid.real, grid.widths, ranks, own, order, spec.trees, spec.random_seed)
         numbers = Numbers.of(grid, part, own.weight) if spec.linear else None
         near = spec.kernel and len(grid) > 0 and size(labels) <= MOST_ROWS
         return cls(grid, spec.shapes, tuple(pairs), joint, near, drawn, grown, numbers)

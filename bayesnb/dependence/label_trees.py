@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.dependence.order import beside, mixed, times
+from bayesnb.dependence.order import Order, beside, mixed, times
 from bayesnb.kernels import trees
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
@@ -70,8 +70,13 @@ class LabelTrees:
     seed: int
 
     @classmethod
-    def grown(cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, n: int, seed: int) -> LabelTrees:
+    def grown(
+        cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
+    ) -> LabelTrees:
         """So many trees.
+
+        Of cuts that are equally good, the keys of ``order`` choose: they tell more rows apart than those of cells do,
+        which know of no label, so that a row that is asked about has them, too.
 
         Parameters
         ----------
@@ -80,13 +85,15 @@ class LabelTrees:
             How many cells each column has.
         codes : int array (column, row)
         labels : Labels
+        order : Order
+            Of the rows.
         n, seed : int
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
         nodes = np.full((3, n, 1), -1, np.int32)
         found = cls(*nodes, keys, BAG * min(1.0, GROWN / max(1.0, labels.weight.sum())), seed)
-        bags, own = found.bags(codes), found.row_keys(codes) * times(labels.weight)
+        bags, own = found.bags(codes), order.keys * times(labels.weight)
         rows = int(bags.sum(0).max(initial=0))
         least = max(LEAST, 2.0 * float(labels.weight.sum()) * found.share * n * labels.n / MOST_CELLS)
         grown = np.full((n, 3, 2 * rows + 1), -1, np.int32)

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import ndtri
+from scipy.special import logsumexp, ndtri
 
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import NUMBERS, Alike, Rows, Source, log_joint, log_posterior_of_classes
@@ -108,31 +108,51 @@ def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
 
 def averaged(mean: Array, covariance: Array) -> Array:
     """The logarithm of the mean of class probabilities over Normal scores, (row, class)."""
-    log_p, weights, order = _log_probabilities(mean, covariance)
+    log_p, weights, order, alike = _log_probabilities(mean, covariance)
     top = log_p.max(-1, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)  # a class that is ruled out
-    return np.take_along_axis(top[..., 0] + log(np.exp(log_p - top) @ weights), order, 1)
+    found = top[..., 0] + log(np.exp(log_p - top) @ weights)
+    if alike is not None:
+        found = logsumexp(np.broadcast_to(found[:, None], alike.shape), axis=2, b=alike)
+    return np.take_along_axis(found, order, 1)
 
 
 def expected(mean: Array, covariance: Array) -> tuple[Array, Array]:
     """The mean of class probabilities p, (row, class), and that of their products p pᵀ, (row, class, class)."""
-    log_p, weights, order = _log_probabilities(mean, covariance)
+    log_p, weights, order, alike = _log_probabilities(mean, covariance)
     p = np.exp(log_p)
-    both = (p * weights) @ p.swapaxes(1, 2)
-    return np.take_along_axis(p @ weights, order, 1), np.take_along_axis(
+    both, p = (p * weights) @ p.swapaxes(1, 2), p @ weights
+    if alike is not None:
+        each, own = np.arange(p.shape[1]), np.diagonal(both, axis1=1, axis2=2)[..., None]
+        p, own, size = (alike @ p[..., None])[..., 0], (alike @ own)[..., 0], 1 / alike[:, each, each, None]
+        both[:, each, each] = 0.0
+        # The mean over pairs of two classes of a group, of which there are size (size - 1).
+        both = alike @ both @ alike * np.where(alike > 0, size / np.maximum(size - 1, 1), 1.0)
+        both[:, each, each] = own
+    return np.take_along_axis(p, order, 1), np.take_along_axis(
         np.take_along_axis(both, order[:, :, None], 1), order[:, None, :], 2
     )
 
 
-def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array]:
+def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array, Array | None]:
     """log p of each row's classes at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
     The classes stand in the order of their mean scores, so that the rule does not depend on how they are numbered. The
-    permutation puts them back.
+    permutation puts them back. The rule does not treat classes alike, but where scores do, as those of a row without
+    cells may, the answers must. So the last item, (row, class, class), averages over the classes whose scores have
+    equal moments, up to rounding. It is ``None`` if there are none, or if the rule treats the classes alike.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
-    order = np.lexsort((sd, -mean), axis=1)
+    keys = np.round([np.linalg.norm(covariance, axis=2), sd, -mean], 9)
+    order = np.lexsort(keys, axis=1)
+    keys = np.take_along_axis(keys, order[None], 2)
+    group = np.cumsum((keys[:, :, 1:] != keys[:, :, :-1]).any(0), axis=1)
+    alike = None
+    if n > 2 and (group[:, -1] < n - 1).any():
+        group = np.pad(group, ((0, 0), (1, 0)))
+        alike = (group[:, :, None] == group[:, None]).astype(float)
+        alike /= alike.sum(2, keepdims=True)
     mean = np.take_along_axis(mean, order, 1)
     covariance = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
     between = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
@@ -145,7 +165,7 @@ def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Ar
         away[:, 1:][np.isneginf(mean[:, 1:])] = -np.inf
     away -= away.max(1, keepdims=True)
     away -= np.log(np.exp(away).sum(1, keepdims=True))
-    return away, weights, np.argsort(order, axis=1)
+    return away, weights, np.argsort(order, axis=1), alike
 
 
 def _root(covariance: Array) -> Array:

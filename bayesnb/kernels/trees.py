@@ -36,7 +36,8 @@ def grow(
     takes the cut with the largest fall of Gini's impurity. Of cuts that are equally good, one is chosen by a hash of
     the keys on both sides. Where neighbouring cuts divide the rows in one way, the middle one is taken, and of two
     middle ones that nearer to the middle of the column or, at equal distance, one by a hash of the keys on both sides.
-    So neither names nor the direction of a column matter.
+    Where all keys are equal as well, only names or directions tell two cuts apart, and the column is not cut. So
+    neither names nor the direction of a column matter.
 
     Parameters
     ----------
@@ -45,6 +46,7 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
+        The keys, which may tell labels, count by the weight.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
@@ -62,7 +64,7 @@ def grow(
     last[0], nodes, at = len(rows), 1, 0
     counts, total, below = np.zeros((sizes.max(), classes)), np.zeros(classes), np.zeros(classes)
     own, hashes = np.zeros(sizes.max()), np.empty(n_columns, np.uint64)
-    of_cells, best_tie, best_above = np.zeros(sizes.max(), np.uint64), np.uint64(0), False
+    of_cells, best_tie, best_above, best_even = np.zeros(sizes.max(), np.uint64), np.uint64(0), False, False
     while at < nodes:
         column[at] = -1
         begin, end = first[at], last[at]
@@ -112,6 +114,7 @@ def grow(
                 whole += total[c] * total[c]
             here = 0.0
             below[:] = 0.0
+            before, twin = (best, best_column, best_low, best_high, best_tie, best_above, best_even), False
             for k in range(size):
                 # A cut at k of a real column has the cells before k on its left; a level has the others there.
                 if real[j]:
@@ -141,8 +144,13 @@ def grow(
                     if real[j]:
                         tie = mixed(tie + mixed(keys_below))
                     if gain > best * (1 + 1e-9) or tie > best_tie:
-                        best, best_column, best_low, best_high, best_tie = gain, j, k, k, tie
+                        best, best_column, best_low, best_high, best_tie, twin = gain, j, k, k, tie, False
                         best_above = mixed(keys_below) > mixed(all_keys - keys_below)
+                        best_even = keys_below == all_keys - keys_below
+                    elif tie == best_tie:
+                        twin = real[j] or size > 2  # of two levels, either cut is the other
+            if best_column == j and (twin or (best_even and best_low + best_high == size and size % 2)):
+                best, best_column, best_low, best_high, best_tie, best_above, best_even = before
             seen += 1
             if seen >= tried and best_column >= 0:
                 break

@@ -28,7 +28,7 @@ class Support:
     others : tuple of str
         Class names of families that can read a column with other values; suggested in error messages.
     contains : function
-        Takes an array and returns a boolean array: which numbers are in the support.
+        From an array to a boolean array.
     interval : bool
         Whether the support contains all numbers between any two of its numbers.
     """
@@ -66,7 +66,7 @@ NONNEGATIVE = Support(
 """Finite numbers from 0 on."""
 
 COUNTS = Support("counts", "a count", ("Gaussian",), lambda x: (x >= 0) & (x == np.floor(x)) & (x <= 2.0**53))
-"""Whole numbers from 0 to 2^53. Above it, not every whole number is a float, and sums lose small counts to rounding."""
+"""Whole numbers from 0 to 2^53; above it, floats skip whole numbers and sums lose small counts."""
 
 ZEROS_AND_ONES = Support("zeros and ones", "0 or 1", ("Categorical", "Gaussian"), lambda x: (x == 0) | (x == 1))
 """0 and 1."""
@@ -81,7 +81,7 @@ BAG = Support(
     lambda x: (x >= 0) & np.isfinite(x),
     interval=True,
 )
-"""All columns of a row together: how often each word occurs. Fractions, such as tf-idf weights, are read too."""
+"""All columns of a row together: how often each word occurs, or fractions such as tf-idf weights."""
 
 
 def rows_of(x: Column) -> int:
@@ -122,7 +122,7 @@ def dense_cells(x: Column) -> Array:
 
 
 # A column with few distinct values is stored as codes into a table of these values. Formulas are evaluated once per
-# line of the table instead of once per row, and each row looks up its result.
+# line of the table, and each row looks up its result.
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +141,9 @@ class Tabulated:
     values: Column
 
     def columns(self, index: Sequence[int]) -> Tabulated:
-        """Some of the columns."""
         return Tabulated(self.codes[:, list(index)], columns_of(self.values, index))
 
     def rows(self, rows: Any) -> Tabulated:
-        """Some of the rows, with the same table."""
         return replace(self, codes=self.codes[rows])
 
 
@@ -163,8 +161,8 @@ def tabulated(x: Column) -> Tabulated | None:
     Parameters
     ----------
     x : encoded columns
-        Codes of levels; numbers, NaN if missing; integers, -1 if missing; or zeros and ones as a CSR matrix. Other
-        columns, such as counts with an exposure, get no table.
+        Codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix. Counts with an exposure
+        get no table.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
@@ -191,7 +189,6 @@ def tabulated(x: Column) -> Tabulated | None:
 
 
 def _distinct(x: Array) -> Tabulated | None:
-    """Columns as a table of the values that occur in each column."""
     codes, each, most = np.empty(x.shape, np.int32), [], len(x) // FEWER
     for k, column in enumerate(x.T):
         values, code = np.unique(column, return_inverse=True)
@@ -214,9 +211,9 @@ NEAR = 2**16
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
     """Σ_j density(x_j, parameters_j) as (..., row, class); NaN adds nothing.
 
-    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as
-    (..., 1, class, column). Columns are processed in small blocks, so that temporary arrays stay in the second-level
-    cache. The longer axis (rows or columns) is contiguous in memory, because numpy is slow at short loops.
+    ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Blocks
+    of columns are small, so that temporary arrays stay in the second-level cache, and the longer axis is contiguous,
+    because numpy is slow at short loops.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -268,11 +265,9 @@ class Coded:
         return replace(self, codes=self.codes[rows])
 
     def missing(self) -> Array:
-        """Which cells are missing."""
         return self.codes < 0
 
     def columns(self, index: Sequence[int]) -> Coded:
-        """Some of the columns."""
         return replace(self, codes=self.codes[:, index], levels=tuple(self.levels[k] for k in index))
 
 

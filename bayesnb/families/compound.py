@@ -1,7 +1,7 @@
 """Families that are made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
 
-Each part reads the column in its own way, and has its own statistic and prior. A compound family defines the values
-that each part reads, how the priors of the parts are combined, and how their densities are combined.
+Each part reads the column in its own way, with its own statistic and prior. A compound family defines what each part
+reads, and how priors and densities are combined.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class Parts(Statistic):
     parts: tuple[Statistic, ...]
 
     def _of_each(self, change: Callable[..., Statistic], *others: Self) -> Self:
-        """Apply a function to each part, together with the corresponding parts of other statistics."""
         return type(self)(tuple(map(change, self.parts, *(other.parts for other in others))))
 
     def __add__(self, other: Self) -> Self:
@@ -65,7 +64,7 @@ class Parts(Statistic):
 
     @abstractmethod
     def of_same_rows(self) -> bool:
-        """Whether the parts are consistent with having been computed from the same rows."""
+        """Whether the parts can have been computed from the same rows."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         return self._of_each(lambda part: part.take(classes))
@@ -87,7 +86,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def with_parts(self, parts: Sequence[Family]) -> Self:
-        """Replace the parts by other families of the same kinds."""
+        """The family with other parts of the same kinds."""
 
     @abstractmethod
     def part_names(self) -> list[str]:
@@ -108,14 +107,14 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         Parameters
         ----------
         ask : function
-            Called with a part, its belief or θ, and the values that it reads; returns the log density of the part.
+            Called with a part, its belief or θ, and the values that it reads; returns a log density.
         given : Compound or Theta
             The belief about all parts, or their θ.
         x : array (row, column)
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
-        """Yield each part together with its prior or posterior, statistic or θ."""
+        """Yield each part with its prior or posterior, statistic or θ."""
         by_part = (
             v.parts if isinstance(v, Compound | Statistic) else [of_part(k, v) for k in range(len(self.parts))]
             for v in given
@@ -133,11 +132,10 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return prior
 
     def updated(self, prior: P, s: S) -> tuple[Any, ...]:
-        """The posterior of each part."""
         return tuple(part.update(own, seen) for part, own, seen in self.each(prior, s))
 
     def evidences(self, prior: P, s: S) -> list[Array]:
-        """The log evidence of each part, (class, column) per part."""
+        """The log evidence of each part, (class, column) each."""
         return [part.log_evidence(own, seen) for part, own, seen in self.each(prior, s)]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -159,16 +157,14 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return self.joined_rows(lambda part, own, seen: part.log_predictive(own, seen), posterior, x)
 
     def log_moment(self, posterior: P, x: Array, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class)."""
         return self.joined_rows(lambda part, own, seen: part.log_moment(own, seen, t), posterior, x)
 
     def moment_floor(self, posterior: P, x: Array) -> Array:
-        """The t < 0 above which ``log_moment`` exists, (row, class)."""
         each = zip(self.each(posterior), self.seen_by(x), strict=True)
         return np.maximum.reduce([part.moment_floor(own, seen) for (part, own), seen in each])
 
     def samples(self, theta: Theta, rng: Generator, s: S | None) -> list[Array]:
-        """One sampled value from each part for each θ."""
+        """One value from each part for each θ."""
         seen = [None] * len(self.parts) if s is None else s.parts
         return [part.sample(own, rng, part_seen) for (part, own), part_seen in zip(self.each(theta), seen, strict=True)]
 
@@ -180,7 +176,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
 
 def require_part(family: Any, whole: str) -> None:
-    """Raise an error if a family cannot be a part: if it is sampled, or reads whole rows, levels or a second column."""
+    """Raise an error if a family cannot be a part: it is sampled, or reads whole rows, levels or a second column."""
     if not getattr(family, "exact", False):
         raise TypeError(f"Expected the parts of a {whole} to be families with a closed form, such as Gaussian(); "
                         f"got {family!r}")  # fmt: skip
@@ -204,9 +200,9 @@ class SeenByEach(Parts):
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
     """The log of the average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
 
-    The log weights, (..., 1, class, alternative), apply to all rows. Rows are processed in small blocks, so that
-    temporary arrays stay in the cache. The weights are repeated for the rows of a block, because numpy is slow at loops
-    over a few classes.
+    The log weights, (..., 1, class, alternative), apply to all rows. Blocks of rows are small, so that temporary arrays
+    stay in the cache; the weights are repeated for each row of a block, because numpy is slow at loops over a few
+    classes.
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -220,7 +216,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
 
 @dataclass(frozen=True, eq=False)
 class ZerosAndOthers(Parts):
-    """The number of zeros and of other values, and the statistic of the other values."""
+    """The numbers of zeros and of other values, and the statistic of the latter."""
 
     def of_same_rows(self) -> bool:
         zeros, others = self.parts
@@ -232,13 +228,13 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family predicts. The two parts are independent given the class, so everything stays in closed form. Zeros come from
-    the first part only. Econometrics calls this a two-part or hurdle model (Cragg 1971; Mullahy 1986). In a
-    *zero-inflated* model (Lambert 1992) the second part generates zeros, too, and there is no closed form. Counts above
-    0 are shifted by one, whereas the hurdle models of PyMC truncate their distribution.
+    family predicts. The two parts are independent given the class, so everything stays in closed form. Econometrics
+    calls this a two-part or hurdle model (Cragg 1971; Mullahy 1986). In a *zero-inflated* model (Lambert 1992) the
+    second part generates zeros, too, and there is no closed form. Counts above 0 are shifted by one; the hurdle models
+    of PyMC truncate instead.
 
-    Zeros have a probability, but other amounts have a density. So evidence can be compared only between families that
-    all give 0 a probability.
+    Zeros have a probability, other amounts a density. So compare evidence only between families that all give 0 a
+    probability.
 
     Parameters
     ----------
@@ -320,11 +316,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return AllOf(self.updated(prior, s))
 
     def log_evidence(self, prior: AllOf, s: ZerosAndOthers) -> Array:
-        """log p(data | class) as (class, column)."""
         return sum(self.evidences(prior, s))
 
     def log_base(self, s: ZerosAndOthers) -> Array:
-        """The log base measure of all rows, (class, column)."""
         return sum(part.log_base(own) for part, own in self.each(s))
 
     def plug_in(self, posterior: AllOf, point: Point) -> Theta:
@@ -334,7 +328,6 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         return all_numbered(part.draw(own, rng, size) for part, own in self.each(posterior))
 
     def cumulants(self, posterior: AllOf, x: Array, t: float | Array) -> Array:
-        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
         return self.joined_rows(lambda part, own, seen: part.cumulants(own, seen, t), posterior, x)
 
     def log_likelihood_given_row(
@@ -347,7 +340,6 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
         )
 
     def log_left_out(self, posterior: AllOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i) as (row,)."""
         return self.joined_rows(lambda part, own, seen: part.log_left_out(own, seen, labels, point), posterior, x)
 
     def sample(self, theta: Theta, rng: Generator, s: ZerosAndOthers | None) -> Array:
@@ -366,7 +358,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
 
 AT_ONCE = 8
-"""Columns of a Mixture that are evaluated at the same time, on the threads that are allowed."""
+"""Columns of a Mixture that are evaluated at the same time, on different threads."""
 
 NO_MODE = (
     "a mixture of families has no mode in closed form, and no maximum of the likelihood; use the mean "
@@ -379,22 +371,21 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """One of several families generates the values of a class and column; the evidence decides between the families.
 
     The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
-    Predictive, leave-one-out, evidence, moments and draws are exact averages over the families (Bayesian model
-    averaging: Hoeting, Madigan, Raftery and Volinsky 1999). All rows of a class have the same family. So this is not a
-    mixture distribution, in which each row has its own component.
+    All results are exact averages over the families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky
+    1999). All rows of a class have the same family, whereas in a mixture distribution each row has its own component.
 
-    Families are chosen separately for each class and column, and so are parameters. Leaving out a row, or adding a
-    class, therefore changes one class only. A class with few rows does not learn its family from other classes.
+    Families are chosen separately for each class and column. So leaving out a row, or adding a class, changes one class
+    only, and a class with few rows does not learn its family from others.
 
     A PolyaTree that takes its cells from the first table has used its rows before the comparison, so its weight is too
-    large. Give ``edges`` to avoid this. All priors must be proper.
+    large; give ``edges`` to avoid this. All priors must be proper.
 
     Parameters
     ----------
     families : sequence of Family
         Two or more families that read the same kind of cells: numbers, or counts. Gaussian and PolyaTree by default.
     weights : sequence of float, optional
-        The prior weight of each family, positive. Weights are divided by their sum. Equal by default.
+        The positive prior weight of each family, divided by their sum. Equal by default.
 
     Examples
     --------
@@ -441,7 +432,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     @property
     def log_weights(self) -> Array:
-        """ln of the prior probability of each family."""
+        """ln of the prior weight of each family."""
         weights = np.ones(len(self.families)) if self.weights is None else np.asarray(self.weights, float)
         return np.log(weights / weights.sum())
 
@@ -499,7 +490,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return prior.learned(self.updated(prior, s), np.stack(self.evidences(prior, s), axis=-1))
 
     def log_evidence(self, prior: OneOf, s: SeenByEach) -> Array:
-        """log p(data | class) as (class, column)."""
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
@@ -537,7 +527,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
         """Sum over columns of a function of the items of ``cells_by_column``, computed on several threads.
 
-        Only ``AT_ONCE`` columns are computed at the same time, because the result of each has a number for every row.
+        At most ``AT_ONCE`` columns at the same time, because the result of each has a number for every row.
         """
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
@@ -552,7 +542,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return self.summed(averaged, given, x)
 
     def cumulants(self, posterior: OneOf, x: Array, t: float | Array) -> Array:
-        """``log_moment`` with its first and second derivative in t, (3, row, class)."""
 
         def cumulants(cells: Array, weight: Array, each: list[tuple[Any, Any]]) -> Array:
             found = np.stack(mixed(weight[0].T, [tuple(part.cumulants(own, cells, t)) for part, own in each]))
@@ -582,11 +571,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i) as (row,).
-
-        The weight of a family without the row is its weight divided by its leave-one-out density of the row, if the
+        """The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the
         row has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with
-        the row.
+        it.
         """
         if point == "mode":
             self.plug_in(posterior, point)
@@ -608,7 +595,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def sample(self, theta: Theta, rng: Generator, s: SeenByEach | None) -> Array:
         return np.choose(drawn_codes(theta["log_choice"], rng), self.samples(theta, rng, s))
 
-    # In PyMC the choice of the family is summed out: the variables are the parameters of all families.
+    # In PyMC the choice of the family is summed out; the variables are the parameters of all families.
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: SeenByEach) -> Any:
         def of_cell(parts: Sequence[Family], c: int, k: int) -> Any:

@@ -1,17 +1,17 @@
 """The contract of a conjugate pair: a likelihood p(x | θ) with its conjugate prior p(θ).
 
-A pair defines how much one cell adds to the prior's parameters. Its prior defines everything else (see
-:class:`bayesnb.priors.Prior`): posterior, predictive, moments and their slopes, leave-one-out, evidence, and draws
-given a row. :class:`Conjugate` derives these results for missing cells, weights and any number of rows.
+A pair defines how much one cell adds to the prior's parameters. Its prior (see :class:`bayesnb.priors.Prior`) defines
+the posterior, predictive, moments, leave-one-out, evidence, and draws given a row. :class:`Conjugate` derives these
+results for missing cells, weights and any number of rows.
 
-If a column has few distinct values, the formulas are evaluated once for each value, class and column, and rows only
-look up the resulting table (see ``bayesnb.kernels.densities``). For other columns, the formulas are evaluated in blocks
-of rows. A family of real numbers with a Student-t density uses the compiled loops by defining ``of_reals``.
+If a column has few distinct values, formulas are evaluated once for each value and class, and rows look up the result
+(see ``bayesnb.kernels.densities``). Other columns are processed in blocks of rows. A family with a Student-t density
+uses the compiled loops by defining ``of_reals``.
 
 To add a pair, write in a file of this folder:
 
-1. a frozen ``Statistic`` (the sums over rows), unless one in ``bayesnb.statistics`` fits;
-2. a frozen ``Conjugate`` with a default prior, the values that it can read (its ``support``), and these methods:
+1. a frozen ``Statistic`` (the sums over rows), unless one in ``bayesnb.statistics`` fits; 2. a frozen ``Conjugate``
+  with a default prior, its ``support``, and these methods:
 
    * ``statistic``: the sums over rows, per class;
    * ``resolve_prior``: the prior with its unset parameters filled in from the data;
@@ -78,16 +78,16 @@ MANY_NUMBERS = 128
 """Numbers in a posterior, per class and column, above which log p(x | θ) is drawn per cell, not all of θ."""
 
 FEW_WEIGHTS = 8
-"""Largest number of distinct row weights for which leave-one-out uses tables (one table per weight)."""
+"""Largest number of distinct row weights for which leave-one-out uses tables, one per weight."""
 
 
 @dataclass(frozen=True, eq=False)
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
-    The prior defines how d is added (``plus``), and the integral over L_d (``along`` and its slopes). A pair defines d
-    and h of its statistic and of its cells. ``along`` divides L_d by its maximum, so "ln h" in this package includes
-    that maximum: it is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
+    The prior defines how d is added (``plus``), and the integral over L_d (``along``). A pair defines d and h of its
+    statistic and of its cells. ``along`` divides L_d by its maximum, so "ln h" in this package is ln h(x) + ln max L_d,
+    the log-likelihood of x at the θ that fits x best.
     """
 
     exact = True
@@ -104,32 +104,29 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, with the increments d and the ln h of the cell.
+        """The belief about each cell, (class, column[, level]), with the increments d and the ln h of the cell.
 
-        The parameters of the posterior are (class, column[, level]). If the columns of a row share one θ, the whole row
-        is one cell.
+        If the columns of a row share one θ, the whole row is one cell.
         """
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
         """Transform the columns; return also the log Jacobian (row, column), which is the same for all classes.
 
-        A family that reads real numbers through a transformation, such as a logarithm or the number of an interval,
-        applies it here. The log Jacobian is a part of ln h, and is 0 where a cell is missing. It may be None.
+        A family that reads real numbers through a transformation, such as a logarithm, applies it here. The log
+        Jacobian is a part of ln h; it is 0 where a cell is missing, and may be None.
         """
         return x, None
 
     def of_reals(self, posterior: P, x: Column, labels: Labels | None = None) -> Array | None:
-        """Log densities of real numbers, summed over columns by a loop of ``kernels.densities``.
-
-        ``x`` is the output of ``read``. The log Jacobian that ``read`` returns is not added.
+        """Log densities of ``x`` (the output of ``read``), summed over columns by a compiled loop, without the log
+        Jacobian.
 
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
             The log predictive. With ``labels``, it is the leave-one-out log predictive of learned rows in their own
-            class, NaN where the class without the row has no proper posterior. ``None`` if there is no loop for this
-            case.
+            class, NaN where the class without the row is improper. ``None`` if no loop fits.
         """
         return None
 
@@ -144,7 +141,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         """Add the cells at these rows and columns to the open model, one observation per cell.
 
-        ``theta`` holds the parameters of each cell. If all columns of a row share one θ, the cells are whole rows, and
+        ``theta`` holds the parameters of each cell. If the columns of a row share one θ, cells are whole rows and
         ``column`` is empty.
         """
 
@@ -154,7 +151,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict.fromkeys(self.conjugate.parameters, ("class", *column, *further))
 
     def table(self, x: Column) -> Tabulated | None:
-        """The output of ``read`` as a table of distinct values; ``None`` if there are too many of them for a table."""
+        """The output of ``read`` as a table of distinct values; ``None`` if there are too many."""
         whole = (
             self.support in (COUNTS, ZEROS_AND_ONES, LEVELS) or getattr(getattr(x, "dtype", None), "kind", "") == "i"
         )
@@ -176,7 +173,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def taught(self, s: S) -> Added:
-        """The increments d and ln h from which the strengths of the prior are learned: those of all columns."""
+        """The increments d and ln h of all columns, from which the strengths of the prior are learned."""
         return self.added(s)
 
     def update(self, prior: P, s: S) -> P:
@@ -220,9 +217,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2), within)
 
     def _cut(self, x: Column, size: int, tables: bool = True) -> Iterator[tuple[slice, Array | None, Column]]:
-        """Yield (rows, codes, values): all rows with a table of values, or blocks of rows with ``None`` and cells.
+        """Yield (rows, codes, values): all rows with a table of values, or short blocks of rows with ``None`` and
+        cells.
 
-        Blocks are short, so that a temporary array with ``size`` numbers per row stays in the cache.
+        ``size`` is how many numbers a temporary array has per row.
         """
         table = self.table(x) if tables else None
         if table is not None:
@@ -240,8 +238,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
 
-        At t = 1 it is ``log_predictive``. Its first two derivatives at t = 0 are the mean and the variance of
-        log p(x | θ). It is infinite where the moment does not exist.
+        Its first two derivatives at t = 0 are the mean and the variance of log p(x | θ). It is infinite where the
+        moment does not exist.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -252,10 +250,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._summed(posterior, x, within, t, moment, [t])[0]
 
     def cumulants(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """``log_moment`` and its first two derivatives in t, where they exist, (3, row, class).
-
-        At t = 0 the derivatives are the mean and the variance of log p(x | θ) under the posterior.
-        """
+        """``log_moment`` and its first two derivatives in t, where they exist, (3, row, class)."""
 
         def cumulants(belief: Any, d: tuple[Array, ...], log_h: Array, t: Array) -> list[Array]:
             mean, variance = belief.slopes(*d, t=t)
@@ -274,7 +269,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     ) -> Array:
         """Sums over columns of the results of ``ask`` for each cell at the power t, (sum, row, class).
 
-        ``x`` and ``within`` are the output of ``read``. ``within`` is multiplied by ``shares`` and added to each sum.
+        ``within`` is multiplied by ``shares`` and added to each sum.
         """
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
@@ -327,8 +322,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        ``drawn_along`` draws only the part of θ that a cell depends on, such as the six nodes above it in a tree of 63.
-        Each row has the same distribution as under draws of all of θ, but rows do not share one θ. ``chosen`` is as in
+        ``drawn_along`` draws only the part of θ that a cell depends on, such as six nodes in a tree of 63. Each row has
+        the same distribution as under draws of all of θ, but rows do not share one θ. ``chosen`` is as in
         ``log_likelihood_given_row``; None conditions on the data alone.
         """
         parts = []
@@ -341,9 +336,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """log p(x_i | θ) of one class at draws of θ given the rows of the class and row i, (draw, row).
-
-        With t = 0, the draws are given the rows of the class alone.
+        """log p(x_i | θ) of one class at draws of θ given its rows and row i, (draw, row); given its rows alone if t =
+        0.
         """
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
@@ -360,7 +354,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.
 
-        The parameters are integrated out, or ``point`` of their posterior without row i is plugged in.
+        ``point`` of the posterior without row i is plugged in; None integrates the parameters out.
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None
@@ -409,11 +403,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell, without its ln h.
+        """Leave-one-out log predictive of each cell of this ``weight``, without its ln h.
 
-        It is ``along`` of the belief without the cell; if a point is plugged in, ``log_kernel`` at the point of that
-        belief. ``weight`` is the weight of the cell. For errors, ``cell`` turns a position among the cells into (class,
-        column).
+        ``cell`` turns a position among the cells into (class, column), for errors.
         """
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
@@ -435,8 +427,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
 
-        If there are codes, the cells are the lines of a table of values, and the codes give the line of each row.
-        Otherwise each line is a row. ``draws`` is the number of draws per cell, which limits the size of a part.
+        The codes give the line of each row in a table of values; without codes, lines are rows. ``draws`` per cell
+        limit the size of a part.
         """
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
@@ -514,7 +506,7 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def require_sampled(prior: Belief) -> None:
-    """Raise :class:`ImproperError` if PyMC cannot sample from the prior: it is improper or has a structural zero."""
+    """Raise :class:`ImproperError` for priors from which PyMC cannot sample: improper, or with a structural zero."""
     prior.require_proper("An improper prior has no sampled road: PyMC")
     if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
         raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
@@ -550,9 +542,9 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
     """Yield for each part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
 
-    ln h is the log-likelihood of each cell at the θ that fits this cell best. The largest log-likelihood is the sum of
-    ln h minus the loss from using one common θ for all cells. Both terms stay small. A sum of log base measures would
-    be of the size k ln k, so no accurate digit would remain at counts of 1e15.
+    ln h is the log-likelihood of each cell at the θ that fits this cell best, so the largest log-likelihood is the sum
+    of ln h minus the loss from using one common θ. Both terms stay small. A sum of log base measures would be of the
+    size k ln k, so no accurate digit would remain at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

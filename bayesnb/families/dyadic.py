@@ -12,18 +12,18 @@ from bayesnb.kernels import blocks, reading
 from bayesnb.numerics import Array
 
 BESIDE = 2.0**-32
-"""How far an edge is from the middle between two values, relative to half of their distance."""
+"""Distance of an edge from the middle between two values, relative to half of their distance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
-    The number of an interval is its path: its highest bit says on which side of the first cut it lies. A cut lies
-    half way between two values that occur, where it comes nearest to halving the rows; a single value is not cut, so
-    few-valued columns have a cell for each value. The outer intervals are open. The cells of a column that is negated
-    are these cells in the opposite order: where two cuts are equally near to halving the rows, the one nearer to the
-    ``head`` of the column is taken, and a number half way between two values lies on the side away from it.
+    The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
+    two values that occur, where it comes nearest to halving the rows; a column with few values gets a cell for each
+    value. The outer intervals are open. The cells of a negated column are these cells in the opposite order: of two
+    cuts that are equally near to halving the rows, the cut nearer to the ``head`` of the column is taken, and a number
+    half way between two values belongs to the side away from the head.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Dyadic:
     ) -> Dyadic:
         """The intervals of one column, (row,), NaN where missing; rows count by their weight.
 
-        The head is by default the side of the middle of the column's range on which its mean lies.
+        ``head`` is by default the side of the middle of the column's range on which its mean lies.
         """
         seen = ~np.isnan(x) if weight is None else ~np.isnan(x) & (weight > 0)
         if weight is None or (weight == weight.max(initial=0.0)).all():
-            # Counts alone need no order of the rows, which would take most of the time.
+            # Counts need no order of the rows, which would take most of the time.
             values, mass = np.unique(x[seen], return_counts=True)
         else:
             values, place = np.unique(x[seen], return_inverse=True)
@@ -69,7 +69,6 @@ class Dyadic:
             low_head = mass @ away <= 1e-9 * mass.sum() * (values[-1] / 2 - values[0] / 2)
 
         def middle(first: int, last: int) -> int:
-            """The place that comes nearest to halving the rows."""
             target = 0.5 * (below[first] + below[last])
             cut = int(np.searchsorted(below[first + 1 : last], target)) + first + 1
             if cut == last or cut == first + 1:
@@ -80,14 +79,14 @@ class Dyadic:
 
         paths, cuts = _halved(0, len(values), depth, middle)
         low, high = (values[np.array(cuts, np.intp) + k] for k in (-1, 0))
-        # The middle itself may be rounded to either side of itself when the unit changes, so an edge is beside it.
+        # A change of unit may round the middle to either side, so an edge is slightly beside it.
         edges = low / 2 + high / 2 + (high / 2 - low / 2) * (-BESIDE if low_head else BESIDE)
-        # Between two neighbours among the floats there is no middle.
+        # Two neighbouring floats have no middle.
         return cls(np.where((edges > low) & (edges <= high), edges, high), np.array(paths, np.intp), depth)
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between these edges, half of them on either side of the first cut, and so on."""
+        """The intervals between these edges, with half of the edges on either side of the first cut, and so on."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
@@ -99,7 +98,7 @@ class Dyadic:
 
     @property
     def n(self) -> int:
-        """How many numbers an interval may have."""
+        """Number of possible paths."""
         return 2**self.depth
 
     def codes(self, x: Array) -> Array:
@@ -107,7 +106,7 @@ class Dyadic:
         return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
-        """What each interval of this depth is called, such as "2.5 ≤ length < 4"."""
+        """Names of the intervals of this depth, such as "2.5 ≤ length < 4"."""
         places = self.paths >> self.coarser(depth)
         low, high = np.append(-np.inf, self.edges), np.append(self.edges, np.inf)
         found = []
@@ -122,14 +121,14 @@ class Dyadic:
         return found
 
     def coarser(self, depth: int) -> int:
-        """By how many bits a path is cut to have this depth at most."""
+        """Number of bits to drop from a path so that its depth is at most this one."""
         return max(0, self.depth - depth)
 
 
 def _halved(
     first: int, last: int, depth: int, middle: Callable[[int, int], int], path: int = 0
 ) -> tuple[list[int], list[int]]:
-    """The numbers of the intervals of the places from ``first`` to ``last``, and where one ends and another begins."""
+    """Numbers of the intervals of the places from ``first`` to ``last``, and the places of the cuts."""
     if depth == 0 or last - first < 2:
         return [path << depth], []
     cut = middle(first, last)
@@ -140,21 +139,21 @@ def _halved(
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Where the dyadic intervals of several columns lie, and a fixed density within each.
+    """Edges of the dyadic intervals of several columns, with a fixed density within each interval.
 
-    Within an inner interval the density is uniform. In an outer one, u beyond its edge, it is w / (w + u)², where w is
-    the width of the next interval. A column without edges has one interval with two such tails.
+    The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
+    u)², where w is the width of the next interval. A column without edges has one interval with two such tails.
 
     Parameters
     ----------
     cuts : tuple of Dyadic
-        Of each column, all of one depth.
+        One per column, all of one depth.
     low, high : arrays (column, interval)
-        Its edges, by its number.
+        Edges of each interval.
     width : array (column, interval)
-        Its width, or w.
+        Width of an inner interval, w of an outer one.
     exists : array (column, interval)
-        1 for a number that an interval has, and 0 for the others.
+        1 for the number of an interval, 0 for unused numbers.
     """
 
     cuts: tuple[Dyadic, ...]
@@ -165,13 +164,12 @@ class Boxes:
 
     @classmethod
     def of(cls, cuts: tuple[Dyadic, ...]) -> Boxes:
-        """The intervals of these columns."""
         low, high, exists = np.zeros((3, len(cuts), cuts[0].n))
         width = np.ones(low.shape)
         for k, cut in enumerate(cuts):
             edges, inner = np.concatenate([[-np.inf], cut.edges, [np.inf]]), np.diff(cut.edges)
             low[k, cut.paths], high[k, cut.paths], exists[k, cut.paths] = edges[:-1], edges[1:], 1.0
-            # Without an inner interval, the unit is the size of the only edge, or 1.
+            # Without an inner interval, the unit is the absolute value of the only edge, or 1.
             unit = (float(abs(cut.edges[0])) or 1.0) if len(cut.edges) else 1.0
             first, last = (inner[0], inner[-1]) if len(inner) else (unit, unit)
             width[k, cut.paths] = np.concatenate([[first], inner, [last]])[: len(cut.paths)]
@@ -184,7 +182,6 @@ class Boxes:
         return codes, within
 
     def _read(self, x: Array, codes: Array, within: Array) -> None:
-        """``read`` of a block of rows, into two arrays."""
         log_width = -np.log(self.width)
         for k, cut in enumerate(self.cuts):
             value = np.ascontiguousarray(x[:, k])

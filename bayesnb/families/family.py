@@ -1,8 +1,8 @@
 """The base class of all families: the methods that a family must define.
 
-Start with :class:`Family`. Nearly all families are pairs of a likelihood and its conjugate prior.
-:class:`bayesnb.families.conjugate.Conjugate` implements most of the methods for such pairs. Families without a closed
-form implement them separately (see ``sampled``).
+Nearly all families are pairs of a likelihood and its conjugate prior, for which
+:class:`bayesnb.families.conjugate.Conjugate` implements most methods. Families without a closed form are in
+``sampled``.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ READABLE = {
     "mu": ("mean", np.asarray),
     "tau": ("sd", lambda tau: 1 / np.sqrt(tau)),
 }
-"""For some parameters: the corresponding quantity in units of the data, and the function that computes it."""
+"""For some parameters: the quantity in units of the data, and the function that computes it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
-    ``prior`` is one prior for all classes, or {class: prior}. Axes come in one order: draws, row, class,
-    column, level. Missing values contribute nothing, because their factor integrates to one.
+    ``prior`` is one prior for all classes, or {class: prior}. Axes come in one order: draws, row, class, column, level.
+    Missing values contribute nothing, because their factor integrates to one.
     """
 
     prior: P | Mapping[Any, P]
@@ -52,7 +52,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """The class of the prior."""
 
     statistic_class: ClassVar[type[Statistic]]
-    """The class of the statistic, read from the base class: for ``Family[Gamma, Events]`` it is ``Events``."""
+    """The class of the statistic: for ``Family[Gamma, Events]`` it is ``Events``."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -65,10 +65,10 @@ class Family[P: Belief, S: Statistic](ABC):
     """True if the posterior has a closed form, as for every :class:`Conjugate`."""
 
     classes_apart: ClassVar[bool] = True
-    """True if the parameters of different classes are independent; False if classes share parameters."""
+    """True if the parameters of different classes are independent."""
 
     reads_sparse: ClassVar[bool] = False
-    """True if sparse matrices of real numbers are read without making them dense."""
+    """True if sparse matrices of real numbers stay sparse."""
 
     whole_rows: ClassVar[bool] = False
     """True if all columns of a row share one θ, as for bags of words and for vectors."""
@@ -79,7 +79,7 @@ class Family[P: Belief, S: Statistic](ABC):
     from_rows: ClassVar[tuple[str, ...]] = ()
     """Names of two fields: the setting shared by all columns, and the per-column settings learned from the first table.
 
-    Such a family has a method ``taken(column, weight)``, which learns the setting from a column, (row,), and a method
+    Such a family has a method ``taken(column, weight)``, which learns the setting from a column, (row,), and
     ``of_column(k)``, which returns the setting of column k.
     """
 
@@ -158,10 +158,10 @@ class Family[P: Belief, S: Statistic](ABC):
         posterior : Belief
             The posterior given the data alone.
         theta : Theta
-            Draws given the data alone, (draw, class, ...). They are used for parameters that do not depend on the row.
+            Draws given the data alone, (draw, class, ...), for parameters that do not depend on the row.
         x : Column
         chosen : int array (draw, row)
-            The class that is assumed for the row in each draw.
+            The class that is assumed for the row.
         common : CommonDraws
             Random numbers for the same number of draws.
         """
@@ -181,7 +181,7 @@ class Family[P: Belief, S: Statistic](ABC):
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
         """Draw one x for each θ; the first axis of θ is the row, and there is no class axis.
 
-        ``s`` holds quantities that have no distribution in the model, such as the length of a row of counts.
+        ``s`` holds quantities without a distribution in the model, such as the length of a row of counts.
         """
 
     @abstractmethod
@@ -195,15 +195,15 @@ class Family[P: Belief, S: Statistic](ABC):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        Raises ``ValueError`` if the log-likelihood does not have this form with the same g for all classes.
+        Raises ``ValueError`` if the log-likelihood has no such form with the same g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
 
-        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that is the same for all
-        classes. ``None`` if it is not a quadratic form.
+        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that all classes share.
+        ``None`` if it is not a quadratic form.
         """
         return None
 
@@ -219,12 +219,12 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
-        """The learned hyperparameters as text, such as the strength of the prior; "" if nothing is learned."""
+        """The learned hyperparameters as text; "" if nothing is learned."""
         return ""
 
     @property
     def one_term(self) -> bool:
-        """True if the columns are dependent given the class, so that they are one term of the model."""
+        """True if the columns are dependent given the class and so form one term of the model."""
         return self.whole_rows or self.together
 
     @property
@@ -266,7 +266,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.order if self.orders is None else self.orders[column]
 
     def named_classes(self) -> list[Any]:
-        """The classes that the prior names, or that the priors of the parts name."""
+        """The classes that its priors name."""
         own = list(self.prior) if isinstance(self.prior, Mapping) else []
         return own + [label for part in self.parts for label in part.named_classes()]
 
@@ -282,15 +282,15 @@ class Family[P: Belief, S: Statistic](ABC):
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each PyMC variable, without axes of draws.
 
-        They are "class", "column", "level", or another name for an axis of a vector parameter. A variable without an
-        axis of classes is shared by all classes, and a variable without an axis of columns by all columns.
+        An axis is "class", "column", "level", or the axis of a vector parameter. A variable without an axis of classes
+        (columns) is shared by all classes (columns).
         """
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
         """Add the variables of θ to the open model.
 
-        ``name`` turns the name of a variable into its full name. ``dims`` are the dimensions of each variable.
+        ``name`` turns the name of a variable into its full name; ``dims`` are its dimensions.
         """
 
     @abstractmethod
@@ -311,7 +311,6 @@ class Family[P: Belief, S: Statistic](ABC):
         return type(self).__name__ + "".join(part.kind for part in self.named_parts)
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
-        """The prior per class and column, at its full shape."""
         if not isinstance(self.prior, Mapping):
             full = self.resolve_prior(self.prior, s)
             if self.learns_prior:

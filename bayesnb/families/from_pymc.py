@@ -25,7 +25,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 class Specified:
     """A prior given by a PyMC class and arguments. Calling it with a name and a shape creates the variable.
 
-    The arguments are for one class and one column. If they define a vector, the parameter is a vector.
+    The arguments are for one class and one column; if they define a vector, so is the parameter.
     """
 
     dist: Any
@@ -52,7 +52,7 @@ class Given(Declared):
     ----------
     of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
-        True everywhere. Its shape gives the numbers of classes and columns; None before the data are known.
+        True everywhere; its shape gives the numbers of classes and columns. None before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -60,7 +60,6 @@ class Given(Declared):
 
     @classmethod
     def read(cls, priors: Mapping[str, Any]) -> Given:
-        """Read the priors in the form in which users write them."""
         if not isinstance(priors, Mapping):
             raise TypeError(f"Expected priors as {{parameter: (pm.HalfNormal, {{'sigma': 2}})}}; got {priors!r}")
         of = {name: _specified(name, value) for name, value in priors.items()}
@@ -106,7 +105,7 @@ def _specified(name: str, value: Any) -> Any:
 
 
 def _require_known(dist: Any, names: Iterable[str]) -> None:
-    """Raise an error for names that are not parameters of a distribution; PyMC silently ignores some of them."""
+    """Raise an error for names that are not parameters of a distribution; PyMC ignores some of them."""
     made = getattr(dist, "dist", None)
     if not callable(made):
         return
@@ -129,12 +128,11 @@ class FromPyMC(Pointwise[Given]):
     dist : PyMC distribution class
         Such as ``pm.LogNormal``.
     priors : {parameter: prior}
-        A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; or a function
-        called as ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a
-        number or a list of numbers, at which the parameter is fixed. Each class and column has its own parameters. No
-        prior is scaled to the data, so give priors in the units of the column. The arguments are for one class and
-        column. If they define a vector, such as ``(pm.Dirichlet, {"a": [1, 1]})`` or ``(pm.Normal, {"mu": [0, 5]})``,
-        the parameter is a vector, as mixtures require.
+        A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a function called as
+        ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a number or list of
+        numbers, at which the parameter is fixed. Each class and column has its own parameters, and no prior is scaled
+        to the data. Arguments that define a vector, as in ``(pm.Normal, {"mu": [0, 5]})``, make the parameter a vector,
+        as mixtures require.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold; other values are refused.
     **sampler
@@ -142,7 +140,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    The family can be pickled, cloned and saved if its priors can. This holds for tuples and numbers, not for lambdas.
+    The family can be pickled, cloned and saved if its priors can: tuples and numbers, not lambdas.
 
     Examples
     --------
@@ -276,7 +274,7 @@ def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
 
 @lru_cache(64)
 def _compiled(family: FromPyMC) -> Callable[..., Array]:
-    """A compiled function of cells, (cell,), and their parameters, (cell, ...), that returns the log p of each cell."""
+    """A compiled function of cells, (cell,), and their parameters, (cell, ...): the log p of each cell."""
     import pytensor
     from pytensor import tensor as pt
 

@@ -24,8 +24,7 @@ from bayesnb.statistics.moments import Moments
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
     """The moments of a dense table or of a sparse matrix.
 
-    In a sparse matrix, each stored value is treated as a row labelled by (class, column). Cells that are not stored are
-    added as zeros.
+    Each stored value of a sparse matrix is a row labelled by (class, column); the other cells are added as zeros.
     """
     if not sparse.issparse(x):
         return Moments.of(x, members)
@@ -48,8 +47,8 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
     """Σ_j density(x_j, parameters_j) as (..., row, class), for parameters (..., class, column).
 
     The sum is first computed as if every cell were 0, and then corrected for each stored value. Columns with more than
-    half of their cells stored are summed as dense columns: a zero may be very improbable there, so the terms to
-    subtract could be large.
+    half of their cells stored are summed densely: a zero may be very improbable there, so the terms to subtract could
+    be large.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -88,15 +87,15 @@ def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
 
 
 _DRAWN_FROM = 2**16
-"""Number of cells times draws from which the densities are computed as matrix products."""
+"""Number of cells times draws from which densities are computed as matrix products."""
 
 
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """``log_normals`` for many draws, as a matrix product, because a log density of a Normal is linear in x² and x.
+    """``log_normals`` for many draws, as a matrix product.
 
-    Expanding (x - μ)² is inaccurate if its terms are large and cancel. So x and μ are first centred at the mean of the
-    draws of the class, and divided by the standard deviation of the class. Then either the terms are small, or the
-    result is as large as the terms.
+    A log density of a Normal is linear in x² and x, but expanding (x - μ)² is inaccurate if its terms are large and
+    cancel. So x and μ are first centred at the mean of the draws of the class, and divided by its standard deviation.
+    Then either the terms are small, or the result is as large as the terms.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -119,7 +118,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
                 else:
                     total[:, cut, c] = weights[:, c, : 2 * columns] @ np.concatenate([z * z, z], axis=1).T
                     total[:, cut, c] += level[:, c].sum(axis=-1)[:, None]
-    # One sum is quicker than testing each number. The sum is finite only if all numbers are.
+    # One sum is quicker than testing each number, and is finite only if all numbers are.
     if not np.isfinite(total.sum()):
         odd = np.flatnonzero(~np.isfinite(total).all(axis=(0, -1)))
         total[:, odd] = over_columns(log_normal, x[odd], m, low, root_tau)
@@ -143,7 +142,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
-        """1 / the standard deviation of rows within a class."""
+        """1 / standard deviation of rows within a class."""
 
     def statistic(self, x: Column, members: Labels) -> Moments:
         return moments(self.read(x)[0], members)
@@ -179,9 +178,8 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
-        A constant column does not distinguish the classes. Without this rule it would still favour the class with most
-        rows, because that class has the most evidence for a small variance. A class with a hundred times the rows would
-        be favoured by a factor of 10.
+        A constant column does not distinguish the classes. Without this rule it would favour the class with most rows,
+        which has the most evidence for a small variance: by a factor of 10 for a hundred times the rows.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -226,9 +224,9 @@ class Gaussian(OfUnknownVariance):
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
-        Adds ε to the variance of every row around its value, where ε is this fraction of the largest variance among the
-        columns. The columns of a table are then one feature, because they share ε. It is the parameter of
-        scikit-learn's ``GaussianNB``. By default no variance is added.
+        The fraction of the largest variance among the columns that is added to the variance of every row around its
+        value, as in scikit-learn's ``GaussianNB``. The columns then share this variance and form one feature. By
+        default none is added.
 
     Examples
     --------
@@ -242,7 +240,7 @@ class Gaussian(OfUnknownVariance):
     male    176.7  7.0
     """
 
-    # Hidden from the dataclass, so that older model files can be read, and files without it are written unchanged.
+    # Hidden from the dataclass, so that older model files can be read, and files without it stay the same.
     var_smoothing: float | None = field(default=None, repr=False)
 
     reads_sparse = True
@@ -265,9 +263,8 @@ class Gaussian(OfUnknownVariance):
 
         Noise with variance ε around the value of a row adds ε to the expected scatter. So n rows of a class add n ε to
         S, and n ε / 2 to b, which contains S / 2 (Bishop 1995, "Training with noise is equivalent to Tikhonov
-        regularization"). Under a flat prior, the plug-in variance S / n then becomes S / n + ε, as in scikit-learn.
-        The prior b depends on the number of rows, as a unit-information prior does. It is not changed when a row is
-        left out.
+        regularization"). Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. This b
+        depends on the number of rows, but leaving out a row does not change it.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
@@ -345,7 +342,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
             return None
         # Without the row, the posterior variance is v / kept with kept = 1 - v / variance, and the distance of the row
         # from the mean is divided by kept. So the predictive is Normal with precision kept / variance in terms of this
-        # distance, and with precision 1 / (variance kept) in terms of the distance from the mean of all rows.
+        # distance, and 1 / (variance kept) in terms of the distance from the mean of all rows.
         kept = 1 - posterior.v / one
         # If kept is tiny, the difference 1 - v / variance has lost digits. NaN sends such rows to the row-wise formula.
         kept = np.where(kept > 1e-3, kept, np.nan)
@@ -371,8 +368,8 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density is per unit of x: the density of ln x divided by x. The predictive of ln x is a Student-t. Tables of
-    parameters show the median of x, which is exp(μ), and the standard deviation of ln x.
+    The density is per unit of x. The predictive of ln x is a Student-t. Tables of parameters show the median of x,
+    which is exp(μ), and the standard deviation of ln x.
 
     Parameters
     ----------

@@ -1,7 +1,4 @@
-"""Families whose class parameters shrink towards common values, by an amount that is learned.
-
-Start with :class:`Hierarchical`. It has one subclass for levels and one for real numbers.
-"""
+"""Families whose class parameters shrink towards common values, by an amount that is learned."""
 
 from __future__ import annotations
 
@@ -31,19 +28,17 @@ from bayesnb.statistics.statistic import Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples the parameters that the classes share, and parameters without a conjugate prior. The other
-    parameters of each class are integrated out of the likelihood. They are then drawn exactly, given the sampled
-    parameters and the statistic.
+    NUTS samples the parameters that the classes share, and parameters without a conjugate prior. The other parameters
+    of each class are integrated out of the likelihood, and drawn exactly given the sampled ones.
 
-    Columns of one kind may share a hyperprior: with ``together``, one scale (and perhaps a location) is learned for all
-    columns of the feature. This makes the columns dependent, so they are one term of the model, as the columns of a
-    vector are.
+    With ``together``, all columns of the feature share a hyperprior: one scale, perhaps also a location, is learned for
+    all. This makes the columns dependent, so they are one term of the model.
     """
 
     together: bool = False
 
     likelihood: ClassVar[Conjugate]
-    """The conjugate family with this likelihood; its own prior is not used."""
+    """The conjugate family with this likelihood; its prior is not used."""
 
     @abstractmethod
     def common(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
@@ -51,7 +46,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class, given the common ones; ``update`` integrates them out of the likelihood."""
+        """Add the variables of each class, which ``update`` integrates out, given the common ones."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
@@ -59,7 +54,7 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draws of the variables that were integrated out, given the statistic and draws of the sampled variables."""
+        """Draws of the variables that were integrated out, given the statistic and the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,14 +95,14 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of the parameters that the classes of a column share: pooled level probabilities, and the strength.
 
-    The pooled probabilities have a Dirichlet(alpha) prior. The prior of the strength makes strength / (strength +
-    median) uniform on (0, 1), which is the uniform shrinkage prior of Daniels (1999). So in a class whose number of
-    rows equals the median, the weight of the pooled probabilities is uniform between 0 and 1.
+    The prior of the strength makes strength / (strength + median) uniform on (0, 1), the uniform shrinkage prior of
+    Daniels (1999). So in a class whose number of rows equals the median, the weight of the pooled probabilities is
+    uniform.
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
-        Positive. The concentration of each level in the prior of the pooled probabilities.
+        Positive. The concentration of each level in the Dirichlet prior of the pooled probabilities.
     strength : float or array (column,), optional
         The prior median of the strength, in rows, positive. ``None`` is the number of levels of the column, which is
         Laplace's rule if the pooled probabilities are equal.
@@ -135,23 +130,21 @@ class LearnedShares(Declared):
 class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
 
-    The level probabilities of each class shrink towards pooled probabilities. The less the classes differ, the stronger
-    is the shrinkage (BDA3 5.3, with counts of K levels). NUTS samples only the pooled probabilities and the strength.
-    θ is integrated out, so the counts have a Dirichlet-multinomial likelihood, and NUTS explores small and large
-    strengths equally well. θ is then drawn exactly, given the strength, the pooled probabilities and the counts.
+    The level probabilities of each class shrink towards pooled probabilities, more strongly if the classes differ
+    little (BDA3 5.3, with counts of K levels). NUTS samples only the pooled probabilities and the strength; θ is
+    integrated out, so NUTS explores small and large strengths equally well, and is then drawn exactly.
 
-    Columns of one kind may share the distribution of their strengths. With ``together``, ln(strength / median) has a
-    logistic distribution in all columns of the feature, with one location ~ Logistic(0, 1) and one scale ~
-    HalfNormal(1). If the classes differ little in most columns, all columns then shrink more. This makes the columns
-    dependent, so they are one term of the model, as the columns of a vector are.
+    With ``together``, ln(strength / median) has a logistic distribution in all columns of the feature, with one
+    location ~ Logistic(0, 1) and one scale ~ HalfNormal(1). If the classes differ little in most columns, all columns
+    then shrink more. The columns are dependent, so they are one term of the model.
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
         The concentration of the prior of the pooled probabilities.
     strength : float or array (column,), optional
-        The prior median of the strength. The strength is the number of imaginary rows per class that follow the pooled
-        probabilities. By default, the number of levels of the column.
+        The prior median of the strength, the number of imaginary rows per class that follow the pooled probabilities.
+        By default, the number of levels of the column.
     together : bool
         Whether the columns of the feature share the distribution of their strengths.
     **sampler
@@ -181,8 +174,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """The pooled probabilities (column, level), the strength (column,), and the shared location and scale.
 
-        ln(strength / median) is parametrized as location + scale × z. Otherwise the strengths of columns with few rows
-        and their shared scale would form a funnel, which NUTS samples badly.
+        ln(strength / median) is location + scale × z, because NUTS samples badly from the funnel that the strengths of
+        columns with few rows and their shared scale would form.
         """
         import pymc as pm
 
@@ -273,7 +266,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
     """Dirichlet variables (..., column, level) in the open model; 0 where a column has no such level.
 
-    Columns with equally many levels share a variable. If all columns have equally many, there is only one variable.
+    Columns with equally many levels share a variable.
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -294,8 +287,8 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
-    It is weak on the scale of the column. Class means rarely lie further apart than the rows of a column. With
-    probability 0.9, σ lies between s/20 and 1.6 s; the tail above is long.
+    It is weak on the scale of the column: class means rarely lie further apart than the rows of a column, and σ lies
+    between s/20 and 1.6 s with probability 0.9, with a long tail above.
 
     Parameters
     ----------
@@ -333,15 +326,14 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) for each class, and μ ~ Normal(centre, between²), both of which are learned.
 
-    The class means shrink towards a common centre. The shrinkage is stronger for classes with few rows, and if the
-    classes differ little (BDA3 5.4). NUTS samples only the centre, the spread between classes and σ. The μ are
-    integrated out, so NUTS also explores small spreads well. They are then drawn exactly, given the other parameters.
-    The PyMC model of the whole table uses μ = centre + between × z, z ~ Normal(0, 1) (the non-centred form).
+    The class means shrink towards a common centre, more strongly for classes with few rows, and if the classes differ
+    little (BDA3 5.4). NUTS samples only the centre, the spread between classes and σ; the μ are integrated out, so NUTS
+    also explores small spreads well, and are then drawn exactly. The PyMC model of the whole table uses the non-centred
+    form μ = centre + between × z, z ~ Normal(0, 1).
 
-    Columns of one kind may share the scale of their spreads. With ``together``, the prior of the spread between classes
-    in a column is HalfNormal(scale × the ``between`` of the column), with one scale ~ HalfNormal(1) for all columns of
-    the feature. If the classes differ little in most columns, all columns then shrink more. This makes the columns
-    dependent, so they are one term of the model, as the columns of a vector are.
+    With ``together``, the prior of the spread between classes in a column is HalfNormal(scale × the ``between`` of the
+    column), with one scale ~ HalfNormal(1) for all columns of the feature. If the classes differ little in most
+    columns, all columns then shrink more. The columns are dependent, so they are one term of the model.
 
     Parameters
     ----------
@@ -381,9 +373,9 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
         """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
 
-        The free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads
-        are parametrized as multiples of their prior scale. Otherwise the spreads of columns with few rows and their
-        shared scale would form a funnel, which NUTS samples badly.
+        Free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads are
+        multiples of their prior scale, because NUTS samples badly from the funnel that the spreads of columns with few
+        rows and their shared scale would form.
         """
         import pymc as pm
 

@@ -24,7 +24,7 @@ from bayesnb.statistics.membership import Column, Labels
 from bayesnb.statistics.statistic import Statistic
 
 LONG = 2**13
-"""Rows with more words than this are called long. Differences of their log factorials would lose digits."""
+"""Number of words above which a row is called long: differences of its log factorials would lose digits."""
 
 DEAR = 4
 """Cost of a log factorial, in additions."""
@@ -34,7 +34,7 @@ DEAR = 4
 class Bag:
     """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level.
 
-    ``held`` marks the rows that are not missing. It is needed only if the counts are sparse and some rows are missing.
+    ``held`` marks the rows that are not missing; it is needed only if the counts are sparse.
     """
 
     counts: Column
@@ -48,7 +48,6 @@ class Bag:
         return Bag(self.counts[rows], self.words, None if self.held is None else self.held[rows])
 
     def missing(self) -> Array:
-        """Which rows are missing."""
         if self.held is not None:
             return ~self.held
         return np.zeros(len(self), bool) if sparse.issparse(self.counts) else np.isnan(self.counts).all(axis=1)
@@ -59,8 +58,8 @@ class WordCounts(Statistic):
     """Counts of words, ``counts`` (class, level); weight of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
     ``fractions`` (class, 1) is the weight of rows that hold a fraction of a word, which have no probability.
-    ``log_peak`` (class, 1) is the log-likelihood of all rows of a class at the θ that fits them best. When two parts
-    are added, the sum of their ``log_peak`` is reduced by the loss from using one common θ.
+    ``log_peak`` (class, 1) is the log-likelihood of all rows at the θ that fits them best. When two parts are added, so
+    are their ``log_peak``, reduced by the loss from using one common θ.
     """
 
     counts: Array
@@ -80,7 +79,6 @@ class WordCounts(Statistic):
         return WordCounts(mine + theirs, self.rows + other.rows, log_peak, self.fractions + other.fractions, words)
 
     def with_words(self, words: tuple[Any, ...]) -> WordCounts:
-        """The counts of these words, in this order."""
         place = {word: k for k, word in enumerate(self.words)}
         return replace(self, counts=self.counts[:, [place[word] for word in words]], words=words)
 
@@ -131,9 +129,8 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """N of each row, and ln N! - Σ ln x!, the log of the number of possible orders of its words.
-
-    The third array is 1 for each row with a number that is not whole, otherwise 0.
+    """N of each row; ln N! - Σ ln x!, the log of the number of possible orders of its words; and 1 for a row with
+    fractions.
     """
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
@@ -163,7 +160,7 @@ def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> A
 
 
 def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
-    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); if t is a number, it is computed once per distinct length."""
+    """ln Γ(A_c + t N_i) - ln Γ(A_c), (row, class); once per distinct length if t is a number."""
     if np.ndim(t) > 0:
         return log_rising(total, t * lengths[:, None])
     distinct, place = np.unique(lengths, return_inverse=True)
@@ -174,9 +171,9 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given N, the length of the row.
 
-    All counts of a row share one θ. So the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3;
-    Madsen, Kauchak and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing.
-    Fractions, such as tf-idf weights, are accepted without rounding; the likelihood is then not a probability.
+    All counts of a row share one θ. So the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
+    Kauchak and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing. Fractions, such
+    as tf-idf weights, are accepted; the likelihood is then not a probability.
 
     Examples
     --------
@@ -206,7 +203,7 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
         return reduce(add, long_ones, self._of_short(x[short], counts[short], of_rows[short], members[short]))
 
     def _of_short(self, x: Bag, counts: Column, of_rows: Array, members: Labels) -> WordCounts:
-        """The statistic of short rows; their log base measures can be added without loss of digits."""
+        """The statistic of short rows, whose log base measures can be added without loss of digits."""
         base, fractions = members.totals(of_rows)[:, :, None].swapaxes(0, 1)
         totals = members.totals(counts)
         rows = members.totals(~x.missing()[:, None])

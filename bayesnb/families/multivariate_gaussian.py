@@ -25,11 +25,11 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
     The columns are dependent given the class, and each class has its own covariance. This is quadratic discriminant
-    analysis with its parameters integrated out. The predictive is a multivariate Student-t. The default prior,
-    :meth:`NormalWishart.shared`, shrinks the covariances of the classes towards each other; the data determine how far.
-    The limit is linear discriminant analysis. In rows to predict, missing cells are integrated out. Rows to learn must
-    be complete or missing as a whole: a part of a row has no conjugate likelihood of the covariance, so it raises an
-    error.
+    analysis with its parameters integrated out; the predictive is a multivariate Student-t. The default prior,
+    :meth:`NormalWishart.shared`, shrinks the covariances of the classes towards each other by an amount that is
+    learned; the limit is linear discriminant analysis. In rows to predict, missing cells are integrated out. Rows to
+    learn must be complete or missing as a whole, because a part of a row has no conjugate likelihood of the covariance;
+    otherwise an error is raised.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
         """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
 
-        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. The
-        number of rows in the prior, ``dof`` and the pooled variances are not changed. So det Ψ is multiplied by
-        1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
+        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class; the
+        number of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g,
+        and squared distances increase by the Sherman-Morrison formula.
         """
         if posterior.share is None or not posterior.share.any():
             return None
@@ -174,9 +174,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
     """The log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
 
-    ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w,
-    det Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma). In terms of the new Ψ and location, the squared
-    distance is (κ/(κ-w))² h divided by the same factor.
+    ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
+    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and
+    location is (κ/(κ-w))² h divided by this factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -218,12 +218,12 @@ def distances(believed: NormalWishart, x: Array) -> Array:
 
 
 def _blocks(x: Array) -> list[slice]:
-    """Blocks of rows that are small enough for a copy to stay in the cache of a core."""
+    """Blocks of rows so small that a copy stays in the cache of a core."""
     return slices(len(x), max(1, NEAR // max(1, x.shape[1])))
 
 
 DRAWS = 4000
-"""Number of joint draws of the parameters of all classes, for results that depend on several classes."""
+"""Number of joint draws of all classes' parameters, for results that depend on several classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,15 +231,14 @@ class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
     All classes have the same covariance, so the log-odds of a plug-in are linear in the columns. This is linear
-    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2). Let S_c be the scatter
-    and x̄_c the mean of the n_c rows of class c. Then Ψ' = Ψ + Σ_c [S_c + κ n_c / (κ + n_c) (x̄_c - m)(x̄_c - m)ᵀ] and
-    ν' = ν + Σ_c n_c. The predictive of a class is a multivariate Student-t with this Ψ' and ν'. Together with
-    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class), it completes
-    the textbook choice of covariances.
+    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2). With the scatter S_c and
+    mean x̄_c of the n_c rows of class c, Ψ' = Ψ + Σ_c [S_c + κ n_c / (κ + n_c) (x̄_c - m)(x̄_c - m)ᵀ] and ν' = ν + Σ_c
+    n_c. The predictive of each class is a multivariate Student-t with this Ψ' and ν'. The other textbook choices are
+    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
 
-    Each row changes the posterior of every class, because the classes share Λ. So intervals are computed from draws,
-    and rows are left out exactly. Methods that need independent classes raise an error: moments of the log-odds, EM,
-    exponents, full conformal sets, and PyMC.
+    Each row changes the posterior of every class, so intervals are computed from draws, and rows are left out exactly.
+    Methods that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets,
+    and PyMC.
 
     Parameters
     ----------
@@ -297,8 +296,8 @@ class SharedGaussian(MultivariateGaussian):
         return np.concatenate(found) + log_h
 
     def plug_in(self, posterior: NormalWishart, point: Point) -> Theta:
-        # In the joint mode, the density of each class mean contributes a factor √det Λ. The formula for a single class
-        # includes one of these factors.
+        # In the joint mode, the density of each class mean contributes a factor √det Λ; the formula for a single class
+        # includes one of them.
         more = len(posterior.dof) - 1 if point == "mode" else 0
         return posterior._with(dof=posterior.dof + more).plug_in(point)
 
@@ -345,8 +344,8 @@ class SharedGaussian(MultivariateGaussian):
     def _left_out(self, posterior: NormalWishart, x: Array, labels: Labels) -> Array:
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
-        Leaving out a row of class k with weight w subtracts w κ_k / (κ_k - w) g gᵀ from Ψ and w from ν in every class,
-        where g is the distance of the row from m_k. It also subtracts w from κ_k.
+        Without a row of class k and weight w, Ψ loses w κ_k / (κ_k - w) g gᵀ and ν loses w in every class, where g is
+        the distance of the row from m_k; κ_k loses w.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

@@ -35,9 +35,9 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    When two parts are added, their largest log-likelihoods are added and reduced by the loss from using one common
-    rate. A sum of log base measures would be of the size k ln k instead, so at counts of 1e15 the evidence would have
-    no accurate digit.
+    The sum of two parts reduces the sum of their largest log-likelihoods by the loss from using one common rate. A sum
+    of log base measures would be of the size k ln k instead, so at counts of 1e15 the evidence would have no accurate
+    digit.
     """
 
     exposure: Array
@@ -49,7 +49,6 @@ class Events(Statistic):
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Array, list[Array], Array]]) -> Events:
-        """The sum over parts of the rows; each part has its weight, Σ d and its largest log-likelihood."""
         return reduce(add, (cls(exposure, events, rows, peak) for rows, (events, exposure), peak in parts))
 
     def __add__(self, other: Events) -> Events:
@@ -62,7 +61,7 @@ class Events(Statistic):
 
 
 LEAST = 1e-300
-"""Bounds of column means for which rates are ordinary floats: from this number to its reciprocal."""
+"""Least column mean at which rates are ordinary floats; the largest is its reciprocal."""
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
@@ -71,8 +70,7 @@ def pooled_rates(events: Array, exposure: Array) -> Array:
     Raises
     ------
     ValueError
-        If the numbers of a column are so small or so large that the rate or the sum of the numbers is outside
-        the range of ordinary floats.
+        If the numbers of a column are so small or so large that the rate or their sum is no ordinary float.
     """
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
@@ -91,13 +89,13 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events per cell of each column, (column,).
 
     With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
-    Student-t log density in z² = x/β. For leave-one-out, s is subtracted from α and x from β. Each term is then
-    ln Γ(α) - ln Γ(α - s) - s ln β + (α - s) ln(1 - x/β). If s = 1, x has a Lomax distribution (BDA3 2.6).
+    Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β: ln Γ(α) - ln Γ(α - s) - s ln β +
+    (α - s) ln(1 - x/β). If s = 1, x has a Lomax distribution (BDA3 2.6).
 
     Returns
     -------
     total : array (row, class), or None
-        Leave-one-out values of learned rows, (row,), if ``labels`` are given; ``None`` if their weights are not all 1.
+        Leave-one-out values of learned rows, (row,), if ``labels`` are given; ``None`` unless their weights are all 1.
     """
     if labels is not None and not labels.unweighted:
         return None
@@ -126,11 +124,9 @@ class Exposed:
         return Exposed(self.counts[rows], self.exposure[rows])
 
     def missing(self) -> Array:
-        """Which cells have a missing count or a missing exposure."""
         return np.isnan(self.counts) | np.isnan(self.exposure)[:, None]
 
     def columns(self, index: Sequence[int]) -> Exposed:
-        """Some of the columns."""
         return Exposed(self.counts[:, index], self.exposure)
 
 
@@ -195,7 +191,7 @@ class Poisson(OfRate):
         return (counts, exposure), log_peak(counts)
 
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
-        """Log densities of small counts with an exposure e; the terms that depend only on the count k are tabulated.
+        """Log densities of small counts with an exposure e; terms that depend only on the count k are tabulated.
 
         ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leaving out the row itself gives
         Σ_{0<i≤k} ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
@@ -207,7 +203,7 @@ class Poisson(OfRate):
         k, alpha = np.arange(max(top, 0) + 1.0), posterior.alpha[..., None]
         with np.errstate(all="ignore"):
             steps = np.log((alpha + sign * (k[1:] - (sign > 0))) / alpha)
-            # NaN if the class without the row is improper, or the result would have few accurate digits.
+            # NaN if the class without the row is improper, or the result would lose digits.
             steps = np.where(alpha + sign * k[1:] > 0, steps, np.nan)
             table = np.cumsum(np.concatenate([np.zeros_like(alpha), steps], axis=-1), axis=-1)
             table += k * np.log(alpha / posterior.beta[..., None]) - gammaln(k + 1)
@@ -269,7 +265,7 @@ class OfWaits(OfRate):
         return reduce(add, (self._of_part(t, t.seen()) for t in tallies(self, x, members)))
 
     def _of_part(self, t: Tally, seen: Array) -> Events:
-        """The statistic of some rows. The largest log-likelihood follows from the mean of x and from Σ ln x."""
+        """The statistic of some rows; its largest log-likelihood follows from the mean of x and from Σ ln x."""
         shape, n, total = self.shapes(t.x.shape[1]), t.totals(seen), t.totals(np.where(seen, t.x, 0.0))
         mean = np.where(n > 0, total / np.where(n > 0, n, 1.0), 1.0)
         best = n * (log_peak(shape) + np.log(shape)) - shape * n * np.log(mean)
@@ -328,8 +324,7 @@ class Exponential(OfWaits):
 class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    A cell x counts as ``shape`` events in x units of exposure, so it has the same statistic as a Poisson count. With
-    shape 1, it is the Exponential family. The standard deviation within a class is its mean divided by √shape. The
+    With shape 1, it is the Exponential family. The standard deviation within a class is its mean divided by √shape. The
     predictive is a beta prime distribution, which generalizes the Lomax distribution to this shape.
 
     Parameters

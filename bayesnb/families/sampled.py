@@ -1,9 +1,9 @@
 """Families without a closed form: PyMC samples the posterior of their parameters.
 
-Start with :class:`Sampled`, which implements only the smaller contract, :class:`bayesnb.families.family.Family`. Given
-the labels, the posterior factorizes over features, so only features of sampled families need NUTS. ``update`` runs NUTS
-on the model of one feature, and the posterior is a :class:`Draws`. Averages over the parameters become averages over
-draws (see :class:`Strata` for columns that share parameters). :class:`Pointwise` families have a density for each cell.
+:class:`Sampled` implements only the smaller contract, :class:`bayesnb.families.family.Family`. Given the labels, the
+posterior factorizes over features, so ``update`` runs NUTS on the model of one feature, and the posterior is a
+:class:`Draws`. Averages over the parameters become averages over draws (see :class:`Strata`). :class:`Pointwise`
+families have a density for each cell.
 """
 
 from __future__ import annotations
@@ -38,10 +38,7 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """The hyperparameters of a sampled family.
-
-    At full shape, the last field is an array (class, column).
-    """
+    """The hyperparameters of a sampled family; at full shape, the last field is an array (class, column)."""
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -55,7 +52,6 @@ class Draws(Belief):
     ----------
     theta : {name: array (draw, class, column[, level])}
     convergence : Convergence
-        The convergence diagnostics of the chains.
     """
 
     theta: Mapping[str, Array]
@@ -78,8 +74,9 @@ class Draws(Belief):
 
 
 DRAWS = 250
-"""Largest number of draws in a stratum, which sets the Monte Carlo error of averages within it. The average over strata
-has a smaller error."""
+"""Largest number of draws in a stratum, which sets the Monte Carlo error of averages within it; the average over strata
+has a smaller error.
+"""
 
 FEWEST = 4
 """Least number of strata, even if there are few draws."""
@@ -91,11 +88,11 @@ class Strata:
 
     Let h be the parameters that all columns share, such as the scale of their spreads between classes. Given h, the
     columns are independent, so the predictive of a row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The plain average of the
-    product over draws, E[Π_j p(x_j | θ_j)], has the same expectation. But its Monte Carlo error grows exponentially
-    with the number of columns, because the variance of the log product is the sum of the variances of all columns. So
-    the draws are sorted into strata of nearly equal h. Within a stratum, each column is averaged separately. The
-    products of these averages are then averaged over the strata. A single stratum would treat the columns as
-    independent; more strata approximate E_h better.
+    product over draws, E[Π_j p(x_j | θ_j)], has the same expectation, but its Monte Carlo error grows exponentially
+    with the number of columns, because the variances of all columns add in the log product. So the draws are sorted
+    into strata of nearly equal h. Within a stratum each column is averaged separately, and the products of these
+    averages are averaged over the strata. One stratum treats the columns as independent; more strata approximate E_h
+    better.
 
     Parameters
     ----------
@@ -187,13 +184,13 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell. There is one term per column, or a single term if the
-        columns share parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell. One term per column, or a single term if the columns
+        share parameters.
     k : array (row, column)
         The Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was
         sampled again without the row, NaN for a missing cell.
     again : tuple of Convergence
-        The convergence diagnostics of posteriors that were sampled again.
+        Diagnostics of posteriors that were sampled again.
     """
 
     log_predictive: Array
@@ -205,10 +202,9 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Columns must be independent a priori given the class, or given the class and the parameters that columns share. They
-    are then independent a posteriori, too. The predictive is a product over columns of averages over draws, or an
-    average of such products (see :class:`Strata`). This has a smaller Monte Carlo error than averaging the products of
-    single draws.
+    Columns must be independent a priori given the class, or given the class and the parameters that columns share; then
+    they are so a posteriori. The predictive is a product over columns of averages over draws, or an average of such
+    products (see :class:`Strata`), which has a smaller Monte Carlo error than averaging the products of single draws.
 
     Parameters
     ----------
@@ -218,20 +214,20 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     sampler: Sampler
 
     def _set_fields(self, prior: P, sampler: Mapping[str, Any], **fields: Any) -> None:
-        """Set the fields, because they differ from the arguments of the constructor."""
         for name, value in {"prior": prior, "sampler": Sampler(**sampler), **fields}.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """The family with these fields. ``dataclasses.replace`` needs constructor arguments, so it cannot be used."""
+        """The family with these fields, which ``dataclasses.replace`` cannot set because constructor arguments
+        differ.
+        """
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
 
     def strata(self, posterior: Draws) -> Strata:
-        """The draws in groups within which the columns are treated as independent."""
         return Strata.of(None, len(posterior))
 
     @abstractmethod
@@ -242,7 +238,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """Whether ``log_prior`` can be computed from the variables."""
 
     def update(self, prior: P, s: S) -> Draws:
-        """Sample the posterior with NUTS. Its ``convergence`` holds the diagnostics of the chains."""
         import pymc as pm
 
         with pm.Model() as model:
@@ -299,8 +294,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def log_likelihood_given_row(
         self, posterior: Draws, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        # Resample the draws in two steps, with probabilities proportional to a density. First draw a stratum, by its
-        # density of the whole row. Within the stratum, draw each column separately, by the density of the row's cell.
+        # Resample the draws in two steps, with probabilities proportional to a density: first a stratum, by its density
+        # of the whole row, and within it each column separately, by the density of the row's cell.
         n_classes, n_columns = posterior.proper().shape
         found, strata = np.zeros((*chosen.shape, n_classes)), self.strata(posterior)
         says = self.log_moments(posterior, x, np.ones((len(x), n_classes)))
@@ -313,9 +308,9 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
-        """log p(x | θ) at every draw, (draw, row, class), a few rows at a time.
+        """Yield (rows, log p(x | θ) at every draw as (draw, row, class)), in blocks of rows.
 
-        Each draw is a θ of all classes. Shared parameters, such as a learned concentration, make the classes dependent.
+        Each draw is a θ of all classes, which parameters that classes share make dependent.
         """
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
@@ -329,16 +324,16 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        The draws are reweighted column by column (see ``bayesnb.chains.weights_without``), because leaving out a row
-        changes the posterior of a column only through the cell in this column. If columns share parameters, this holds
-        within a stratum. The weight of a stratum is then the product over columns of the average weight of its draws.
+        Leaving out a row changes the posterior of a column only through the cell in this column, so the draws are
+        reweighted column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds
+        within a stratum, whose weight is then the product over columns of the average weight of its draws.
 
         Parameters
         ----------
         posterior : Draws
         x : Column
         labels : Labels
-            The classes of the rows, and the weights with which they were learned.
+            The classes of the rows, and their weights.
         learned : (prior, statistic), optional
             The prior at its full shape, and the statistic that led to the draws. If given, sample again without the
             cell (or the row, if columns share parameters) where the weights are unreliable.
@@ -401,10 +396,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
 
 def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
-    """One row from each group of identical rows, and the group of each row, (row,).
-
-    Rows with equal cells, classes and weights have equal leave-one-out densities.
-    """
+    """One row from each group with equal cells, classes and weights, and the group of each row, (row,)."""
     each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
     _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
     return first, place.ravel()
@@ -414,9 +406,8 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    No statistic smaller than the rows is sufficient. So the statistic holds the weight of each distinct value. Like any
-    other statistic, it supports adding, removing and down-weighting rows. The likelihood has one term per distinct
-    value.
+    No statistic smaller than the rows is sufficient, so the statistic holds the weight of each distinct value, and the
+    likelihood has one term per distinct value. It supports adding, removing and down-weighting rows.
     """
 
     @abstractmethod
@@ -459,7 +450,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         return pt.inc_subtensor(pt.zeros((n_classes, len(x)))[:, row], log_p).T
 
     def log_densities(self, theta: Mapping[str, Any], value: Any) -> Any:
-        """log p of cells as a tensor (cell,); ``theta`` holds the parameters of each cell."""
+        """log p of cells as a tensor (cell,)."""
         import pymc as pm
         from pytensor import tensor as pt
 
@@ -519,7 +510,7 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
-    It is weak on the scale of the column. With probability 0.9, σ lies between s/20 and 1.6 s; the tail above is long.
+    It is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail above.
     Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a
     class are equal; with a flat prior it is improper (Fernández and Steel 1999). The prior of ν is from Juárez and
     Steel (2010).
@@ -531,9 +522,9 @@ class LocationScale(Declared):
     m : float, array (column,) or None
         In units of the column. ``None`` is the median of the column over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the interquartile range / 1.349, which for a Normal is its
-        standard deviation. If this is 0, it is the pooled standard deviation. If that is 0 or unknown too, it is the
-        absolute value of m, or 1 if m is 0.
+        In units of the column, positive. ``None`` is the interquartile range / 1.349, the standard deviation of a
+        Normal; if it is 0, the pooled standard deviation; if that is 0 or unknown too, the absolute value of m, or 1 if
+        m is 0.
     reach : float, array (column,) or None
         In units of the column, positive. ``None`` is 10 pooled standard deviations or 10 s, whichever is larger.
     """

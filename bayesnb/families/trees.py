@@ -34,7 +34,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
-        """The cell of each value in the output of ``read``, (row, column); -1 where it is missing."""
+        """The cell of each value in the output of ``read``, (row, column); -1 if missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
@@ -45,7 +45,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         """1 for each cell that can hold values, otherwise 0, (column, cell)."""
 
     def resolve_prior(self, prior: BetaTree, s: S) -> BetaTree:
-        # Add half a row to each existing cell, so that no probability is 0 or 1 where values can occur.
+        # Add half a row to each existing cell, so that no probability is 0 or 1.
         counts = self.cell_counts(s)
         return prior.over(counts.sum(0) + 0.5 * self.exists(counts.shape[1]), len(counts))
 
@@ -93,7 +93,7 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
 
 ENOUGH = 2**15
-"""Largest number of rows from which the cells are taken; they are evenly spaced in the first table."""
+"""Largest number of rows from which the cells are taken, evenly spaced in the first table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,17 +114,16 @@ class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and has a known density within it; Pólya tree prior of θ.
 
     The 64 cells are made by halving the values of the column repeatedly, so cells are narrow where values are frequent.
-    The density within an inner cell is uniform. The outer cells are unbounded: at distance u beyond the edge, the
-    density is proportional to w / (w + u)², where w is the width of the next cell. Densities within cells are the same
-    for all classes, so they change the evidence but not the class probabilities. See :class:`BetaTree` for the learned
-    parameters.
+    The density within an inner cell is uniform; at distance u beyond the outermost edges, it is proportional to w / (w
+    + u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
+    evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
         The inner edges of the cells, increasing, at most 63, in units of the columns. By default, the cells are taken
-        from the first table. Cells are part of the model: two models can be merged only if their cells are equal.
+        from the first table. Two models can be merged only if their cells are equal.
     cuts : tuple of Dyadic, optional
         The cells of each column that were taken from the first table.
 
@@ -143,12 +142,10 @@ class PolyaTree(OnTree[CellCounts]):
     from_rows = ("edges", "cuts")
 
     def taken(self, column: Array, weight: Array | None) -> Dyadic:
-        """The cells of a column, made by halving its values in the first table."""
         some = slice(None, None, -(-len(column) // ENOUGH) or 1)
         return Dyadic.of(column[some], DEPTH, None if weight is None else weight[some])
 
     def of_column(self, column: int) -> Dyadic:
-        """The cells of a column."""
         return self._cuts(column + 1)[column]
 
     def read(self, x: Array) -> tuple[Array, Array]:
@@ -204,15 +201,15 @@ class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
 
     The levels are halved repeatedly: into a lower and an upper half, then each half again. So a row in one level also
-    raises the probability of neighbouring levels, which it does not under a Dirichlet prior. The difference between a
-    class and the whole column is learned, coarse features first (see :class:`BetaTree`).
+    raises the probability of neighbouring levels, unlike under a Dirichlet prior. The difference between a class and
+    the whole column is learned, coarse features first (see :class:`BetaTree`).
 
     Parameters
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels from the lowest to the highest, at most 64, for every column. By default, the order is taken from the
-        first table: from an ordered categorical type, or from levels that are numbers. No level can be added later.
+        All levels from the lowest to the highest, at most 64, for every column. By default, from the first table: the
+        order of an ordered categorical type, or of levels that are numbers. No level can be added later.
     orders : tuple of tuples, optional
         The order of each column that was taken from the first table.
 
@@ -251,7 +248,6 @@ class Ordinal(OnTree[CategoryCounts]):
         return tuple(column)
 
     def of_column(self, column: int) -> tuple[Any, ...] | None:
-        """The order of the levels of a column."""
         return self.order_of(column)
 
     def statistic(self, x: Coded, members: Labels) -> CategoryCounts:
@@ -300,5 +296,5 @@ class Ordinal(OnTree[CategoryCounts]):
 
 @cache
 def _paths(n: int) -> Array:
-    """The cells of n levels: half of the levels on each side of the root, and so on at each node."""
+    """The cells of n levels: half of the levels on each side of each node."""
     return Dyadic.given(np.arange(1, n), DEPTH).paths

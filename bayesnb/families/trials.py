@@ -62,9 +62,9 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of a column chose this family, as by default. If only one value occurs, nobody has said that
-        there are two, so the prior of each class then also counts the rows of the other classes. Therefore the column
-        changes no class probability, like any other constant.
+        Whether the values of a column chose this family, as by default. If only one value occurs, the prior of each
+        class then also counts the rows of the other classes, so the column changes no class probability, like any other
+        constant.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
         full = prior.over(s.n.shape[1], s.n.shape[0], (s.ones.sum(0) + 1) / (s.n.sum(0) + 2))
         if not self.inferred:
             return full
-        # With its own rows, each class then counts all rows: (N + 1) / (N + 2), where (n + 1) / (n + 2) of its n rows
-        # would favour the larger class.
+        # With its own rows, each class then counts all rows, (N + 1) / (N + 2); (n + 1) / (n + 2) of its n rows would
+        # favour the larger class.
         zeros = s.n - s.ones
         one_value = ~(s.ones.any(0) & zeros.any(0))
         others = (np.where(one_value, own.sum(0) - own, 0.0) for own in (s.ones, zeros))
@@ -189,8 +189,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 class Trials(Statistic):
     """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column).
 
-    When two parts are added, their largest log-likelihoods are added and reduced by the loss from using one common θ,
-    as in ``Events``.
+    The sum of two parts reduces the sum of their largest log-likelihoods, as in ``Events``.
     """
 
     successes: Array
@@ -216,9 +215,9 @@ class Trials(Statistic):
 class NegativeBinomial(Conjugate[Beta, Trials]):
     """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
 
-    The mean is μ = r (1 - θ) / θ. The variance is μ + μ² / r, larger than for a Poisson count. With r = 1, the default,
-    it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz,
-    *Univariate Discrete Distributions*, 6.2.3).
+    The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, the
+    default, it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and
+    Kotz, *Univariate Discrete Distributions*, 6.2.3).
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Conjugate priors and posteriors.
 
-Start with :class:`Dirichlet`, whose posterior mean is smoothing. A prior and its posterior belong to the same class.
-Parameters are arrays with the axes class, column and (for a Dirichlet) level. Open parameters (``None``, or a
-concentration ``per="class"``) are filled in by ``over`` once the shape of the data is known.
+A prior and its posterior belong to the same class. Parameters are arrays with the axes class, column and (for a
+Dirichlet) level. Open parameters (``None``, or a concentration ``per="class"``) are filled in by ``over`` once the
+shape of the data is known.
 """
 
 from bayesnb.numerics import Array as Array
@@ -52,5 +52,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

@@ -1,7 +1,7 @@
 """Base classes of priors and posteriors, and the errors that they raise.
 
-Start with :class:`Prior`. :class:`Belief` has fewer methods; it also serves distributions that are not conjugate, such
-as the draws of a sampler.
+:class:`Belief` has fewer methods than :class:`Prior`; it also serves distributions that are not conjugate, such as
+draws.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 
 
 class Unseen(Enum):
-    """The name of the level that represents all unseen levels (``unseen="new"``)."""
+    """The name of the level of all unseen levels (``unseen="new"``)."""
 
     LEVEL = "(unseen)"
 
@@ -48,7 +48,7 @@ UNSEEN = Unseen.LEVEL
 class ImproperError(LocatedError):
     """A distribution is improper, but a quantity such as its mean or evidence needs a proper one.
 
-    ``where`` is the position (class, column) of the first improper cell.
+    ``where`` is the position (class, column) of the first such cell.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ImproperError(LocatedError):
 class BoundaryError(LocatedError):
     """A posterior has no mode inside the parameter range; its mean exists.
 
-    ``where`` is the position (class, column[, level]) of the first cell without a mode.
+    ``where`` is the position (class, column[, level]) of the first such cell.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class BoundaryError(LocatedError):
 
 
 def by_label(value: Any, name: str) -> Any:
-    """Convert a pandas Series to {label: number}, so that it is read by label; return anything else unchanged."""
+    """Convert a pandas Series to {label: number}; return anything else unchanged."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
         return value
     if not value.index.is_unique:
@@ -91,7 +91,7 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Raise :class:`BoundaryError` if a posterior parameter is too small for a mode inside the range of θ."""
+    """Raise :class:`BoundaryError` if a posterior parameter is too small for a mode."""
     if outside.any():
         where = first(outside)
         raise BoundaryError(
@@ -103,7 +103,7 @@ def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
 
 FINITE, NOT_NEGATIVE, POSITIVE = "finite", "finite and not negative", "positive and finite"
 LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).smallest_subnormal)}
-"""Allowed ranges of a parameter, in words, and their lower ends."""
+"""Allowed ranges of a parameter and their lower ends."""
 
 
 def require_in_range(name: str, value: Array, allowed: str) -> None:
@@ -114,7 +114,7 @@ def require_in_range(name: str, value: Array, allowed: str) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A prior or posterior distribution of a parameter θ. Each cell of its arrays describes one independent θ."""
+    """A distribution of a parameter θ. Each cell of its arrays describes one independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -123,7 +123,7 @@ class Belief(ABC):
     _where_none: ClassVar[str] = "None"
     """The text in ``repr`` for a field that is None; "pooled" if the whole column gives its value."""
     _ranges: ClassVar[Mapping[str, str]] = {}
-    """The numeric parameters and their allowed ranges; a value of None or a text is filled in from the data."""
+    """The allowed ranges of numeric parameters; None or a text is filled in from the data."""
 
     def __post_init__(self) -> None:
         for name, allowed in self._ranges.items():
@@ -134,7 +134,7 @@ class Belief(ABC):
 
     @abstractmethod
     def proper(self) -> Array:
-        """Whether the distribution of each cell can be normalized (booleans)."""
+        """Whether the distribution of each cell can be normalized."""
 
     def require_proper(self, what: str) -> None:
         """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
@@ -154,7 +154,7 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def _fault(self, where: tuple[int, ...]) -> str:
-        """Why a cell is improper, in words; "" if its parameters show the reason."""
+        """Why a cell is improper; "" if its parameters show the reason."""
         return ""
 
     def __repr__(self) -> str:
@@ -165,7 +165,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """A copy with other parameters, not validated: after removing a row, they may be negative."""
+        """A copy with other parameters, not validated: without a row, they may be negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -192,17 +192,17 @@ class Prior(Belief):
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, and peak(d) is the logarithm of its maximum (0 if there is no
-    maximum). L_d is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of
-    1e15, no digit would be left. At t = 1 the function gives the predictive and the evidence. Its derivatives at t = 0
-    are the mean and the variance of ln L_d.
+    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
+    It is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of 1e15, no
+    digit would be left. At t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the
+    mean and the variance of ln L_d.
 
     To add a prior, write a frozen dataclass with array fields, the methods below, and a method ``over`` that expands it
     to the shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
-    """Number of axes of θ as likelihoods use it: class, column and perhaps level."""
+    """Number of axes of θ in likelihoods: class, column and perhaps level."""
 
     parameters: ClassVar[tuple[str, ...]]
     """PyMC names of the parts of θ, in the order of ``mean``."""
@@ -241,7 +241,7 @@ class Prior(Belief):
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral that normalizes the density; 0 if the density is written without such an integral."""
+        """Log of the integral that normalizes the density; 0 if there is no such integral."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
@@ -251,10 +251,10 @@ class Prior(Belief):
         """
 
     learned_from_classes: ClassVar[tuple[str, ...]] = ()
-    """Parameters that are estimated from all classes together if they are None."""
+    """Parameters that are estimated from all classes together if None."""
 
     strengths: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Factors that can be learned: the name of each factor, and the parameters that it multiplies."""
+    """The name of each factor that can be learned, and the parameters that it multiplies."""
 
     # Updates. Each method takes d as positional arrays that broadcast to the shape of the cells.
 
@@ -264,11 +264,11 @@ class Prior(Belief):
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t]; infinite if it does not exist. ``t`` broadcasts to the shape of the result."""
+        """ln E[(L_d(θ) / max L_d)^t]; infinite if it does not exist."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First and second derivative of ``along`` in t, for t at which it exists."""
+        """First and second derivative of ``along`` in t."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
@@ -291,7 +291,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
-        """ln L_d(θ) summed over all cells, as a scalar tensor."""
+        """ln L_d(θ) summed over all cells, a scalar."""
 
     # θ in likelihood form: by name, and as a logarithm if it may be too small for a float.
 
@@ -302,11 +302,11 @@ class Prior(Belief):
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        """The parts of θ, in the order of ``parameters``: the inverse of ``theta``."""
+        """The inverse of ``theta``."""
         return tuple(theta[name] for name in cls.parameters)
 
     def plug_in(self, point: Point) -> Theta:
-        """The mode or the mean in likelihood form, at full precision."""
+        """The mode or the mean in likelihood form."""
         return self.theta(*parts_of(getattr(self, point)()))
 
     @abstractmethod
@@ -315,7 +315,7 @@ class Prior(Belief):
 
 
 def _field_at(value: Any, cell: Any) -> Any:
-    """Select cells of a field of a prior; a value that is not an array applies to all cells."""
+    """Cells of a field; a value that is not an array applies to all cells."""
     if isinstance(value, Mapping):
         return {name: _field_at(v, cell) for name, v in value.items()}
     if isinstance(value, tuple):
@@ -326,7 +326,6 @@ def _field_at(value: Any, cell: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    """A field as text; a long array is shown by its shape."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     if value.ndim == 0:
@@ -364,7 +363,7 @@ _ENTER: ContextVar[Callable[[Array], Any]] = ContextVar("enter", default=_alone)
 
 
 def shared(value: Array) -> Any:
-    """Wrap an array in a shared PyTensor variable, so that compiled code can be reused for other data."""
+    """An array as a shared PyTensor variable, so that compiled code can be reused for other data."""
     return _ENTER.get()(np.asarray(value, float))
 
 
@@ -372,8 +371,8 @@ def shared(value: Array) -> Any:
 def constant() -> Iterator[None]:
     """Make :func:`shared` return constants.
 
-    ``pymc.sample_posterior_predictive`` assumes that a shared variable may have changed since sampling. It then warns,
-    or in older versions draws the parameters again from their prior.
+    ``pymc.sample_posterior_predictive`` assumes that a shared variable may have changed since sampling, and warns
+    (older versions draw the parameters from their prior).
     """
     from pytensor import tensor as pt
 

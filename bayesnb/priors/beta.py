@@ -25,10 +25,10 @@ class Beta(SimplexPrior):
     ----------
     alpha, beta : float or array (class, column)
     per : {"class", "feature", "pooled"}
-        "class": each class has these concentrations. "feature": they are divided equally among the classes. "pooled":
-        each class has α + β imaginary rows, distributed like the whole column.
+        "class": each class has these concentrations. "feature": the classes divide them equally. "pooled": each class
+        has α + β imaginary rows, distributed like the whole column.
     tuned : bool, optional
-        Whether to multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
+        Multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Beta(SimplexPrior):
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """Expand the prior to (class, column); ``pooled`` is the share of ones in each whole column."""
+        """Expand to (class, column); ``pooled`` is the share of ones in each whole column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")
@@ -90,8 +90,8 @@ class Beta(SimplexPrior):
         share = n_classes if self.per == "feature" else 1
         return Beta(*(spread(v / share, (n_classes, n_columns)) for v in (self.alpha, self.beta)))
 
-    # The outcomes are 0 and 1, in this order; users see the probability of a 1. Data are counts of ones and zeros; the
-    # default is a single 1.
+    # The outcomes are 0 and 1; users see the probability of a 1. Data are counts of ones and zeros; the default is a
+    # single 1.
 
     @property
     def concentrations(self) -> Array:
@@ -141,9 +141,8 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one of several outcomes; β is the total concentration of the others.
-
-    Data are counts of this outcome only.
+    """θ ~ Beta(α, β), the probability of one of several outcomes, whose counts are the data; β is the total of the
+    others.
 
     Parameters
     ----------
@@ -155,7 +154,7 @@ class Outcome(Beta):
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        """The marginal distributions of outcomes of ``whole`` that have the concentrations ``own``."""
+        """The marginal distributions of outcomes of ``whole`` with concentrations ``own``."""
         return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:

@@ -1,7 +1,7 @@
 """The prior of a density of any shape: a Pólya tree with optional stopping.
 
-Start with :class:`BetaTree`, the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one
-cell, because a further row in this cell changes no other nodes. Nodes are numbered level by level, the root first.
+:class:`BetaTree` is the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one cell,
+because a further row in this cell changes no other nodes. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayesnb.priors.beta import Beta, Outcome
 from bayesnb.priors.common_draws import CommonDraws
 
 type Terms = tuple[Any, ...]
-"""Logarithms at nodes, alone or followed by their first and second derivative."""
+"""Logarithms at nodes, alone or with their first and second derivative."""
 
 DEPTH = 6
 """Number of times a column is halved."""
@@ -58,28 +58,28 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, the root first, and the cell's side of each node, 0 or 1; both (..., depth)."""
+    """The nodes above each cell, the root first, and the cell's side of each, 0 or 1; both (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """Sum over all ways to stop, given the log evidence of each node in both states.
+    """Sum over all ways to stop.
 
     Parameters
     ----------
     near, own : tuples of arrays (..., node)
-        The log evidence if the node stops (``near``) and if it splits (``own``), alone or followed by the first and
-        second derivative. The nodes form a whole tree, or a path with one node of each depth.
+        The log evidence if the node stops (``near``) and if it splits (``own``), alone or with its first and second
+        derivative. The nodes form a whole tree, or a path with one node of each depth.
     log_stop, log_split : arrays (..., node)
-        ln of the probability that each node stops, and that it splits.
+        ln P(stop) and ln P(split) of each node.
 
     Returns
     -------
     total : tuple of arrays (...)
         The log evidence of the root, and its derivatives.
     states : list of pairs, one for each depth, the root first
-        ln of the posterior probabilities that each node stops, and that it splits.
+        Posterior ln P(stop) and ln P(split) of each node.
     """
     tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
     for here in reversed(HERE if tree else PATH):
@@ -94,7 +94,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f, followed by its first two derivatives if the terms have them."""
+    """ln Σ w exp f, with its first two derivatives if the terms have them."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -117,14 +117,14 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """The log probability of each cell, from the log shares of both halves of each node.
+    """The log probability of each cell.
 
     Parameters
     ----------
     left, right : arrays (..., node)
-        Log shares of the two halves.
+        Log shares of the two halves of each node.
     low, high : arrays (..., node)
-        0 for a half that no value can be in; such a half gets the probability 0, whatever its share is.
+        0 for a half that can hold no value, which gets probability 0; otherwise 1.
     arrays : module
         numpy, or ``pytensor.tensor``.
     """
@@ -141,9 +141,8 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell; each node stops or splits.
 
-    If a node stops, all nodes below it stop. With d further rows, the evidence changes by the factor R of the root. Let
-    r_stop and r_split be the factors by which the evidence of a single node changes if it stops and if it splits. At
-    each node
+    If a node stops, all nodes below it stop. With d further rows, the evidence changes by the factor R of the root,
+    with the factors r_stop and r_split of a single node. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -166,13 +165,12 @@ class Stopping(ABC):
         return climb(near, own, *self.states)[0][0]
 
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First and second derivative of ``along`` in t."""
         t = np.asarray(t, float)[..., None]
         near, own = ((v.along(*d, t=t), *v.slopes(*d, t=t)) for v in (self.close, self.own))
         return climb(near, own, *self.states)[0][1:]
 
     def after(self, states: tuple[Array, Array], *d: Array, t: float | Array = 1.0) -> tuple[Array, Array]:
-        """The states after t times d, given the states before."""
+        """The states after t times d."""
         near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):
             found = climb(near, own, *states)[1]
@@ -180,7 +178,6 @@ class Stopping(ABC):
         return stop, split
 
     def floor(self, *d: Array) -> Array:
-        """The t < 0 above which ``along`` exists."""
         return self.own.floor(*d).max(-1)
 
 
@@ -191,8 +188,8 @@ class Path(Stopping):
     Parameters
     ----------
     own, close : Outcome
-        The distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) and
-        if it stops (``close``).
+        The distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) or
+        stops (``close``).
     states : pair of arrays (..., depth)
         ln P(stop) and ln P(split) of each node.
     """
@@ -209,7 +206,7 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """The log probability of the cell; there is a closed-form mode only if no node can stop."""
+        """The log probability of the cell. Its mode has a closed form only if no node can stop."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -245,16 +242,15 @@ class BetaTree(Stopping, Prior):
     Each node of a dyadic tree either *splits* or *stops*; if a node stops, all nodes below it stop. At depth d, the
     share θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
     ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is
-    distributed like the column stays close to it, and other classes learn their own density where they differ. The
-    sum over the states of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens
-    1995).
+    distributed like the column stays close to it, and other classes learn their own density where they differ. The sum
+    over the states of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
 
     Parameters
     ----------
     strength : float
         Number of rows that the share of the column counts as at the root, if the root splits.
     growth : float
-        Factor by which this strength grows per level; above 1, fine detail needs more rows than the coarse shape.
+        Factor by which this strength grows per level; above 1, details need more rows than the coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
@@ -262,7 +258,7 @@ class BetaTree(Stopping, Prior):
     share : float, array (class, column, node) or None
         The share q of the left half of each node. ``None`` is the share in the whole column.
     left, right : arrays (class, column, node)
-        Number of rows seen in each half of each node; data change no other field.
+        Number of rows in each half of each node.
 
     Examples
     --------
@@ -299,7 +295,7 @@ class BetaTree(Stopping, Prior):
         Parameters
         ----------
         cells : array (column, cell)
-            Weight of each cell of the whole column; 0 only if the cell has no width.
+            Weight of each cell in the whole column; 0 only if the cell has no width.
         n_classes : int
         """
         left, right = splits(cells)
@@ -324,19 +320,17 @@ class BetaTree(Stopping, Prior):
     def beta(self, strength: Any) -> Beta:
         """The posterior of each node's share at a strength; uniform if only one half can contain values.
 
-        The concentrations are not validated: they may be negative if a row is removed from a class that lacks it.
+        A concentration may be negative if a row is removed from a class that lacks it.
         """
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 
     @property
     def own(self) -> Beta:
-        """The distribution of the shares of nodes that split."""
         return self.beta(self.strength[..., None] * self.growth[..., None] ** LEVEL)
 
     @property
     def close(self) -> Beta:
-        """The distribution of the shares of nodes that stop."""
         return self.beta(self.near[..., None])
 
     def before(self) -> BetaTree:
@@ -344,7 +338,7 @@ class BetaTree(Stopping, Prior):
         return self._with(left=0.0 * self.left, right=0.0 * self.right)
 
     def _states(self) -> tuple[Array, Array]:
-        """Prior ln P(stop) and ln P(split) of each node, given that all its ancestors split."""
+        """Prior ln P(stop) and ln P(split) of each node, given that its ancestors split."""
         stop = np.where(self.open, self.stop[..., None], 0.0)
         return log(stop), log(1 - stop)
 
@@ -441,7 +435,8 @@ class BetaTree(Stopping, Prior):
 
         def half(node: Beta) -> Outcome:
             left, right = node.alpha[at], node.beta[at]
-            # A node with a single half gives it probability 1: a concentration of 1e300, which no row changes.
+            # A node with a single half gives it a concentration of 1e300, so its probability is 1 and no row changes
+            # it.
             own = np.where(open_, np.where(leftward, left, right), 1e300)
             others = np.where(open_, np.where(leftward, right, left), 0.0)
             return Outcome()._with(alpha=own, beta=others, outcomes=np.where(open_, 2, 1))

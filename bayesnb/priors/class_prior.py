@@ -1,7 +1,6 @@
 """The prior of the class probabilities: a Dirichlet or :class:`FixedProbabilities`.
 
-Start with :func:`read`, which converts every form that :class:`bayesnb.BayesianNB`, ``with_class_prior`` and the
-command line accept.
+:func:`read` converts every form that :class:`bayesnb.BayesianNB`, ``with_class_prior`` and the command line accept.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
 from bayesnb.priors.given import read_prior
 
 SUM = 1e-9
-"""The largest accepted distance of the sum of class probabilities from 1."""
+"""Largest accepted distance of the sum of class probabilities from 1."""
 
 FORMS = "a Dirichlet, {label: probability}, a Series by label, an array in the order of the classes, 'frequencies' or "
 FORMS += "'uniform'"
@@ -27,13 +26,13 @@ FORMS += "'uniform'"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FixedProbabilities(Belief):
-    """Known class probabilities: they have no uncertainty, and data do not change them.
+    """Known class probabilities, which data do not change.
 
     Parameters
     ----------
     p : array (class,), {label: float}, "uniform" or None
-        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels, ``"uniform"`` is 1 divided by
-        the number of classes.
+        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels, ``"uniform"`` equal
+        probabilities.
 
     Examples
     --------
@@ -59,31 +58,26 @@ class FixedProbabilities(Belief):
         _require_probabilities(p, labels)
         object.__setattr__(self, "p", dict(zip(labels, p.tolist(), strict=True)) if labels else p)
 
-    # The methods of a prior of the class probabilities. Dirichlet has the same methods.
+    # The methods of a prior of the class probabilities, as in Dirichlet.
 
     def flat(self) -> FixedProbabilities:
-        """Return itself: fixed probabilities have no prior that could be made flat."""
         return self
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> FixedProbabilities:
-        """One probability per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
         return FixedProbabilities(_probabilities(self.p, labels, rows))
 
     def update(self, rows: Array) -> FixedProbabilities:
-        """Return itself: rows change nothing."""
         return self
 
     def log_evidence(self, rows: Array) -> float:
-        """log p(labels); ``rows`` (class,) is the weight of each class."""
         seen = rows > 0
         return float((rows[seen] * log(self.p[seen])).sum())
 
     def log_base(self, rows: Array) -> float:
-        """The part of log p(labels) that does not depend on unknown probabilities: all of it."""
+        """All of log p(labels)."""
         return self.log_evidence(rows)
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that the prior names; an array names all classes, by position."""
         return named_by(self.p, labels)
 
     def log_left_out(
@@ -95,17 +89,14 @@ class FixedProbabilities(Belief):
         return np.tile(log(posterior.p), (len(codes), 1))
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
-        """Return ``log_pi`` unchanged: counting a row changes nothing."""
         return log_pi
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t] and its first two derivatives, up to a term shared by all classes; t is (..., class)."""
         with np.errstate(invalid="ignore"):
             value = np.where(t == 0, 0.0, t * log(self.p))
         return value, np.broadcast_to(log(self.p), np.shape(t)), np.zeros(np.shape(t))
 
     def log_power_floor(self) -> Array:
-        """The t above which ``log_powers`` exists."""
         return np.full(self.p.shape, -np.inf)
 
     # The methods of a Belief.
@@ -114,19 +105,15 @@ class FixedProbabilities(Belief):
         return np.ones(np.shape(self.p)[:-1], bool)
 
     def mean(self) -> Array:
-        """The probabilities."""
         return self.p
 
     def variance(self) -> Array:
-        """0."""
         return np.zeros_like(self.p)
 
     def mode(self) -> Array:
-        """The probabilities."""
         return self.p
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """The log probabilities, the same in every draw."""
         return np.broadcast_to(log(self.p), size + self.p.shape)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
@@ -134,11 +121,9 @@ class FixedProbabilities(Belief):
         return (np.where(np.all(theta["log_theta"] == log(self.p), axis=-1), 0.0, -np.inf),)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """0."""
         return np.zeros(theta["log_theta"].shape[:-1])
 
     def log_normalizer(self) -> Array:
-        """0."""
         return np.zeros(self.p.shape[:-1])
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
@@ -149,20 +134,18 @@ class FixedProbabilities(Belief):
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """Convert a class prior from any form that users may write.
+    """The class prior, from any form that users may write.
 
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        A Dirichlet may also come from ``scipy.stats`` or PreliZ. Probabilities are treated as known: a mapping or
-        Series by label, an array in the order of the classes. "frequencies" uses the relative frequencies of the
-        labels.
+        A Dirichlet may also come from ``scipy.stats`` or PreliZ. Probabilities are treated as known; an array is in the
+        order of the classes. "frequencies" uses the relative frequencies of the labels.
 
     Raises
     ------
     ValueError
-        For another form, a repeated label, a probability that is negative or not a number, or a sum further than 1e-9
-        from 1.
+        For another form, a repeated label, a probability that is negative or not a number, or a wrong sum.
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
@@ -174,20 +157,18 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
-    """Class probabilities of each row as (row, class), or ``None`` if one prior holds for all rows.
+    """Class probabilities of each row, (row, class), or ``None`` if one prior holds for all rows.
 
     Parameters
     ----------
     given : DataFrame or array (row, class), or any input of :func:`read`
-        A DataFrame has one column per class, in any order; the columns of an array are in the order of the classes.
+        A DataFrame has one column per class, in any order; the columns of an array are in the order of ``labels``.
     labels : sequence
-        The classes.
 
     Raises
     ------
     ValueError
-        For a missing, unknown or repeated class, a probability that is negative or not a number, or a sum further than
-        1e-9 from 1.
+        For a missing, unknown or repeated class, a probability that is negative or not a number, or a wrong sum.
     """
     if isinstance(given, Belief | Mapping | str):
         return None
@@ -210,7 +191,6 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
 
 
 def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence[Any], rows: Array) -> Array:
-    """Class probabilities in the order of the classes."""
     if p is None and rows.sum() > 0:
         return rows / rows.sum()
     if p is None or isinstance(p, str):
@@ -246,7 +226,7 @@ def repeated(labels: Sequence[Any]) -> list[Any]:
 
 
 def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
-    """Raise ``ValueError`` unless the last axis holds probabilities; ``labels`` is empty if the classes are unknown."""
+    """Raise ``ValueError`` unless the last axis holds probabilities. ``labels`` may be empty."""
     if (odd := ~(p >= 0)).any():
         *row, c = np.argwhere(odd)[0]
         whose = f"for class {labels[c]!r}" if len(labels) else f"in place {c}"

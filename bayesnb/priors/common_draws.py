@@ -1,7 +1,7 @@
 """Random numbers that all rows of a table share.
 
-:class:`CommonDraws` draws the parameters for every row from the same random numbers. So results do not depend on the
-other rows and columns of the call, and two rows differ only because of their values.
+The parameters of every row are drawn from the same random numbers. So results do not depend on the other rows and
+columns of the call, and two rows differ only because of their values.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from bayesnb.numerics import Array, log_gamma_draw
 class CommonDraws:
     """Reproducible random numbers: equal keys give equal numbers.
 
-    Arrays are (draw, row, class, column); the axes of row, class and column may have length 1.
+    Arrays are (draw, row, class, column); row, class and column may have length 1.
 
     Parameters
     ----------
     draws : int
     key : tuple of int
-        The first integer is the seed, the others identify the drawn quantity.
+        The seed, and integers that identify the drawn quantity.
     first : int
         The position of the first column among all columns.
     """
@@ -42,14 +42,13 @@ class CommonDraws:
         return replace(self, first=first)
 
     def generator(self, *key: int) -> Generator:
-        """A new generator of these numbers."""
         seed, *what = self.key
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *key)))
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
         """Logarithms of Gamma(shape, 1) variates; ``shape`` is ([row,] class, column), and equal shapes share draws.
 
-        Variates with different ``kind`` are independent.
+        Variates of different ``kind`` are independent.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])

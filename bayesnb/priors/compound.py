@@ -1,6 +1,6 @@
 """Distributions of θ for families of several parts: ``AllOf`` the parts generate a value, or ``OneOf`` them.
 
-The names of the parameters of the k-th part end with _k, counted from 1.
+Names of parameters of the k-th part end with _k, counted from 1.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the ending of the part at position k to the names of its parameters."""
+    """Add the ending of the part at position k to the names."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
 def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the parameters of all parts, with the ending of each part added to the names."""
+    """Merge the parameters of all parts, with endings added."""
     return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of :func:`numbered`: select the parameters of the part at position k and remove the ending."""
+    """The inverse of :func:`numbered`: the parameters of the part at position k."""
     end = f"_{k + 1}"
     return {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
 
@@ -65,26 +65,21 @@ class AllOf(Compound):
     """
 
     def mean(self) -> tuple[Array, ...]:
-        """The mean of each variable of all parts."""
         return self._of_each("mean")
 
     def variance(self) -> tuple[Array, ...]:
-        """The variance of each variable of all parts."""
         return self._of_each("variance")
 
     def _of_each(self, what: str) -> tuple[Any, ...]:
         return tuple(value for part in self.parts for value in parts_of(getattr(part, what)()))
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """The log density of each variable of all parts."""
         return densities_of_each(self.parts, theta)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Log Jacobian of the reparametrisation under which the mode equals the mean."""
         return sum(part.log_jacobian(of_part(k, theta)) for k, part in enumerate(self.parts))
 
     def log_normalizer(self) -> Array:
-        """Log of the integral that normalizes the density."""
         return sum(part.log_normalizer() for part in self.parts)
 
 
@@ -93,17 +88,17 @@ class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
     The choice is summed out. The posterior weight of a part is proportional to its prior weight times its evidence, and
-    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). The θ of a part
-    that was not chosen keeps its prior. Samplers have no variable for the choice.
+    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
+    chosen keeps the prior of its θ. Samplers have no variable for the choice.
 
     Parameters
     ----------
     parts : tuple of Belief
-        The distribution of the θ of each part, given that this part generates the values.
+        The distribution of θ of each part if this part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        The distribution of the θ of each part, given that another part generates the values.
+        The distribution of θ of each part if another part does.
 
     Examples
     --------
@@ -121,15 +116,13 @@ class OneOf(Compound):
         """The posterior, from the posterior and the log evidence of each part, (class, column, part)."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
-        # If no part can have generated the data, the weights stay as they were.
+        # If no part can have generated the data, the weights do not change.
         return replace(self, parts=parts, log_weight=np.where(np.isneginf(whole), self.log_weight, terms - whole))
 
     def mean(self) -> tuple[Array, ...]:
-        """The mean of each variable."""
         return tuple(mean for mean, _ in self._moments())
 
     def variance(self) -> tuple[Array, ...]:
-        """The variance of each variable."""
         return tuple(variance for _, variance in self._moments())
 
     def _moments(self) -> Iterator[tuple[Array, Array]]:
@@ -156,8 +149,8 @@ class OneOf(Compound):
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
-        By Bayes' rule, this probability is proportional to the posterior weight of the part, times the posterior
-        density of its parameters divided by their prior density.
+        By Bayes' rule, it is proportional to the posterior weight of the part, times posterior over prior density of
+        its parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -168,14 +161,14 @@ class OneOf(Compound):
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Raise ``ValueError``: only EM needs this, and EM does not support a choice among families."""
+        """Raise ``ValueError``: only EM needs it, and EM does not support a choice among families."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add the choice among parts to θ; the PyMC model has no variable for it, because it is summed out there."""
+    """Add the choice among parts to θ, which the PyMC model sums out."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

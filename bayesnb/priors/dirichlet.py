@@ -45,9 +45,9 @@ type Per = Literal["level", "class", "feature", "pooled"]
 class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
-    All formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided
-    by their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus
-    a term for their sum.
+    Formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided by
+    their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a
+    term for their sum.
     """
 
     point_axes = 3
@@ -67,7 +67,7 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """Select the numbers that users see from those of all outcomes, (..., outcome)."""
+        """The numbers that users see, from those of all outcomes, (..., outcome)."""
 
     # Named priors of Beta and Dirichlet.
 
@@ -79,7 +79,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """Imaginary rows per class, per feature (divided among its classes), or per class, like the whole column."""
+        """Imaginary rows per class, per feature (its classes divide them), or per class, like the whole column."""
 
     @classmethod
     def jeffreys(cls) -> Self:
@@ -105,8 +105,7 @@ class SimplexPrior(Prior):
     def learned(cls) -> Self:
         """m imaginary rows per class, distributed like the whole column, with m estimated by evidence (Minka 2000).
 
-        All columns of a feature share m, so m is estimated from all of them. Its hyperprior is ``ln m ~ Normal(ln 2,
-        1)``.
+        All columns of a feature share m. Its hyperprior is ``ln m ~ Normal(ln 2, 1)``.
         """
         return cls.imaginary(2.0, "pooled", tuned=True)
 
@@ -124,7 +123,7 @@ class SimplexPrior(Prior):
 
     @property
     def total(self) -> Array:
-        """A, the sum of the concentrations of each table."""
+        """A, the sum of the concentrations."""
         return self.concentrations.sum(-1)
 
     def proper(self) -> Array:
@@ -160,7 +159,7 @@ class SimplexPrior(Prior):
         return np.where(alpha > 0, np.where(alone, 1.0, inside), 0.0)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ themselves would underflow to 0."""
+        """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ would underflow to 0."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.concentrations, rng, size)
         drawn -= over_last(np.maximum, drawn)
@@ -186,7 +185,7 @@ class SimplexPrior(Prior):
     # Updates.
 
     def _rates(self) -> Gamma:
-        """The rates of the outcomes; θ is each rate divided by their sum."""
+        """Rates of the outcomes; θ is each rate divided by their sum."""
         return Gamma()._with(alpha=self.concentrations, beta=self.total[..., None])
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
@@ -194,7 +193,6 @@ class SimplexPrior(Prior):
         added = np.asarray(t, float)[..., None] * self.counted(*d)
         more = added.sum(-1)
         each = self._rates().along(added, more[..., None])
-        # If a structural zero is counted, the likelihood is 0 at every θ.
         impossible = np.where(added > 0, -np.inf, np.where(added < 0, np.inf, 0.0))
         own = np.where(self.concentrations > 0, each, impossible).sum(-1)
         # If the moment does not exist, the sum of the concentrations may be negative too.
@@ -248,15 +246,14 @@ class Dirichlet(SimplexPrior):
     Parameters
     ----------
     alpha : float, array or {level: float}
-        Concentration. A scalar applies to every level; a vector has one entry per level, in the order of the levels;
-        (class, level) and (class, column, level) are the full forms. A concentration of 0 is a structural zero: the
-        level has probability 0 until it is counted.
+        Concentration: one for every level, or one per level in the order of the levels, or (class, level) or (class,
+        column, level). A concentration of 0 is a structural zero: the level has probability 0 until it is counted.
     per : {"level", "class", "feature", "pooled"}
-        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": each class divides it equally
-        among its levels. "feature": all classes and levels of a column divide it equally. "pooled": each class divides
-        it in proportion to the frequencies of the whole column.
+        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": the levels of each class divide
+        it equally. "feature": all classes and levels of a column divide it equally. "pooled": the levels of each class
+        divide it in proportion to the frequencies of the whole column.
     tuned : bool, optional
-        Whether to multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
+        Multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -315,13 +312,13 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The prior that counts as ``n`` rows like these; each row is the name of a level."""
+        """The prior that counts as ``n`` rows like these level names."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")
         return cls({name: n * names.count(name) / len(names) for name in dict.fromkeys(names)})
 
-    # The methods of a prior of the class probabilities. FixedProbabilities has the same methods.
+    # The methods of a prior of the class probabilities, as in FixedProbabilities.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
         """One concentration per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
@@ -333,7 +330,6 @@ class Dirichlet(SimplexPrior):
             raise ValueError(f"class prior: {error}") from error
 
     def update(self, rows: Array) -> Dirichlet:
-        """The posterior after data; ``rows`` (class,) is the weight of each class."""
         return Dirichlet(self.alpha + rows)
 
     def log_evidence(self, rows: Array) -> float:
@@ -342,11 +338,11 @@ class Dirichlet(SimplexPrior):
         return float(self.along(rows) + self.peak(rows))
 
     def log_base(self, rows: Array) -> float:
-        """The part of log p(labels) that does not depend on the probabilities: 0."""
+        """The part of log p(labels) that does not depend on the probabilities."""
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that the prior names; an array names all classes, by position."""
+        """The classes that the prior names; an array names all classes."""
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
@@ -356,8 +352,8 @@ class Dirichlet(SimplexPrior):
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by the sum over
-        all classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
+        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by a sum over
+        classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
@@ -376,10 +372,10 @@ class Dirichlet(SimplexPrior):
         Parameters
         ----------
         levels : sequence of tuples
-            The names of the levels of each column; columns with fewer levels are padded with structural zeros.
+            The levels of each column; shorter columns are padded with structural zeros.
         n_classes : int
         counts : array (column, level), optional
-            Weight of each level, summed over all classes.
+            Weight of each level over all classes.
         """
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
@@ -416,7 +412,7 @@ class Dirichlet(SimplexPrior):
         for row, c, column in np.ndindex(alpha.shape[:-1]):
             n, own = counts[row, c, column], alpha[row, c, column]
             seen, here = np.flatnonzero(n), common.within(c).from_column(column)
-            # Each counted outcome needs a draw, and all other outcomes together need one more.
+            # Each counted outcome needs a draw, and the others together need one more.
             shapes = zip([*seen, -1], [*own[seen], np.delete(own, seen).sum()], strict=True)
             drawn = [here.log_gamma(np.full((1, 1), shape), kind=k + 1)[:, 0, 0, 0] for k, shape in shapes]
             log_theta = np.stack(drawn, axis=-1) - log_sum(drawn)[:, None]
@@ -447,8 +443,7 @@ class Dirichlet(SimplexPrior):
 def over_last(combine: np.ufunc, x: Array) -> Array:
     """``combine.reduce`` over the last axis, which is kept with length 1.
 
-    Fewer than eight items are combined one by one, because numpy is slow for short rows. numpy adds so few items in the
-    same order.
+    numpy is slow for short rows, so fewer than eight items are combined one by one, in numpy's order.
     """
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
@@ -456,7 +451,7 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a mapping names; an array is read by position, so it names all ``labels``."""
+    """The classes that a mapping names; an array names all ``labels``, by position."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
@@ -467,7 +462,7 @@ def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)
-    # Without the only row, the frequencies of the classes are unknown, and all classes are equally probable.
+    # Without the only row, all classes are equally probable.
     left[left.sum(-1) == 0] = 1.0
     return log(getattr(Dirichlet(left), point)())
 
@@ -490,13 +485,12 @@ def concentrations(
         The position of the column.
     names : tuple
         Its levels.
-    n_classes : int
-    counts : array (level,) or None
-        Weight of each level in the whole column, if it is known.
+    n_classes : int counts : array (level,) or None
+        Weight of each level in the whole column.
     """
     if isinstance(alpha, Mapping):
         given = list(alpha)
-        # The level of unseen values gets the mean concentration of the named levels, unless it is named itself.
+        # The level of unseen values gets the mean concentration of the named levels by default.
         alpha = {UNSEEN: float(np.mean(list(alpha.values()))), **alpha}
         missing = [name for name in names if name not in alpha]
         if missing:

@@ -1,4 +1,4 @@
-"""Priors from expert knowledge (an interval, or typical rows), and learning the strength of a prior from data."""
+"""Priors from expert knowledge (an interval, or typical rows), and learned strengths of priors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
-    """Solve for the two positive parameters at which the distribution function has the wanted values."""
+    """The two positive parameters at which the distribution function has the wanted values."""
     from scipy import optimize
 
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
@@ -86,7 +86,7 @@ SPREAD = 1.0
 """Standard deviation of the hyperprior of the logarithm of each factor; the median factor is 1."""
 
 STEP = 1e-3
-"""Step of the finite differences that give the slopes."""
+"""Step of finite differences."""
 
 MOST = 8.0
 """Largest logarithm of a factor."""
@@ -101,12 +101,12 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 
 
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
-    """Estimate the factors of a prior at its full shape; return them by the name of each strength.
+    """Estimate the factors of a prior at its full shape, by the name of each strength.
 
     A prior such as ``NormalGamma.learned()`` is the default prior times such factors. They maximize the evidence of all
     classes and columns of a feature, times a hyperprior that keeps them near 1 if there are few data (type II maximum
-    likelihood: MacKay 1992; for counts Minka 2000). ``d`` and ``log_h`` are the increments and the log base measure of
-    the data.
+    likelihood: MacKay 1992; for counts Minka 2000). ``d`` and ``log_h`` are the increments and log base measure of the
+    data.
     """
     from scipy import optimize
 
@@ -120,7 +120,7 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
         return np.array([cost(logs + step) - cost(logs - step) for step in STEP * np.eye(n)]) / (2 * STEP)
 
     near = optimize.minimize(cost, np.zeros(n), jac=slope, method="L-BFGS-B", bounds=[(-MOST, MOST)] * n).x
-    # Minimizing the cost gives only half of its digits; the root of the slope is more accurate.
+    # Minimization finds only half of the digits; the root of the slope is more accurate.
     exact = optimize.root(slope, near, tol=1e-12).x
     best = np.exp(exact if np.abs(exact - near).max() < STEP else near)
     return dict(zip(prior.strengths, best.tolist(), strict=True))

@@ -35,10 +35,10 @@ class Gamma(Prior):
     alpha : float or array (class, column)
         Shape, events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of the whole column.
-        If the column has no events, it is α, so that the prior mean is 1.
+        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of the whole column,
+        or α if the column has no events.
     tuned : bool, optional
-        Whether to multiply both by the factor that maximizes the evidence; see :meth:`learned`.
+        Multiply both by the factor that maximizes the evidence; see :meth:`learned`.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Gamma(Prior):
     def learned(cls) -> Gamma:
         """α imaginary events at the rate of the whole column, with α estimated by evidence.
 
-        All columns of a feature share α, so α is estimated from all of them. Its hyperprior is ``ln α ~ Normal(0, 1)``.
+        All columns of a feature share α. Its hyperprior is ``ln α ~ Normal(0, 1)``.
         """
         return cls(1.0, None, True)
 
@@ -94,7 +94,7 @@ class Gamma(Prior):
         return cls(1.0, 0.0)
 
     def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
-        """Expand the prior to (class, column); ``pooled_rate`` is (column,)."""
+        """Expand to (class, column); ``pooled_rate`` is (column,)."""
         shape = (n_classes, len(pooled_rate))
         alpha = spread(self.alpha, shape)
         if self.beta is not None:
@@ -115,7 +115,7 @@ class Gamma(Prior):
 
     def mode(self) -> Array:
         self.require_proper("A mode")
-        # Adding an event to 1 and subtracting it again may leave slightly less than 1.
+        # Adding an event to 1 and subtracting it may leave slightly less than 1.
         require_mode(self.alpha, self.alpha < 1 - ROUNDING, "shape", "events")
         return np.maximum(self.alpha - 1, 0.0) / self.beta
 
@@ -136,8 +136,8 @@ class Gamma(Prior):
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
-        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. It is computed
-        from half the likelihood ratio statistic of the two rates k/e and α/β (see ``numerics.disagreement``).
+        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], computed from
+        half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
@@ -168,12 +168,11 @@ class Gamma(Prior):
 
     @classmethod
     def best(cls, events: Array, exposure: Array) -> Theta:
-        """The maximum likelihood estimate."""
         return cls.theta(np.where(events > 0, events / np.where(exposure > 0, exposure, 1.0), 0.0))
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates and log rates: a rate may underflow, and the exponential of a large logarithm loses digits."""
+        """Rates and log rates: a rate may underflow, and exp of a large logarithm loses digits."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

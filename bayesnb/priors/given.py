@@ -1,8 +1,4 @@
-"""Convert priors that users write: by name, as a frozen scipy distribution, or as a PreliZ distribution.
-
-Each distribution is converted exactly, or the error names it. The priors of this package have no extra location or
-scale, so a shifted or scaled distribution is accepted only if it stays in its family.
-"""
+"""Convert priors that users write: by name, or as a frozen scipy or PreliZ distribution."""
 
 from __future__ import annotations
 
@@ -35,10 +31,7 @@ SCIPY: Mapping[type[Belief], Mapping[str, Callable[..., Prior | None]]] = {
     Dirichlet: {"dirichlet": lambda alpha: Dirichlet(alpha)},
     NormalGamma: {"normal_inverse_gamma": lambda mu, lmbda, a, b: NormalGamma(mu, lmbda, a, b)},
 }
-"""For each prior, the ``scipy.stats`` distributions that can be converted to it, with the parameters of scipy.
-
-If the variance is InverseGamma(a, b), the precision is Gamma(a, rate b), so ``normal_inverse_gamma`` is a NormalGamma.
-"""
+"""For each prior, the ``scipy.stats`` distributions that can be converted to it, with scipy's parameters."""
 
 PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
     Beta: {"Beta": lambda d: Beta(d.alpha, d.beta)},
@@ -55,14 +48,14 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """Convert a prior from any form that users may write; return any other value unchanged.
+    """The prior, from any form that users may write; any other value is returned unchanged.
 
     Parameters
     ----------
     given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
         A text names a constructor of ``kind``, such as "jeffreys".
     kind : type
-        The class of the wanted prior.
+        Class of the prior.
 
     Raises
     ------
@@ -109,7 +102,6 @@ def read_prior(given: Any, kind: type[Belief]) -> Any:
 
 
 def _named(name: str, kind: type[Belief]) -> Belief:
-    """The prior of class ``kind`` with this name."""
     if name.lower() in kind.by_name:
         return getattr(kind, name.lower())()
     what = f"{kind.__name__} priors with a name are {', '.join(kind.by_name)}"
@@ -117,7 +109,7 @@ def _named(name: str, kind: type[Belief]) -> Belief:
 
 
 def _frozen(given: Any, stats: Any) -> tuple[str, dict[str, Any]] | None:
-    """The name and the parameters of a frozen scipy distribution; ``None`` for any other object."""
+    """The name and parameters of a frozen scipy distribution; ``None`` for any other object."""
     distribution = getattr(given, "dist", None)
     if isinstance(distribution, stats.rv_continuous | stats.rv_discrete):
         shapes = [name.strip() for name in (distribution.shapes or "").split(",") if name.strip()]

@@ -1,7 +1,7 @@
 """Stacks of positive definite matrices: Cholesky roots, determinants and quadratic forms.
 
-Matrices are (..., column, column), vectors (..., column). Each matrix is first scaled to a unit diagonal, so that the
-units of the columns do not decide whether it counts as singular.
+Matrices are (..., column, column), vectors (..., column). Each matrix is first scaled to a unit diagonal, so that units
+do not decide whether it is singular.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from bayesnb.numerics import Array
 
 SINGULAR = 64 * float(np.finfo(float).eps)
-"""A matrix of d columns is singular if the others explain all but this share, times d, of the variance of a column."""
+"""A matrix of d columns is singular if the others explain all but d times this share of the variance of a column."""
 
 
 def require_covariance(name: str, value: Array) -> None:
@@ -53,10 +53,10 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower roots, and whether each matrix has a root; if it has no root, return the identity matrix.
+    """The lower roots (or the identity matrix), and whether each matrix has a root.
 
-    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix counts as singular
-    even if rounding lets LAPACK succeed, and the result of a matrix does not depend on the others.
+    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix is singular even if
+    rounding lets LAPACK succeed, so a result does not depend on the other matrices.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -70,7 +70,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
 def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
     """ln |L Lᵀ + added| - ln |L Lᵀ|, and whether the sum is positive definite; ``inverse`` is L⁻¹.
 
-    It is computed from the eigenvalues of L⁻¹ added L⁻ᵀ, so that a small difference keeps its digits.
+    The eigenvalues of L⁻¹ added L⁻ᵀ keep the digits of a small difference.
     """
     relative = inverse @ added @ np.swapaxes(inverse, -1, -2)
     sound = np.isfinite(relative).all((-2, -1))
@@ -80,7 +80,7 @@ def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
         return np.where(exists, np.log1p(values).sum(-1), np.nan), exists
 
 
-# The same in PyMC.
+# In PyMC:
 
 
 def pymc_root(matrix: Any) -> Any:
@@ -91,7 +91,7 @@ def pymc_root(matrix: Any) -> Any:
 
 
 def pymc_log_determinant(matrix: Any) -> Any:
-    """ln of the determinant of each matrix."""
+    """ln of the determinant."""
     from pytensor import tensor as pt
 
     lower = pt.linalg.cholesky(matrix)
@@ -122,8 +122,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     class LogRoot(Transform):
         """The lower root in units of the prior, with the logarithm of its diagonal.
 
-        With Ψ⁻¹ = M Mᵀ, it is the root of M⁻¹ Λ M⁻ᵀ. Its cells have similar scales and little correlation, which suits
-        NUTS.
+        With Ψ⁻¹ = M Mᵀ, it is the root of M⁻¹ Λ M⁻ᵀ, whose cells have similar scales and little correlation.
         """
 
         name = "logroot"

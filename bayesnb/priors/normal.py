@@ -32,7 +32,9 @@ class Located(Prior):
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """Move the location by ``share`` of the gap towards a mean; start from the nearer of the two, for accuracy."""
+        """Move the location by ``share`` of the gap towards a mean, starting from the nearer of the two, for
+        accuracy.
+        """
         near, gap = share > 0.5, self.gap(mean, low)
         step = np.where(near, low - gap * (1 - share), self.low + gap * share)
         return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
@@ -55,7 +57,7 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """0: the maximum at the mean of the rows. If Λ is unknown, equal rows have no largest likelihood."""
+        """0, the maximum at the mean of the rows. If Λ is unknown, equal rows have none."""
         return np.zeros(np.shape(d[0]))
 
 
@@ -70,7 +72,7 @@ class Normal(Located):
     v : float, array or None
         Variance. ``None`` is the known variance of one row; the prior then counts as one row.
     low : array, optional
-        Correction of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location m + low, because far from 0 one float is not exact enough.
 
     Examples
     --------
@@ -117,7 +119,7 @@ class Normal(Located):
         return cls(0.0, np.inf)
 
     def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
-        """Expand the prior to (class, column); the array arguments are (column,)."""
+        """Expand to (class, column); array arguments are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m

@@ -1,4 +1,4 @@
-"""The prior of the mean and precision of a Normal, and the base class that it shares with the multivariate prior."""
+"""The prior of the mean and precision of a Normal, and its base class."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class UnknownPrecision(Located):
     For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. This class has
     the formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
 
-    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about the
-    mean. A single row has no scatter.
+    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about it.
+    A single row has no scatter.
     """
 
     kappa: Any
@@ -40,7 +40,7 @@ class UnknownPrecision(Located):
     log_rate: Any
     """ln det(Ψ/2)."""
     _rows_of_precision: ClassVar[tuple[str, str]]
-    """The parameter that measures the rows that Λ counts as, and the value above which Λ has a mode."""
+    """The parameter that counts the rows that Λ is worth, and its bound above which Λ has a mode."""
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:
@@ -66,7 +66,6 @@ class UnknownPrecision(Located):
 
     @property
     def nu(self) -> Array:
-        """ν, the degrees of freedom of the Wishart distribution."""
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
@@ -109,8 +108,8 @@ class UnknownPrecision(Located):
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
-        If ν is large, the logarithms of the two normalizers are far larger than their difference. So the difference is
-        computed without them.
+        If ν is large, the logarithms of the two normalizers are far larger than their difference, which is computed
+        without them.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -125,7 +124,7 @@ class UnknownPrecision(Located):
         """The derivatives of ``along`` in t, for rows without scatter."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
-            # det Ψ is multiplied by 1 + z; growth is the derivative of its logarithm, and curvature that of growth.
+            # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
             squared = (self.kappa * self.distance(mean, low)) ** 2 / 2
             z = t * n * squared / (self.kappa * wide)
             growth = n * squared / wide**2 / (1 + z)
@@ -144,12 +143,12 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        The distribution of L depends on the length of the gap, not on its direction. So the first axis can point along
-        the gap, and only the diagonal of Bartlett's decomposition is needed. The squares of this diagonal are
-        independent Gamma variates.
+        The distribution of L depends on the length of the gap, not on its direction. So let the first axis point along
+        the gap; then only the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma
+        variates.
         """
         d, distance = self.size, self.distance(mean, low)
-        # Rows of equal weight have equal shapes, and so share their draws.
+        # Rows of equal weight have equal shapes and share their draws.
         shapes = [
             np.broadcast_to(half, np.broadcast_shapes(np.shape(half), np.shape(distance)[-2:]))
             for half in self.halves()
@@ -183,12 +182,12 @@ class NormalGamma(UnknownPrecision):
     a : float or array
         Half the number of rows that the variance counts as.
     b : float, array or None
-        Half the sum of squares of these rows. ``None`` is a × pooled variance. If that variance is 0 or unknown, the
-        square of the pooled mean is used instead, or 1 if the mean is 0 too.
+        Half the sum of squares of these rows. ``None`` is a × pooled variance; if that is 0 or unknown, a × the square
+        of the pooled mean, or a if the mean is 0 too.
     tuned : bool, optional
-        Whether to multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
+        Multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
-        Correction of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location m + low, because far from 0 one float is not exact enough.
 
     Examples
     --------
@@ -225,8 +224,8 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
 
-        All columns of a feature share these three factors, relative to their pooled variances, so the factors are
-        estimated from all columns. The hyperprior of the logarithm of each factor is Normal(0, 1).
+        All columns of a feature share these three factors, relative to their pooled variances. The hyperprior of the
+        logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
@@ -256,7 +255,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """Jeffreys' rule applied to μ and to τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
+        """Jeffreys' rule for μ and for τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
         return cls.reference()
 
     @classmethod
@@ -276,10 +275,9 @@ class NormalGamma(UnknownPrecision):
         Parameters
         ----------
         pooled_mean, pooled_variance : arrays (column,)
-            Mean and variance of each whole column.
         n_classes : int
         pooled_low : float or array (column,)
-            Correction of the pooled mean beyond one float.
+            Correction of the pooled mean.
         """
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
@@ -332,8 +330,8 @@ class NormalGamma(UnknownPrecision):
     def curve(self, t: int = 1) -> tuple[Array, ...]:
         """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        With t = -1, it is the Student-t of a learned row after removing that row: log_height + exponent ln(1 - ((x - m
-        - low) scale)²). It is t · ``along`` of a row with its base measure, and NaN if the result is improper.
+        With t = -1, it is the Student-t of a learned row without that row, log_height + exponent ln(1 - ((x - m - low)
+        scale)²). It is t · ``along`` of a row with its base measure, and NaN if improper.
 
         Returns
         -------
@@ -351,7 +349,7 @@ class NormalGamma(UnknownPrecision):
 
     @cached_property
     def students(self) -> Students:
-        """The predictive curves of new rows, prepared for evaluation."""
+        """The predictive curves of new rows."""
         return Students.of(*self.curve())
 
     # A cell is d = (1, x, 0, 0).

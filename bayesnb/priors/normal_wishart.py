@@ -20,10 +20,10 @@ from bayesnb.statistics.moments import Scatter
 type Target = Literal["shared"]
 
 SPREAD = 2.0
-"""The standard deviation of the hyperprior of ln dof."""
+"""Standard deviation of the hyperprior of ln dof."""
 
 MOST = 1e6
-"""The largest learned ``dof``; more rows make no measurable difference."""
+"""Largest learned ``dof``; more rows make no measurable difference."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +31,8 @@ class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     The conjugate prior of a vector of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
-    The degrees of freedom are given as dof = ν - d + 1, those of the predictive Student-t. The marginal prior of a
-    subset of the columns has the same ``dof``, and a single column has the prior NormalGamma(m, κ, dof / 2, Ψ / 2).
+    dof = ν - d + 1 is the degrees of freedom of the predictive Student-t. The marginal prior of a subset of the columns
+    has the same ``dof``, and that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ class NormalWishart(UnknownPrecision):
     kappa : float or array (class,)
         The number of rows that ``m`` counts as.
     dof : float, array (class,) or None
-        The number of rows that the covariance counts as. ``None`` is the number that maximizes the evidence of all
-        classes; it needs ``scale="shared"``.
+        The number of rows that the covariance counts as. ``None`` maximizes the evidence of all classes; it needs
+        ``scale="shared"``.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
         correlations; "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
-        Correction of the location, which is m + low: far from 0, one float is not exact enough.
+        Correction of the location m + low, because far from 0 one float is not exact enough.
 
     share : array (class,), optional
         The weight in Ψ of each learned row's squares and products about its class mean; 0 unless ``scale="shared"``.
@@ -102,8 +102,8 @@ class NormalWishart(UnknownPrecision):
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
         Rayens 1989). The covariance within classes uses the rows about their class means, and d / 2 imaginary rows with
-        the variances of the whole columns and no correlations. By default, ``dof`` is learned: it maximizes the
-        evidence of all classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
+        the variances of the whole columns and no correlations. By default, ``dof`` maximizes the evidence of all
+        classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 
@@ -124,7 +124,7 @@ class NormalWishart(UnknownPrecision):
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
-        """Expand the prior to (class, column[, column]); ``s`` is the statistic of the learned rows."""
+        """Expand to (class, column[, column]), with the statistic of the learned rows."""
         n_classes, d = s.mean.shape
         centre, low, variance = s.of_columns()
         centre = np.where(np.isfinite(centre), centre, 0.0)
@@ -151,7 +151,7 @@ class NormalWishart(UnknownPrecision):
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
-        """The marginal distribution of some of the columns."""
+        """The marginal distribution of some columns."""
         low = self.low[..., index]
         return self._with(m=self.m[..., index], scale=self.scale[..., index[:, None], index], low=low)
 
@@ -213,7 +213,7 @@ class NormalWishart(UnknownPrecision):
 
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
         if scatter is None:
-            # By the determinant lemma, a row multiplies det Ψ by 1 + z, so no matrix is decomposed per row.
+            # A row multiplies det Ψ by 1 + z (determinant lemma), so no matrix is decomposed per row.
             z = self.kappa * t * n / (self.kappa + t * n) / 2 * self.distance(mean, low) ** 2
             return np.log1p(z), self.log_rate + np.log1p(z), z > -1
         growth, exists = matrices.log_growth(self.root[1], self.plus(n, mean, low, scatter, t).scale - self.scale)
@@ -241,8 +241,8 @@ class NormalWishart(UnknownPrecision):
 def _within(s: Scatter, variance: Array) -> Array:
     """The covariance within classes, from the rows and d / 2 imaginary rows with the pooled variances.
 
-    The imaginary rows have no correlations. Without them, the covariance would be singular if there are fewer rows than
-    columns, and the evidence would then favour this singular matrix.
+    Without the imaginary rows, the covariance of fewer rows than columns would be singular, and the evidence would
+    favour it.
     """
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)

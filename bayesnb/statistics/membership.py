@@ -1,8 +1,4 @@
-"""Class labels of rows, and sums over the rows of each class.
-
-:class:`Labels` has a class and a weight for each row. If the class of a row is a distribution, as in EM, the row
-appears once in each class: see :func:`in_every_class`.
-"""
+"""Class labels of rows, and sums over the rows of each class."""
 
 from __future__ import annotations
 
@@ -29,7 +25,6 @@ class Labels:
     weight : float array (row,)
         Frequency weight: 2 means that the row was seen twice.
     n : int
-        Number of classes.
     """
 
     codes: Array
@@ -38,7 +33,7 @@ class Labels:
 
     @classmethod
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
-        """Make labels from codes; every row has the weight 1 by default."""
+        """Labels from codes; every row has the weight 1 by default."""
         codes = np.asarray(codes, np.intp)
         weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)
@@ -51,7 +46,6 @@ class Labels:
 
     @property
     def unweighted(self) -> bool:
-        """Whether every row has the weight 1."""
         return bool((self.weight == 1).all())
 
     def weights(self) -> Array:
@@ -74,7 +68,7 @@ class Labels:
         return sums.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
-        """Yield the position, the rows, and the row weights (row,) of each class that has rows."""
+        """Yield the position, the rows, and their weights (row,) of each class that has rows."""
         order = np.argsort(self.codes, kind="stable")
         ends = np.searchsorted(self.codes[order], np.arange(self.n + 1))
         for c in np.flatnonzero(np.diff(ends)):
@@ -84,8 +78,8 @@ class Labels:
     def moments(self, x: Array) -> Iterator[Array]:
         """Yield the sums of each block of rows about a centre v per class and column, (class, 8, column).
 
-        They are Σ w, v, Σ w (x - v), Σ w (x - v)², and the weight of the values other than 0. Each of the three sums is
-        followed by its low-order part (a second float). NaN adds nothing.
+        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its low-order part (a second float), and the
+        weight of the values other than 0. NaN adds nothing.
         """
         return sums.moments(x, self.codes, self.weight, self.n)
 
@@ -93,13 +87,13 @@ class Labels:
 def in_every_class(r: Array) -> Iterator[Labels]:
     """Yield the labels of rows whose class is a distribution, as in EM: each row once per class.
 
-    ``r`` (row, class) are the class probabilities times the row weights. The statistic of the rows is the sum of the
-    statistics of the yielded labels.
+    ``r`` (row, class) are class probabilities times row weights. The statistic of the rows is the sum over the yielded
+    labels.
     """
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 
 
 def every_row(n: int) -> Array:
-    """A read-only array of ones, (row,), that occupies the memory of one number."""
+    """Ones, (row,), read-only, in the memory of one number."""
     return np.broadcast_to(1.0, n)

@@ -6,8 +6,8 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
 
 Each number is stored as two floats (see ``two_floats``). In plain floats, joining 200 parts at 1e9 ± 1 loses half the
 digits of the scatter. Unlearning a row k standard deviations from the mean multiplies the relative rounding error of
-the scatter by about k² / n. Nine digits would be left up to k = 3e3 √n, and with two floats up to about k = 1e10 √n.
-Beyond that, unlearning raises an error, since every statistic has a bound of the rounding error of its scatter.
+the scatter by about k² / n: nine digits are left up to k = 3e3 √n, and with two floats up to about k = 1e10 √n. Beyond
+that, unlearning raises an error, since every statistic has a bound of the rounding error of its scatter.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic, UnlearnedError, first
 
 ROUNDING = 2.0**-102
-"""Bound of the rounding error of a step in two-float arithmetic, relative to the largest number of the step."""
+"""Bound of the rounding error of a two-float step, relative to its largest number."""
 
 KEPT = 1e-9
-"""The largest accepted relative rounding error of a scatter when rows are unlearned."""
+"""Largest accepted relative rounding error of a scatter when rows are unlearned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Centred(Statistic):
     """Weight, total Σ w x, and scatter about the mean, of the rows of each class.
 
-    The fields of a subclass are, in this order: ``n``, ``total`` and ``scatter``, each followed by its low-order part;
-    ``lost`` (class, column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values
-    other than 0. ``nonzero`` distinguishes rows of zeros from rows that are tiny compared with the unlearned rows.
+    Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part; ``lost`` (class,
+    column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0,
+    which distinguishes zeros from values that are tiny compared with the unlearned rows.
     """
 
     n: Array
@@ -58,7 +58,7 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """Make the statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
+        """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
         scatter = two - cls.squared(TwoFloat.of(np.ones_like(n.high)) / n.where(n.high != 0, 1.0), one)
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))
         return cls(*n, *(n * TwoFloat.of(v) + one), *scatter, rounding * cls.own(two.high), nonzero)
@@ -66,7 +66,7 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """The scatter from a gap between means, (class, column): share · gap²."""
+        """share · gap², from a gap between means, (class, column)."""
 
     @staticmethod
     @abstractmethod
@@ -76,11 +76,10 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """Select the cells of the scatter that involve only the columns in ``some`` (class, column)."""
+        """The cells of the scatter that involve only the columns in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
-        """Σ w."""
         return TwoFloat(self.n, self.n_rest)
 
     @cached_property
@@ -91,12 +90,11 @@ class Centred(Statistic):
 
     @property
     def mean(self) -> Array:
-        """The mean as one float."""
         return self.centre.high
 
     @property
     def low(self) -> Array:
-        """The low-order part of the mean, beyond one float."""
+        """The low-order part of the mean."""
         return self.centre.low
 
     def __add__(self, other: Self) -> Self:
@@ -134,7 +132,7 @@ class Centred(Statistic):
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
-        """Add consecutive blocks of n classes; halves are added until one block is left."""
+        """Add consecutive blocks of n classes, half to half, until one block is left."""
         s = self
         while (rest := len(s.n)) > n:
             half = (rest // n + 1) // 2 * n
@@ -193,7 +191,6 @@ class Moments(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Moments:
-        """Compute the moments of rows."""
         n, n_rest, v, one, one_rest, two, two_rest, nonzero = np.moveaxis(np.concatenate([*members.moments(x)]), 1, 0)
         sums = TwoFloat(one, one_rest), TwoFloat(two, two_rest)
         return cls.about(TwoFloat(n, n_rest), v, *sums, nonzero).joined(members.n)
@@ -221,14 +218,14 @@ class Scatter(Centred):
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Scatter:
-        """Compute the scatter of rows; rows with a missing cell are ignored."""
+        """The scatter of rows; rows with a missing cell are ignored."""
         return reduce(add, (cls._of_block(x[cut], members[cut]) for cut in cuts(len(x), x.shape[1])))
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """Compute the sums of a block of rows about the mean of each class, rounded to one float.
+        """The sums of a block of rows about the mean of each class, rounded to one float.
 
-        This mean is computed relative to the first row of the class, so that equal rows have sums of exactly 0.
+        This mean is relative to the first row of the class, so that equal rows have sums of exactly 0.
         """
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
@@ -273,7 +270,7 @@ def require_whole(x: Array) -> None:
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a row with other values; None if there is no such row."""
+    """Row and column of the first missing cell in a row with other values; None if there is none."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -289,9 +286,9 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with the same missing cells, and their known columns; ``None`` means all columns.
+    """Yield groups of rows with the same missing cells, and their known columns, or ``None`` for all columns.
 
-    Rows without any known cell are skipped.
+    Rows without known cells are skipped.
     """
     missing = np.isnan(x)
     if not missing.any():

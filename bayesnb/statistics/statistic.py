@@ -1,4 +1,4 @@
-"""Sufficient statistics as sums over rows: start with :class:`Statistic`."""
+"""Sufficient statistics as sums over rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class LocatedError(RefusedError):
 
 
 class UnlearnedError(LocatedError):
-    """Rows cannot be unlearned: they were never learned, or rounding would destroy the statistic of the other rows."""
+    """Rows were never learned, or rounding would destroy the statistic of the other rows, so they cannot be
+    unlearned.
+    """
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -36,8 +38,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
 
-    Statistics, priors and posteriors have the axes (class, column, ...), and encoded columns have (row, column). Names
-    of levels are joined with their columns. All other fields come from the first part. The result is not validated,
+    Names of levels are joined with their columns; other fields come from the first part. The result is not validated,
     because its parts were.
 
     Raises
@@ -63,7 +64,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 def arrays_of(part: Any) -> dict[str, Any]:
     """The arrays and sparse matrices among the fields of a data class.
 
-    Values that a data class keeps because they were asked for are no fields: another thread may add one at any time.
+    Cached values are no fields, because another thread may add one at any time.
     """
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
@@ -91,17 +92,15 @@ def same(a: Any, b: Any) -> bool:
 class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
-    The first axis of every array field is the class. ``a + b`` pools two data sets, ``a - b`` unlearns ``b``, and
-    ``a * 0.9`` discounts. ``+`` also merges the names (levels, words) of a statistic.
+    The first axis of every array field is the class. ``a + b`` pools two data sets and merges names (levels, words),
+    ``a - b`` unlearns ``b``, and ``a * 0.9`` discounts.
     """
 
     def __add__(self, other: Self) -> Self:
-        """Pool two data sets: add the fields."""
         theirs = other.arrays()
         return type(self)(**{name: v + theirs[name] for name, v in self.arrays().items()}, **self.names())
 
     def __mul__(self, factor: float) -> Self:
-        """Multiply the weight of every row by ``factor``."""
         return type(self)(**{name: v * factor for name, v in self.arrays().items()}, **self.names())
 
     @abstractmethod
@@ -112,7 +111,7 @@ class Statistic(ABC):
         return self + other * -1.0
 
     def arrays(self) -> dict[str, Array]:
-        """The numeric fields, which are added."""
+        """The numeric fields."""
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def names(self) -> dict[str, Any]:
@@ -121,15 +120,15 @@ class Statistic(ABC):
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """The reason why no rows can have this statistic; "" if it is possible."""
+        """The reason why no rows can have this statistic; "" if there is none."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """The statistic of class ``kind`` for the same cells, or None if it cannot be computed from this statistic."""
+        """The statistic of class ``kind`` for the same cells, or None if it does not follow from this one."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
-        """Select classes by position, in this order; -1 gives a class without data."""
+        """Select classes by position; -1 gives a class without data."""
         index = np.asarray(classes, np.intp)
         empty = index < 0
         taken = {}
@@ -140,19 +139,19 @@ class Statistic(ABC):
         return type(self)(**taken, **self.names())
 
     def columns(self, index: Sequence[int]) -> Self:
-        """Select columns by position; not for bags of words, which have no separate columns."""
+        """Select columns by position; not for bags of words."""
         names = {name: tuple(value[k] for k in index) for name, value in self.names().items()}
         return type(self)(**{name: value[:, list(index)] for name, value in self.arrays().items()}, **names)
 
     def named_as(self, other: Self) -> Self:
-        """Take over the names (levels, words) of ``other``, if the statistic has names."""
+        """Take over the names (levels, words) of ``other``."""
         return self
 
     def settled(self, before: Self) -> Self:
         """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
 
-        Weights that differ from 0 only by rounding become 0. A clearly negative weight means that the subtracted rows
-        are not in ``before``; it raises :class:`UnlearnedError`.
+        Weights near 0 become 0. A clearly negative weight means that the subtracted rows are not in ``before``; it
+        raises :class:`UnlearnedError`.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -176,6 +175,8 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Clean the remainder ``value`` of the weights ``whole``: set rounding errors to 0, but keep whole numbers."""
+    """Set the rounding errors in ``value``, which is left of the weights ``whole``, to 0, and keep whole numbers
+    whole.
+    """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -1,9 +1,8 @@
 """The naive Bayes model: its specification, its sufficient statistics and its posterior.
 
-Start with :class:`NaiveBayes`, the specification. A family handles one feature, and this class handles all features at
-once: it computes the ``statistics`` of rows (which add) and the ``posterior`` given statistics. A posterior has a
-``point`` (its mode or mean) and ``draw`` as :class:`Parameters`, and the ``log_joint`` and ``log_predictive`` of new
-rows. Data are a dictionary of encoded features; class labels are codes.
+:class:`NaiveBayes` specifies a family for each feature. It computes the ``statistics`` of rows (which add) and the
+``posterior``, which has a ``point`` and ``draw`` of :class:`Parameters`, and the ``log_joint`` and ``log_predictive``
+of new rows. Data are a dictionary of encoded features; class labels are codes.
 """
 
 from bayesnb.estimates import ESTIMATES as ESTIMATES
@@ -32,5 +31,4 @@ __all__ = ["Evidence", "NaiveBayes", "Parameters", "Posterior", "Statistics", "n
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

@@ -1,8 +1,7 @@
 """A posterior that is known by its draws only, such as that of a model that was edited in PyMC.
 
-:class:`DrawnPosterior` has the methods of :class:`~bayesnb.model.naive_bayes.Posterior` that draws can answer. Its
-parameters may depend on each other in any way, across columns and classes, so averages are over draws of all of them
-at once.
+:class:`DrawnPosterior` has the methods of :class:`~bayesnb.model.naive_bayes.Posterior` that draws can answer.
+Parameters may depend on each other across columns and classes, so averages are over draws of all of them at once.
 """
 
 from __future__ import annotations
@@ -29,27 +28,26 @@ from bayesnb.priors.compound import completed
 from bayesnb.wording import Message, warn
 
 CHUNK = 2**21
-"""Numbers of a temporary array, about 16 MiB."""
+"""Size of a temporary array, in numbers (16 MiB)."""
 
 LARGEST_ERROR = 0.01
-"""Monte Carlo standard error of a class probability above which a warning is given."""
+"""Monte Carlo standard error of a class probability above which to warn."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
     """A posterior of all parameters that is known by its draws only.
 
-    The probability of a row and a class is the mean of p(c, x | θ) over the draws. What needs a closed form raises
-    :class:`NoClosedFormError`: every attribute of a :class:`Posterior` that is not defined here.
+    The probability of a row and a class is the mean of p(c, x | θ) over the draws. All attributes of a
+    :class:`Posterior` that are not defined here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
     fitted : Posterior
-        The fitted model, which has the families and the statistics of the learned rows.
+        The families, and the statistics of the learned rows.
     drawn : Parameters
         The draws, with the axes (chain, draw) first.
     convergence : Convergence
-        The diagnostics of the chains.
     """
 
     fitted: Posterior
@@ -63,7 +61,7 @@ class DrawnPosterior:
     def of(
         cls, fitted: Posterior, log_pi: Array, features: Mapping[Any, Theta], convergence: Convergence
     ) -> DrawnPosterior:
-        """The posterior from what :meth:`stored` returned."""
+        """The posterior from the result of :meth:`stored`."""
         like = fitted.draw(np.random.default_rng(0))
         for name, theta in like.features.items():
             shapes = {key: log_pi.shape[:2] + np.shape(value) for key, value in theta.items()}
@@ -86,17 +84,14 @@ class DrawnPosterior:
 
     @property
     def model(self) -> NaiveBayes:
-        """The families of the columns."""
         return self.fitted.model
 
     @property
     def statistics(self) -> Statistics:
-        """The statistics of the learned rows."""
         return self.fitted.statistics
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """Class labels, in the order of the class axis."""
         return self.fitted.labels
 
     @cached_property
@@ -111,7 +106,6 @@ class DrawnPosterior:
 
     @property
     def n_draws(self) -> int:
-        """The number of draws of all chains."""
         return self.drawn.log_pi[..., 0].size
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> NoReturn:
@@ -130,7 +124,6 @@ class DrawnPosterior:
         """Draws of an improper posterior do not exist."""
 
     def warn_of_chains(self) -> None:
-        """Warn if the chains did not converge."""
         if not self.convergence.converged:
             warn(
                 f"the chains of the draws did not converge ({self.convergence}). Results from these draws may be far "
@@ -139,7 +132,6 @@ class DrawnPosterior:
 
     @cached_property
     def log_label(self) -> Array:
-        """ln of the posterior mean of the class probabilities, (class,)."""
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
@@ -166,7 +158,7 @@ class DrawnPosterior:
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D) of each row separately, (row, class): the log of the mean of p(c, x | θ) over draws.
+        """log p(c, x | D) of each row, (row, class): the log of the mean of p(c, x | θ) over draws.
 
         Warns
         -----
@@ -189,8 +181,8 @@ class DrawnPosterior:
         """The largest Monte Carlo standard error of a class probability of each row, (row,).
 
         The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
-        is (J_sc - p_c Σ_k J_sk) / M to first order. The error divides the standard deviation of these effects by the
-        root of the number of draws, or of the smallest effective number of draws of a parameter if that is below it.
+        is (J_sc - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the
+        root of the number of draws, or of the smallest effective number of draws of a parameter if that is smaller.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
@@ -199,7 +191,6 @@ class DrawnPosterior:
         return effects.std(0).max(-1) / np.sqrt(min(self.n_draws, self.convergence.ess))
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D) of each row, (row, class), which is the predictive without the class probability."""
         total = np.empty((n_rows, len(self.labels)))
         for rows in self._blocks(n_rows):
             some = self.flat.log_joint_features(part_of(data, rows), rows.stop - rows.start)
@@ -219,8 +210,8 @@ class DrawnPosterior:
 
         The posterior given the row x is proportional to p(x | θ) p(θ | D). So the draws are resampled for each row with
         probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). The mean of p(c | x, θ) over the resampled draws is
-        then the ratio of mean joints, up to the error of resampling. Resampling is systematic, because its error is
-        smaller than that of independent picks (Douc and Cappé 2005).
+        the ratio of mean joints, up to the error of resampling, which is systematic because its error is smaller than
+        that of independent picks (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset
@@ -250,7 +241,7 @@ class DrawnPosterior:
         return np.minimum(n, share * self.n_draws)
 
     def _joints(self, data: Data, n_rows: int) -> Iterator[tuple[slice, Array]]:
-        """Yield rows, and log p(c, x | θ) of these rows at all draws, (draw, row, class)."""
+        """Yield rows, and their log p(c, x | θ) at all draws, (draw, row, class)."""
         for rows in self._blocks(n_rows):
             yield rows, self.flat.log_joint(part_of(data, rows), rows.stop - rows.start)
 

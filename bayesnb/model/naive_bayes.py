@@ -26,12 +26,12 @@ from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import Cure, Message, RefusedError, warn
 
 USE_DRAWS = Message("use {cure}", cure=(Cure("estimate", "predictive"), Cure("estimate", "mean")))
-"""Remedy for an estimate that needs the mode of a family without a formula for the mode."""
+"""Remedy for an estimate that needs a mode without a formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Values of all parameters: one point, or draws. Both predict in the same way.
+    """Values of all parameters: one point, or draws.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Parameters:
     log_pi : array (..., class)
         Log class probabilities.
     features : {name: theta}
-        The named parameters of each feature. If they are draws, the axes of the draws come first.
+        The named parameters of each feature; axes of draws come first.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Parameters:
         return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, θ) as (..., row, class), which is the joint without the class probability."""
+        """log p(x | c, θ) as (..., row, class)."""
         total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
         for name, theta in self.features.items():
             total += self.model.features[name].log_likelihood(theta, data[name])
@@ -72,11 +72,10 @@ class Parameters:
 
     @property
     def size(self) -> int:
-        """The number of values in all arrays."""
         return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
 
     def repeated(self, n: int) -> Parameters:
-        """Repeat a point ``n`` times, in the form of draws."""
+        """Repeat a point ``n`` times, as draws."""
         return self.at(None).at(np.zeros(n, np.intp))
 
     def flattened(self) -> Parameters:
@@ -90,7 +89,6 @@ class Parameters:
         return Parameters(self.model, flat(self.log_pi), features)
 
     def at(self, index: Any) -> Parameters:
-        """The parameters at an index into the leading axes."""
         features = {n: {k: v[index] for k, v in theta.items()} for n, theta in self.features.items()}
         return Parameters(self.model, self.log_pi[index], features)
 
@@ -105,7 +103,7 @@ class NaiveBayes:
     label : Dirichlet or FixedProbabilities
         Prior of the class probabilities.
     columns : {name: column names}, optional
-        The names of the columns of a feature with several columns, which become coordinates of draws.
+        The names of the columns of a feature with several columns.
 
     Examples
     --------
@@ -128,7 +126,7 @@ class NaiveBayes:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def flat(self) -> NaiveBayes:
-        """Replace the priors by flat priors, whose posterior mode is the maximum likelihood estimate."""
+        """The model with flat priors, whose posterior mode is the maximum likelihood estimate."""
         self.require_exact("maximum likelihood", USE_DRAWS, apart=False)
         families = {name: family.flat() for name, family in self.features.items()}
         return replace(self, features=families, label=self.label.flat())
@@ -136,8 +134,8 @@ class NaiveBayes:
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
         """The classes that priors name, whether or not there are rows of them.
 
-        The class prior and priors of features given as {class: prior} name classes. A class prior that is an array goes
-        by position, so it names all ``labels``.
+        They are those of class priors and features that are given as {class: prior}. A class prior that is an array
+        names all ``labels``.
         """
         named = self.label.named_classes(labels)
         for family in self.features.values():
@@ -150,7 +148,7 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError`` if features are sampled; it names them, and ``what`` needs a closed form.
+        """Raise ``RefusedError``, naming the sampled features, because ``what`` needs a closed form.
 
         With ``apart``, also raise it for features whose classes are not independent.
         """
@@ -187,9 +185,8 @@ class NaiveBayes:
         Parameters
         ----------
         data : {name: encoded column}
-            The columns of each feature, encoded as its family needs them.
         members : Labels
-            The classes of the rows; it must have one class per entry of ``labels``.
+            The classes of the rows, with one class per entry of ``labels``.
         labels : sequence
         """
 
@@ -201,13 +198,13 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of rows with class probabilities ``r`` (row, class), which include the weights of rows."""
+        """The statistics of rows with class probabilities ``r`` (row, class), times the weights of rows."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
         """The priors as a posterior without data; the statistics only set the scale of priors that are scaled to data.
 
-        ``n`` is the number of draws from the prior of a sampled feature.
+        ``n`` is the number of prior draws of a sampled feature.
         """
         prior, believed = {}, {}
         for name, family in self.features.items():
@@ -220,9 +217,7 @@ class NaiveBayes:
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior of all factors. It may be improper; only methods that need a proper posterior raise an error.
-
-        Features with an entry in ``draws`` are not sampled again.
+        """The posterior of all factors, which may be improper. Features in ``draws`` are not sampled again.
 
         Warns
         -----
@@ -280,29 +275,26 @@ class Posterior:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """Class labels, in the order of the class axis."""
         return self.statistics.labels
 
     @property
     def fitted(self) -> Posterior:
-        """The posterior that follows from the statistics of the learned rows: this one."""
+        """The posterior that follows from the statistics of the learned rows."""
         return self
 
     @property
     def exact(self) -> bool:
-        """True if the posterior of every feature has a closed form in which the classes are independent."""
         return self.model.exact
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """As :meth:`NaiveBayes.require_exact`."""
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """What a file holds besides the statistics and the draws of sampled features: nothing."""
+        """What a file holds besides statistics and the draws of sampled features."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
-        """Raise an error unless the posterior follows from the statistics, as it does here."""
+        """Raise an error unless the posterior follows from the statistics."""
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -316,7 +308,7 @@ class Posterior:
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics with these features and classes, under these priors.
+        """The posterior given other statistics of these features and classes.
 
         A prior that was scaled to the data keeps its scale.
         """
@@ -347,7 +339,7 @@ class Posterior:
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
     def warn_of_chains(self) -> None:
-        """Give one warning that names all features with chains that did not converge."""
+        """Give one warning that names all features whose chains did not converge."""
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
             f"({self.features[name].convergence})"
@@ -361,13 +353,13 @@ class Posterior:
             )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
-        """Replace the prior of the class probabilities; the posterior of the features does not change."""
+        """Replace the prior of the class probabilities."""
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
-        """The result of ``ask`` for each feature. Errors name the feature."""
+        """The result of ``ask`` for each feature; errors name it."""
         answers = {}
         for name, family in self.model.features.items():
             if name in without:
@@ -391,7 +383,7 @@ class Posterior:
             return log(self.label.mean())
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact independent draws of all parameters but those of ``without``; the axes of ``size`` come first."""
+        """Exact independent draws of all parameters except ``without``; the axes of ``size`` come first."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
@@ -412,11 +404,10 @@ class Posterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
-        Draws given the row are made from draws given the data. For each draw, a class c is drawn from p(c | x, D). Only
-        the parameters of class c are drawn again, from their posterior given the data and the row, because the
-        parameters of different classes are independent. The draws are exact, and all rows share the same random
-        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
-        likelihood of the cell.
+        For each draw given the data, a class c is drawn from p(c | x, D), and the parameters of class c are drawn
+        again, given the data and the row; those of other classes are independent of it. The draws are exact, and all
+        rows share the same random numbers. For a sampled feature, draws are resampled from its chain with probabilities
+        proportional to their likelihood of the cell.
 
         Parameters
         ----------
@@ -424,7 +415,6 @@ class Posterior:
             Draws given the data. Features that they lack are drawn per cell.
         power : {0, 1}
         common : CommonDraws
-            Random numbers of the further draws.
         data, n_rows
         offset : array that broadcasts to (row, class)
         """
@@ -453,27 +443,26 @@ class Posterior:
         return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The parameters that an estimate plugs in; the posterior mean for "predictive", which integrates instead."""
+        """The parameters that an estimate plugs in; the posterior mean for "predictive"."""
         rule = estimate_rule(estimate)
         believed = self._under_flat_priors() if rule.flat else self
         return believed.point(rule.point)
 
     def _under_flat_priors(self) -> Posterior:
-        """The posterior under flat priors, whose mode is the maximum likelihood estimate."""
         return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x) of each row as (row, class), by the chosen estimate."""
+        """log p(c, x) of each row, (row, class), by the chosen estimate."""
         if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D) of each row separately, (row, class), with all parameters integrated out."""
+        """log p(c, x | D) of each row, (row, class), with all parameters integrated out."""
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D) of each row, (row, class), which is the predictive without the class probability."""
+        """log p(x | c, D) of each row, (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
 
         def add(family: Family, believed: Prior, x: Any) -> None:
@@ -498,10 +487,10 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint: that of each learned row given all other rows.
+        """Leave-one-out log joint of learned rows.
 
-        It is exact for conjugate features: without a row, only the factors of the row's class and the class
-        probabilities change. A prior that was scaled to the data keeps its scale.
+        It is exact for conjugate features: without a row, only the factors of its class and the class probabilities
+        change. A prior that was scaled to the data keeps its scale.
 
         Parameters
         ----------
@@ -514,7 +503,7 @@ class Posterior:
         log_joint : array (row, class)
             log p(c, x_i | D without row i).
         sampled : {name: LeftOut}
-            The contributions of the sampled features, with diagnostics of the importance weights.
+            The contributions of the sampled features.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -554,8 +543,8 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
-        A row affects only the factors of the row's class, unless the classes share a prior that was learned from the
-        row. If a ``point`` is plugged in, the row is not left out of such a prior.
+        A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
+        a ``point`` is plugged in, the row is not left out of such a prior.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
@@ -574,7 +563,7 @@ class Posterior:
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
         """log p(c | all labels except the label of row i), (row, class)."""
-        # If all weights are 1, the result depends only on the class of the row: compute it once per class.
+        # If all weights are 1, the result depends only on the class of the row.
         codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
         if not (labels.weight == 1).all():
             codes, weight, place = labels.codes, labels.weight, slice(None)

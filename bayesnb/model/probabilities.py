@@ -1,4 +1,4 @@
-"""Class probabilities from the joint, p(c | x) from log p(c, x), and the evidence of data."""
+"""Class probabilities p(c | x) from log p(c, x), and the evidence of data."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from bayesnb.priors import Array
 from bayesnb.wording import RefusedError
 
 NEAR = 2**16
-"""Size of a temporary array, in numbers, that fits into the second-level cache."""
+"""Size of a temporary array that fits into the second-level cache, in numbers."""
 
 
 class ImpossibleRowError(ValueError):
-    """A row has probability 0 under every class, so no class can have produced it.
-
-    ``rows`` are the positions of such rows.
+    """A row has probability 0 under every class; ``rows`` are the positions of such rows.
 
     Examples
     --------
@@ -44,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Give the positions in the whole table in errors about a part of it; ``rows`` are the positions of the part."""
+    """Shift the positions in errors about a part of a table to the whole table; ``rows`` are those of the part."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -57,7 +55,7 @@ def normalize(log_joint: Array) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has -inf for every class. If the leading axes are draws, if this happens in any draw.
+        If a row has -inf for every class (in any draw, if the leading axes are draws).
 
     Examples
     --------
@@ -68,7 +66,7 @@ def normalize(log_joint: Array) -> Array:
 
 
 def probabilities(log_joint: Array) -> Array:
-    """p(c | x) from log p(c, x), with the class on the last axis; raises the errors of :func:`normalize`."""
+    """p(c | x) from log p(c, x), as :func:`normalize`."""
     return _normalized(log_joint, logs=False)
 
 
@@ -135,12 +133,10 @@ class Evidence:
 
     @property
     def conditional(self) -> float:
-        """log p(X | y), the sum over all features."""
         return float(sum(self.features.values()))
 
     @property
     def joint(self) -> float:
-        """log p(X, y)."""
         return self.label + self.conditional
 
     def __float__(self) -> float:

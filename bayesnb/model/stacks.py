@@ -1,10 +1,9 @@
 """Compute features with equal specifications together, as one block of columns.
 
-In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all
-features, because loops over several columns take fewer logarithms, and each column of a table with 100,000 columns has
-few cells. Columns do not depend on each other, so the columns of features with equal families and priors can be joined
-in one array. :func:`groups` finds such features, ``joined`` joins their columns, and :func:`split` divides the result
-between the features. :func:`each` does all three.
+In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all,
+because loops over several columns take fewer logarithms, and each column of a table with 100,000 columns has few cells.
+Columns do not depend on each other, so columns with equal families and priors can be joined. :func:`groups` finds them,
+``joined`` joins them, and :func:`split` divides the result; :func:`each` does all three.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.statistics.statistic import arrays_of, joined
 
 LARGEST = 2**24
-"""Largest number of cells of a stack, which bounds the memory of joined arrays."""
+"""Largest number of cells of a stack, which bounds its memory."""
 
 
 def groups(
@@ -44,10 +43,7 @@ def groups(
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The specification of a family, or ``None`` if the family cannot be shared by a stack of features.
-
-    It consists of types and values. The printed specification is not enough, because different priors may print alike.
-    """
+    """The types and values of a family, or ``None`` if it cannot share a stack; different priors may print alike."""
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -73,12 +69,12 @@ def each[T](
     ----------
     features : {name: Family}
     n_rows : int
-        Rows of the largest array that ``ask`` works on.
+        Rows of the largest array in ``ask``.
     ask : callable
-        Takes the family and the values of the feature in each of ``given``, or the joined values of a stack.
-        Returns ``None``, or a statistic or prior, or a tuple of these, which :func:`split` can divide.
+        Takes the family and the values of the feature (or the joined values of a stack) in each of ``given``. Returns
+        ``None``, a statistic, a prior, or a tuple of these.
     naming : callable
-        Returns a context for a call with a single feature, which names the feature in errors.
+        Returns a context that names a single feature in errors.
     *given : {name: statistic, prior or encoded column}
     """
     answers = {}
@@ -100,7 +96,7 @@ def each[T](
 
 
 def width(part: Any) -> int:
-    """Number of columns of encoded columns, of a statistic or of a posterior."""
+    """Number of columns of encoded columns, a statistic or a posterior."""
     return next(v.shape[1] for v in _arrays(part) if v.ndim > 1)
 
 
@@ -111,7 +107,7 @@ def _arrays(part: Any) -> list[Any]:
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """Divide the result of a stack into the results of its features; ``columns`` are their numbers of columns."""
+    """Divide the result of a stack among features with these numbers of columns."""
     if answer is None:
         return [None] * len(columns)
     if isinstance(answer, tuple):

@@ -19,11 +19,11 @@ type Data = Mapping[str, Any]
 
 
 MOST = 1e18
-"""Largest allowed sum of the weights of a class."""
+"""Largest allowed total weight of a class."""
 
 
 def require_countable(weights: Array) -> Array:
-    """Return the weights of the classes; ``ValueError`` if one is too large, because squares of it would overflow."""
+    """Return the weights of the classes; raise ``ValueError`` if the square of one would overflow."""
     if (weights > MOST).any():
         raise ValueError(
             f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
@@ -35,11 +35,10 @@ def require_countable(weights: Array) -> Array:
 def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
-    A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Weights of a
-    survey, or of how reliable rows are, only compare rows with each other. This function multiplies them by one number,
-    so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling). A mean of that number
-    of rows with equal weights has the same variance. Rescale the weights of all rows together, before any of them is
-    learned.
+    A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Survey or
+    reliability weights only compare rows with each other. This function multiplies them by one number, so that their
+    sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of rows with
+    equal weights has the same variance. Rescale the weights of all rows together, before any of them is learned.
 
     Raises
     ------
@@ -90,11 +89,11 @@ def _cell(where: tuple[int, ...], labels: Sequence[Any], s: Statistic | None) ->
 
 
 ROUNDING = 1e-10
-"""Rounding tolerance for sums over the same rows, relative to the largest sum of the feature."""
+"""Rounding tolerance of sums over the same rows, relative to the largest sum of the feature."""
 
 
 def _numbers(s: Any) -> Array:
-    """All numbers of a statistic in one array, from its fields and from statistics nested in them."""
+    """All numbers of a statistic and of statistics nested in it, in one array."""
     if is_dataclass(s):
         return _numbers(tuple(getattr(s, f.name) for f in fields(s)))
     if isinstance(s, tuple):
@@ -125,10 +124,10 @@ class Statistics:
     labels : tuple
         Class labels, in the order of the class axis. A sum has the classes of both.
     rows : array (class,)
-        Total weight of the rows of each class.
+        Total weight of each class.
     features : {name: Statistic}
     squares : array (class,) or None
-        Σ w² of the rows of each class, for the effective number of rows; ``None`` if it is not known.
+        Σ w² of each class, for the effective number of rows; ``None`` if unknown.
 
     Examples
     --------
@@ -146,16 +145,15 @@ class Statistics:
 
     @property
     def effective_rows(self) -> float:
-        """(Σ w)² / Σ w², the number of equally weighted rows as informative as these (Kish 1965); NaN if not known."""
+        """(Σ w)² / Σ w², the number of equally weighted rows as informative as these (Kish 1965); NaN if unknown."""
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 
     def about(self, name: str) -> AbstractContextManager[None]:
-        """A context that names this feature in errors."""
         return about(f"feature {name!r}", self.labels, self.features[name])
 
     def reindexed(self, labels: Sequence[Any]) -> Statistics:
-        """The statistics for another list of classes; a class that is new here has no rows."""
+        """The statistics for another list of classes; a new class has no rows."""
         if tuple(labels) == self.labels:
             return self
         place = {label: c for c, label in enumerate(self.labels)}
@@ -164,13 +162,12 @@ class Statistics:
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()}, squares)
 
     def widened(self, other: Statistics) -> Statistics:
-        """Add the features that only ``other`` has, with statistics of no rows."""
+        """Add the features of ``other``, with statistics of no rows."""
         nothing = [-1] * len(self.labels)
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
         return replace(self, features={**self.features, **new}) if new else self
 
     def arranged(self, names: Iterable[Any]) -> Statistics:
-        """Put the features in this order."""
         order = list(names)
         return self if order == list(self.features) else replace(self, features={k: self.features[k] for k in order})
 
@@ -188,7 +185,7 @@ class Statistics:
         return Statistics(labels, a.rows + b.rows, pooled, squares)
 
     def __mul__(self, factor: float) -> Statistics:
-        # The factor multiplies each weight, so squares get its square; the sign is kept, since -1 removes rows.
+        # Squares of weights get the square of the factor, with its sign, since -1 removes rows.
         squares = None if self.squares is None else self.squares * (factor * abs(factor))
         return Statistics(self.labels, self.rows * factor, {n: s * factor for n, s in self.features.items()}, squares)
 
@@ -196,7 +193,7 @@ class Statistics:
         return self + other * -1.0
 
     def close_to(self, other: Statistics) -> bool:
-        """Whether all counts and sums are equal up to rounding, as if both came from the same rows."""
+        """Whether all counts and sums are equal up to rounding."""
         if self.labels != other.labels or self.features.keys() != other.features.keys():
             return False
         pairs = [(self.rows, other.rows)] + [(s, other.features[name]) for name, s in self.features.items()]

@@ -1,11 +1,10 @@
 """When a loop is compiled, how rows are divided into blocks, and how many threads work on them.
 
-A loop stands beside the form of numpy that gives the same sums, and is marked by :func:`loop`. It lets go of the
-interpreter's lock, is handed contiguous arrays, and keeps the rules of IEEE arithmetic, because a NaN is a missing
-value and must stay one.
+:func:`loop` marks a loop; numpy code next to it gives the same sums. A loop releases the interpreter's lock, gets
+contiguous arrays, and keeps the rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
 
-The blocks follow from the shape of a table alone, and what they give is joined in their order: so any number of
-threads gives the same answer, to the last bit.
+Blocks depend on the shape of a table alone, and their results are joined in order. So results do not depend on the
+number of threads, to the last bit.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from scipy import sparse
 type Array = np.ndarray
 
 COMPILED_FROM = 2**19
-"""Use compiled loops from this many cells on. Below, importing the compiler takes longer than the work."""
+"""Least number of cells for a compiled loop; below it, importing the compiler takes longer than the work."""
 
 ALONE = 2**25
-"""Cells for which numpy answers in a process, before the compiler is loaded for loops whose numpy form gives the same
-bits: numpy then has taken about as long as loading does.
+"""Number of cells that numpy processes before the compiler is loaded for loops whose numpy form gives the same bits:
+numpy has then taken about as long as loading takes.
 """
 
 SMALL = 2**14
-"""Cells from which on a compiled loop is faster than numpy, where the compiler is loaded already."""
+"""Number of cells from which a compiled loop is faster than numpy, if the compiler is already loaded."""
 
 _answered = 0.0
-"""The cells for which numpy has answered so far in this process."""
+"""Number of cells that numpy has processed so far."""
 
 ROWS = 65_536
-"""Rows of a block at most: a sum over more rows loses digits that a sum of partial sums keeps."""
+"""Largest number of rows of a block: a sum over more rows loses digits that a sum of partial sums keeps."""
 
 CELLS = 2**20
-"""Cells of a block: so few that a temporary array of this size stays in the cache."""
+"""Number of cells of a block, so that a temporary array of this size stays in the cache."""
 
 
 WORKER = "bayesnb"
@@ -50,12 +49,12 @@ WORKER = "bayesnb"
 
 
 class Loop:
-    """A loop over the rows of a block, which is compiled when it is first called.
+    """A loop over the rows of a block, compiled when it is first called.
 
     Parameters
     ----------
     function : callable
-        It takes contiguous arrays and numbers.
+        Takes contiguous arrays and numbers.
     """
 
     def __init__(self, function: Callable) -> None:
@@ -64,7 +63,7 @@ class Loop:
 
     @property
     def machine(self) -> Callable:
-        """The function in machine code. Only one thread makes it."""
+        """The function in machine code, made by only one thread."""
         from bayesnb.kernels.compiled import in_machine_code
 
         with _compiling:
@@ -80,16 +79,16 @@ loop = Loop
 
 
 def large_enough(cells: float) -> bool:
-    """Whether this many cells are enough for a compiled loop to be faster, its start included."""
+    """Whether a compiled loop over this many cells is faster, including its start."""
     return cells >= COMPILED_FROM
 
 
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
-    """Whether a loop over this many cells should be a compiled one, of two forms that give the same bits.
+    """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
-    Where the compiler is loaded already, the loop is used from ``from_`` cells on. Loading it takes about a second. So
-    numpy is used until it has taken about as long: a single call never waits for the compiler, and many calls take at
-    most twice as long as if it had been loaded at once.
+    If the compiler is loaded, the loop is used from ``from_`` cells on. Loading it takes about a second, so numpy is
+    used until it has taken about as long: a single call never waits for the compiler, and many calls take at most twice
+    as long as if it had been loaded at once.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -99,14 +98,14 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows that cover the table exactly; one empty slice if it has no rows."""
+    """Slices of at most ``size`` rows that cover the table; one empty slice if it has no rows."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Slices that cover the rows; one empty slice if there are none.
+    """Slices of about ``CELLS`` cells that cover the rows; one empty slice if there are no rows.
 
-    A slice has about ``CELLS`` cells, at least ``least`` rows, and at most ``ROWS``.
+    A slice has at least ``least`` and at most ``ROWS`` rows.
     """
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
@@ -117,13 +116,13 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
         yield from map(work, parts)
         return
     n = min(threads(), len(parts))
-    # A matrix product inside a block uses one thread; otherwise threads would wait for each other.
+    # A matrix product inside a block uses one thread, because threads would wait for each other.
     with one_thread_each():
         yield from map(work, parts) if n < 2 else _workers(os.getpid(), n).map(work, parts)
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """Call ``work`` with each block and its rows of ``out``, which it fills, and return ``out``."""
+    """Call ``work`` with each block and its rows of ``out``, which it fills; return ``out``."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out
@@ -135,10 +134,7 @@ _limited = Lock()
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Limit the matrix library to one thread; the first caller sets the limit and the last one removes it.
-
-    Inside it, :func:`each` uses one thread, too.
-    """
+    """Limit the matrix library and :func:`each` to one thread; the last caller removes the limit."""
     with _limited:
         _limits.append(None if _limits else _pools().limit(limits=1, user_api="blas"))
     try:
@@ -154,12 +150,12 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """A pool of threads, kept because starting them takes long. A forked process has its own."""
+    """A pool of threads, kept because starting them is slow; a forked process gets a new pool."""
     return ThreadPoolExecutor(n, WORKER)
 
 
 def threads() -> int:
-    """How many threads work: as many as ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow."""
+    """Number of threads, as allowed by ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits``."""
     if current_thread().name.startswith(WORKER):
         return 1
     if "numba" in sys.modules:
@@ -175,17 +171,17 @@ def threads() -> int:
 
 @cache
 def _pools() -> Any:
-    """The thread pools of the loaded libraries, kept because finding them takes long."""
+    """The thread pools of the loaded libraries, kept because finding them is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """The block as a contiguous array for the loops; not copied if it is one already. A sparse block becomes dense."""
+    """A block as a dense contiguous array, not copied if it is one already."""
     return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x, dtype)
 
 
 def cells(x: Array) -> Array:
-    """A block of numbers in one of the two types that the loops take, bytes or doubles."""
+    """A block of numbers as bytes or doubles, the two types of the loops."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)

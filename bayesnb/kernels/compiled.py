@@ -1,4 +1,4 @@
-"""Compile loops: the only module that imports numba, and only when a table is large enough for a compiled loop."""
+"""Compile loops: the only module that imports numba."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, cached on disk where a folder can be written.
+    """The loop in machine code, cached on disk if a folder is writable.
 
-    It is compiled for the types of the arguments at the first call. Loops are of one ``kind``, an object whose
-    ``machine`` is such a function; one loop may call another.
+    It is compiled for the types of its arguments at the first call. Loops of one ``kind`` may call each other.
     """
     _called(kind)
     try:
         return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:
-        # No cache folder can be written, so each process compiles the loop once.
+        # No cache folder is writable, so each process compiles the loop once.
         return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 @cache
 def _called(kind: type) -> None:
-    """Let the compiler see an object of this kind, when a loop calls it, as its function in machine code."""
+    """Make the compiler treat a called object of this kind as its function in machine code."""
     typeof_impl.register(kind)(lambda loop, context: typeof_impl(loop.machine, context))
 
 

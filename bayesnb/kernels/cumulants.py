@@ -1,4 +1,4 @@
-"""Log moments of cells with their two derivatives, summed over columns, at many exponents of the same cells."""
+"""Log moments of cells with two derivatives, summed over columns, for many exponents of the same cells."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from bayesnb.kernels.blocks import Array, contiguous, loop
 
 SHIFT = 8.0
-"""From this argument on, the asymptotic series of ln Γ and its derivatives are accurate to the last digits."""
+"""Least argument at which the asymptotic series of ln Γ and its derivatives are accurate to the last digits."""
 
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The remainder of Stirling's formula, and those of ψ(z) - ln z and ψ'(z), where z >= ``SHIFT`` and w = z⁻².
+    """The remainders of Stirling's formula, ψ(z) - ln z and ψ'(z) for z >= ``SHIFT``; w = z⁻².
 
     The series are asymptotic (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12); z is a number or an array.
     """
@@ -33,8 +33,8 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
     With R the remainder of Stirling's formula, the first is (a - 1/2) ln(1 + s/a) + s (ln(a + s) - 1) + R(a + s) -
-    R(a), whose terms do not cancel where a is large. A small a + s is first raised by Γ(z + 1) = z Γ(z) to ``SHIFT``,
-    from where on the series of R is accurate.
+    R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z + 1) = z Γ(z), so
+    that the series of R is accurate.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
 
 
 def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
-    """``_gamma_ratio`` of arrays, whose ``a`` ends in (a, ln a, R(a)): the form of numpy."""
+    """``_gamma_ratio`` in numpy, for arrays whose ``a`` ends in (a, ln a, R(a))."""
     a, log_a, rest = np.moveaxis(a, -1, 0)
     z = start = a + s
     product, first, second = np.ones(z.shape), np.zeros(z.shape), np.zeros(z.shape)
@@ -92,8 +92,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` is (row, class, column, 3), and ``total`` (class, column, 3): a, ln a and R(a), as :func:`_gamma_ratio`
-    takes them. A missing cell has an ``own`` of NaN.
+    ``own`` is (row, class, column, 3), and ``total`` (class, column, 3): a, ln a and R(a) for :func:`_gamma_ratio`. A
+    missing cell has an ``own`` of NaN.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):
@@ -141,11 +141,11 @@ def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Arra
     Parameters
     ----------
     away : array (row, class, column)
-        (x - m)² / (2b), NaN where the cell is missing.
+        (x - m)² / (2b), NaN if the cell is missing.
     shape : array (class, column, 3)
-        a, ln a and R(a), as :func:`_gamma_ratio` takes them.
+        a, ln a and R(a) for :func:`_gamma_ratio`.
     kappa, base : arrays (class, column)
-        κ, and the part of the log density that is multiplied by t: -(ln 2πb)/2.
+        κ, and the part of the log density that t multiplies: -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

@@ -1,4 +1,4 @@
-"""Log densities of rows by class, summed over columns without a logarithm or a temporary array for each cell."""
+"""Log densities of rows by class, summed over columns without a logarithm or a temporary array per cell."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from bayesnb.kernels.blocks import Array, loop
 from bayesnb.kernels.sparse_rows import products
 
 RUN = 32
-"""Columns of one product: 1 + z² of them multiply to a float while z stays below 65,536."""
+"""Number of columns of one product: their 1 + z² multiply to a float as long as z is below 65,536."""
 
 SHORT = 8
-"""Up to this many numbers side by side, Python adds them in less time than numpy takes for a call."""
+"""Largest number of array entries that Python adds faster than a call of numpy."""
 
 TILE = 64
-"""Rows that one step of a loop over columns takes at once, side by side in the processor's vector."""
+"""Number of rows that one step of a loop over columns processes together, in the processor's vector."""
 
 
 @dataclass(frozen=True, eq=False)
 class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    The sum of the logarithms of up to ``RUN`` columns of one power is the logarithm of the product of their 1 + z². So
-    the columns of each class are ordered by power, and divided into runs. This takes longer than the densities of one
-    row, so a posterior keeps its curves.
+    The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
+    So the columns of each class are ordered by power, and divided into runs. This takes longer than the densities of
+    one row, so a posterior keeps its curves.
 
     Parameters
     ----------
     location, low, scale, power, top : arrays (class, column)
     order : int array (class, column)
-        The columns of each class, ordered by power.
+        The columns, ordered by power.
     run : int array (class, column)
         The run of each of them.
     powers : array (run, class)
         0 if a class has fewer runs.
     in_order : tuple of arrays (class, column)
-        location, low, scale and top in that order.
+        location, low, scale and top in this order of columns.
     """
 
     location: Array
@@ -54,7 +54,6 @@ class Students:
 
     @classmethod
     def of(cls, location: Array, low: Array, scale: Array, power: Array, top: Array) -> Students:
-        """The curves of these parameters, (class, column) each."""
         order = np.argsort(power, axis=1, kind="stable")
         ordered = np.take_along_axis(power, order, axis=1)
         new = np.diff(ordered, axis=1, prepend=np.nan) != 0
@@ -67,19 +66,19 @@ class Students:
         return cls(location, low, scale, power, top, order, run, powers, in_order)
 
     def each(self, x: Array) -> Array:
-        """The log density of each cell of dense rows, (row, class, column); 0 where it is missing."""
+        """The log density of each cell of dense rows, (row, class, column); 0 if missing."""
         away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
         value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
         return np.where(np.isnan(away), 0.0, value)
 
     def summed(self, x: Array, codes: Array | None = None) -> Array:
-        """The sums over columns, (row, class), where NaN adds nothing; a sparse ``x`` becomes dense block by block.
+        """Sums over columns, (row, class), to which NaN adds nothing; a sparse ``x`` becomes dense block by block.
 
-        With ``codes``, the classes of rows that were learned, it is Σ_j top + power ln(1 - z²) at a row's own class,
-        (row,): the form of a density that has not learned the row. It is NaN where a z² is 1 or more.
+        With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
+        the form of a leave-one-out density; NaN if a z² is 1 or more.
 
-        The loop stores the product of 1 ± z² minus 1, which keeps every digit where z is small. Where the product
-        overflows, the logarithm of each cell is computed.
+        The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z. If the product overflows, the
+        logarithm of each cell is computed.
         """
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
@@ -97,7 +96,7 @@ class Students:
             far = np.empty(0, np.intp)
             if codes is not None:
                 product[product <= -1] = np.nan
-            # The sum is finite if all are, and it is quicker than a test of each.
+            # The sum is finite only if all are, and is quicker than a test of each.
             elif not np.isfinite(product.sum()):
                 far = np.flatnonzero(~np.isfinite(product).all(axis=(0, 1)))
             np.log1p(product, out=product)
@@ -119,20 +118,21 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write ∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all, of columns that are not missing.
+    """Write ∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all columns, for cells that are not
+    missing.
 
     Parameters
     ----------
     x : array (row, column)
     row : int array (row,)
-        The positions of the rows, in the order of their classes.
+        Positions of the rows, ordered by class.
     own : int array (row,), or None
-        The class of each of them, if only that class is computed.
+        The only class to compute for each of them.
     sign : float
     order, run : int arrays (class, column)
-        The columns of each class by run, and the run of each.
+        The columns of each class by run, and their runs.
     location, low, scale, top : arrays (class, column)
-        In that order. z is (x - location - low) scale.
+        In this order. z is (x - location - low) scale.
     product : array (run, class, row)
     lead : array (class, row)
     """
@@ -188,7 +188,7 @@ def _products_of_runs_in_numpy(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """The same to the last bit, column by column, for all classes of a few rows at once."""
+    """``_products_of_runs`` in numpy, to the last bit, column by column, for all classes of a few rows at once."""
     ends = [*(np.flatnonzero((run[:, 1:] != run[:, :-1]).any(axis=0)) + 1).tolist(), run.shape[1]]
     for c in [slice(None)] if own is None else [slice(c, c + 1) for c in np.unique(own)]:
         rows, slot = slice(None), c
@@ -198,7 +198,7 @@ def _products_of_runs_in_numpy(
         z = ((cells - location[c]) - low[c]) * scale[c]
         if (missing := cells != cells).any():
             z[missing], tops = 0.0, np.where(missing, 0.0, tops)
-        # A cumulative sum adds column by column, as the loop does.
+        # A cumulative sum adds column by column, as the loop.
         lead[slot, rows] = tops.cumsum(axis=-1)[..., -1:].sum(axis=-1).T
         squares = (sign * (z * z)).transpose(2, 0, 1)
         carried, start = np.zeros(squares.shape[1:]), 0
@@ -225,7 +225,7 @@ def _carried(carried: Array, squares: Array) -> Array:
 
 
 def normal(x: Array, location: Array, low: Array, scale: Array, top: Array) -> Array:
-    """Σ_j top - ((x - location - low) scale)² / 2, (row, class), NaN adding nothing."""
+    """Σ_j top - ((x - location - low) scale)² / 2, (row, class); NaN adds nothing."""
     cells = [blocks.contiguous(v, float) for v in (location, low, scale, top)]
     form = _squares if blocks.worthwhile(x.size * len(location)) else _squares_in_numpy
 
@@ -255,8 +255,8 @@ def _squares_in_numpy(x: Array, location: Array, low: Array, scale: Array, top: 
         found += np.where(np.isnan(z), 0.0, top[:, j] - 0.5 * z * z)
 
 
-# Columns of few different values are codes into a table of these values. Each formula is evaluated once for each value,
-# class and column, and the resulting table is added up at the cells of each row.
+# Columns of few distinct values are codes into a table of these values. Each formula is evaluated once per value, class
+# and column, and the results are added at the cells of each row.
 
 
 def gather(codes: Array | None, table: Array) -> Array:
@@ -265,12 +265,12 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        -1 adds nothing. The stored cells of a sparse matrix are ones, and the others are zeros. ``None`` means that
-        each row has its own values: the axis "value" of the table is then that of the rows.
+        -1 adds nothing. Stored cells of a sparse matrix are ones, the others zeros. ``None``: each row has its own
+        values, so the axis "value" of the table is the row.
     table : array (..., value, class, column)
     """
     if codes is None:
-        # Column by column, in the order of the loops below, and several times faster than a sum over the last axis.
+        # Column by column, in the order of the loops below; several times faster than a sum over the last axis.
         total = np.zeros(table.shape[:-1])
         for column in range(table.shape[-1]):
             total += table[..., column]
@@ -291,14 +291,14 @@ def gather(codes: Array | None, table: Array) -> Array:
         )[:, :n_classes]
     total = np.zeros((*lead, len(codes), n_classes))
     for column in range(columns):
-        # -1, the code of a missing value, reads the last line, which holds zeros.
+        # -1, the code of a missing value, reads the last line, of zeros.
         own = np.concatenate([table[..., column], np.zeros((*lead, 1, n_classes))], axis=-2)
         total += own[..., codes[:, column], :]
     return total
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """Return :func:`gather` for each row's own class only, (row,); ``table`` is (value, class, column)."""
+    """:func:`gather` for each row's own class only, (row,); ``table`` is (value, class, column)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):
@@ -319,10 +319,10 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """The tables of all columns below each other, each with a line for a missing value first; and their first lines.
+    """The tables of all columns below each other, each after a line for a missing value; and their first lines.
 
-    The classes are filled up to a multiple: four are added side by side in the processor's vector. What leads
-    in the table, such as draws, is one axis of the result, of length 1 if nothing leads.
+    The classes are padded to a multiple, because four are added together in the processor's vector. The leading axes of
+    the table, such as draws, become one axis.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
@@ -347,7 +347,7 @@ def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
 
 @loop
 def _gather_of_each(codes: Array, starts: Array, tables: Array, found: Array) -> None:
-    """Add up each of many tables, such as those of draws; each is so small that it stays in the cache."""
+    """Add up each of many tables, such as one per draw; each is small enough for the cache."""
     for k in range(len(tables)):
         for i in range(len(codes)):
             for c in range(found.shape[2]):
@@ -365,10 +365,10 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 
 
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
-    """Return :func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
+    """:func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
 
-    A difference of infinite numbers would be NaN, so infinite numbers, such as the logarithm of a probability of 0, are
-    counted separately.
+    A difference of infinite numbers, such as log probabilities of 0, would be NaN, so infinite numbers are counted
+    separately.
     """
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)
@@ -376,7 +376,7 @@ def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
     for infinite in (-np.inf, np.inf):
         by_zero, by_one = zero == infinite, one == infinite
         if by_zero.any() or by_one.any():
-            # Where only one of the two values is infinite, the finite one has not been added yet.
+            # If only one of the two values is infinite, the finite one has not been added yet.
             times = by_zero.sum(-1)[..., None, :] + products(codes, by_one.astype(float) - by_zero)
             rest = products(codes, np.where(by_zero & ~by_one, one, 0.0) - np.where(by_one & ~by_zero, zero, 0.0))
             rest = rest + np.where(by_one & ~by_zero, zero, 0.0).sum(-1)[..., None, :]

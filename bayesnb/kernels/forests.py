@@ -1,4 +1,4 @@
-"""Sums over all rooted forests of a graph, in logarithms: the matrix-tree theorem by the star-mesh transformation."""
+"""Sums over all rooted forests of a graph, in logarithms, by the star-mesh transformation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bayesnb.kernels.blocks import Array, contiguous, large_enough, loop
 def log_forests(log_w: Array, log_ground: Array) -> Array:
     """ln Σ over rooted forests of ∏ weights of edges · ∏ ground weights of roots, (...,).
 
-    By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian. Its entries may span
-    e^±1000, so it is not factorized: nodes are eliminated one after another. With t = ln(g_k + Σ_i w_ki), node k gives
-    the factor e^t, and its star becomes a mesh, w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t, whose rooted forests
-    have what is left of the sum. All terms are positive, so no digits are lost (Kirchhoff 1847; Tutte 1948).
+    By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian (Kirchhoff 1847; Tutte
+    1948). Its entries may span e^±1000, so it is not factorized: nodes are eliminated one after another. With t =
+    ln(g_k + Σ_i w_ki), node k gives the factor e^t, and its star becomes a mesh, w_ij + w_ki w_kj / e^t and g_i + w_ki
+    g_k / e^t, whose rooted forests give the rest of the sum. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
     log_w : array (..., node, node)
-        Symmetric; the diagonal is not read.
+        Symmetric; the diagonal is not used.
     log_ground : array (..., node)
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
@@ -49,7 +49,7 @@ def _log_sum(a: float, b: float) -> float:
 
 @loop
 def _log_forests(w: Array, g: Array, found: Array) -> None:
-    """``log_forests`` of graphs (graph, node, node), which are overwritten, into ``found`` (graph,)."""
+    """Write ``log_forests`` of graphs (graph, node, node), which are overwritten, to ``found`` (graph,)."""
     n = g.shape[1]
     for b in range(len(g)):
         total = 0.0

@@ -10,25 +10,25 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
 
 SPAN = 2**17
-"""Integers are coded by a lookup table if they span at most this many values."""
+"""Largest span of integers that are coded by a lookup table."""
 
 NARROW = 64
-"""The first pass looks for this many values from 0 on; only if it finds others are minimum and maximum computed."""
+"""Number of values from 0 on that the first pass expects; minimum and maximum are computed only if it finds others."""
 
 LEAST, MOST = np.float64(1e-150), np.float64(1e150)
-"""Numbers other than 0 are accepted if their size is between these, so that sums of their squares do not overflow."""
+"""Range of absolute values (other than 0) whose squares have no overflow in sums."""
 
 PIECE = 512
-"""How many numbers are compared with all edges at once: they and their counts fit into the first-level cache."""
+"""Number of cells that are compared with all edges at once, so that they stay in the first-level cache."""
 
 
 def _parts(x: Array) -> list[slice]:
-    """Blocks for loops without sums, which may be long because no digits are lost."""
+    """Long blocks, for loops without sums, which lose no digits."""
     return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))
 
 
 def extreme(x: Array) -> bool:
-    """Whether some cell of a table, (row, column), is infinite, or is too large or too small to be squared."""
+    """Whether a cell of a table, (row, column), is infinite, or too large or too small to be squared."""
     if x.dtype.kind != "f":
         return False
     if not blocks.worthwhile(x.size):
@@ -53,9 +53,10 @@ def extremes(x: Array) -> Array:
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Codes of a table of floats, -1 where NaN, and the largest code; ``None`` if a cell is no small whole number.
+    """Codes of a table of floats, -1 if NaN, and the largest code; ``None`` if a cell is not a whole number up to
+    32,767.
 
-    "Small" is up to 32,767, so that a code takes two bytes.
+    A code then takes two bytes.
     """
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
@@ -65,7 +66,7 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes and return the largest, or -2 if a cell is no small whole number."""
+    """Write the codes and return the largest, or -2 if a cell is not a small whole number."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
@@ -97,12 +98,11 @@ class Whole(NamedTuple):
     held: Array
 
     def values(self, column: int) -> Array:
-        """The numbers of a column, sorted."""
         return self.low[column] + np.flatnonzero(self.held[column])
 
 
 def whole(x: Array) -> Whole | None:
-    """The numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there is no row."""
+    """The numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there are no rows."""
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
@@ -143,15 +143,15 @@ def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
 
 
 def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
-    """The place of each cell in a table (column, place), and whether the table has that place."""
+    """The place of each cell in a table (column, place), and whether the table has it."""
     place = x - low
     return place, (place >= 0) & (place < table.shape[1])
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """The code of each cell, in the type of ``table`` (column, place), whose places are those of ``held``.
+    """The code of each cell, in the type of ``table`` (column, place), for the places of ``held``.
 
-    If each number that occurs is its own code, the cells themselves are returned, not a copy.
+    If each number is its own code, the cells themselves are returned.
     """
     low, same = held.low, table == np.arange(table.shape[1])
     if not low.any() and x.dtype == np.int64 and (same | ~held.held).all():
@@ -166,7 +166,7 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
 
 @loop
 def _look_up(x: Array, low: Array, table: Array, found: Array) -> None:
-    """Write the code of each cell; a value outside the table has code -1."""
+    """Write the code of each cell, -1 for a value outside the table."""
     for i in range(len(x)):
         for j in range(x.shape[1]):
             place = x[i, j] - low[j]
@@ -183,7 +183,7 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
     if not blocks.worthwhile(x.size, 1):
         return np.where(np.isnan(x), -1, paths[np.searchsorted(edges, x, side="right")])
 
-    # No number is at or above NaN, so NaN can fill up the edges to a multiple of four.
+    # NaN exceeds no number, so it can pad the edges to a multiple of four.
     filled = np.append(edges, np.full(-len(edges) % 4, np.nan))
 
     def part(cut: slice, found: Array) -> None:
@@ -194,11 +194,11 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 
 @loop
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
-    """Count for each number the edges that are not above it, and write the entry of ``paths``.
+    """For each number, write the entry of ``paths`` at the number of edges that are not above it.
 
-    A binary search takes five or six steps that wait for each other. Comparing with all of some 60 edges takes more
-    comparisons, but the processor makes four or more at once, so it takes a fifth of the time. Four edges are compared
-    in one pass, which reads and writes the counts a fourth as often.
+    The five or six steps of a binary search wait for each other. Comparing with all of some 60 edges takes a fifth of
+    the time, because the processor makes four or more comparisons at once. Four edges per pass read and write the
+    counts a fourth as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -217,7 +217,7 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
     """The node in which each row stops in binary trees with one question at each depth, (row, tree).
 
-    The root is 1, and the nodes below k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
+    The root is 1, and the children of k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
     cell of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
 
     Parameters

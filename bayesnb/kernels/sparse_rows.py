@@ -13,11 +13,11 @@ from bayesnb.kernels import blocks
 from bayesnb.kernels.blocks import Array, loop
 
 FACTORIALS = 1024
-"""Counts whose ln n! is looked up."""
+"""Number of counts whose ln n! is tabulated."""
 
 
 def stored_cuts(x: Any) -> list[slice]:
-    """Blocks of the rows of a sparse matrix."""
+    """Blocks of rows of a sparse matrix."""
     return blocks.cuts(x.shape[0], x.nnz // max(1, x.shape[0]))
 
 
@@ -31,13 +31,13 @@ def products(x: Any, table: Array) -> Array:
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
     """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class); x CSR, ``alpha`` (class, column).
 
-    With ``codes``, at a row's own class, (row,), and α less ``weight`` times the row's own counts.
+    With ``codes``, in the row's own class, (row,), after subtracting ``weight`` times the row's counts from α.
     """
-    # The loop adds two classes side by side, so an odd number of classes is filled up with one more.
+    # The loop adds two classes at once, so an odd number of classes is padded.
     n_classes = len(alpha)
     data, wide = blocks.contiguous(x.data, float), np.ones((alpha.shape[1], n_classes + n_classes % 2))
     wide[:, :n_classes] = alpha.T
-    # Tables of the smallest counts, where they are small beside the matrix.
+    # Tables of the smallest counts, if they are small compared with the matrix.
     several = min(4, x.nnz // (2 * wide.size)) if codes is None else 0
     known = np.empty((len(wide), several, wide.shape[1]))
     with np.errstate(divide="ignore"):
@@ -58,9 +58,9 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so that most words need no logarithm.
+    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so most words need no logarithm.
 
-    The terms of a word lie side by side in memory. As an unsigned number, an index is not tested for being negative.
+    The terms of a word are adjacent in memory. An unsigned index is not tested for being negative.
     """
     several, one = np.uintp(known.shape[1]), np.uintp(1)
     for i in range(len(found)):
@@ -95,7 +95,7 @@ def _rising_own(
 
 @loop
 def _log_rising(a: float, t: float) -> float:
-    """ln Γ(a + t) - ln Γ(a), as :func:`bayesnb.numerics.log_rising`."""
+    """:func:`bayesnb.numerics.log_rising` in a loop: ln Γ(a + t) - ln Γ(a)."""
     if t == 0.0:
         return 0.0
     z = a + t
@@ -120,7 +120,7 @@ def _stirling(z: float) -> float:
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
     """Σ_k x_k and Σ_k ln x_k! of each row of a CSR matrix, and 1 if it holds a fraction, otherwise 0; (row,) each.
 
-    The second is NaN for a row with a number that is negative or not finite.
+    The second is NaN if a number is negative or not finite.
     """
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
 

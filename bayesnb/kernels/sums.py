@@ -1,4 +1,4 @@
-"""Sums over rows by class: weights, totals, how often values and pairs of values occur, and moments."""
+"""Sums over rows by class: weights, totals, counts of values and of pairs of values, and moments."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bayesnb.kernels.blocks import Array, loop
 from bayesnb.kernels.two_floats import rounded_once, two_product, two_sum
 
 PRODUCT = 100
-"""Multiplications that take as long as counting one row in one pair."""
+"""Number of multiplications that take as long as counting one row in one pair."""
 
 WIDE = 16
-"""So many columns or more are filled up to a multiple of the eight that are added at once."""
+"""Number of columns from which they are padded to a multiple of the eight that are added at once."""
 
 
 def weights(codes: Array, weight: Array, n: int) -> Array:
@@ -32,17 +32,16 @@ def weights(codes: Array, weight: Array, n: int) -> Array:
 
 
 def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
-    """The labels and weights of a block as contiguous arrays for the loops."""
     return blocks.contiguous(codes[cut]), blocks.contiguous(weight[cut])
 
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
-    """Σ w x of each class, (class, column); x dense or sparse, without NaN."""
+    """Σ w x of each class, (class, column); x is dense or sparse, without NaN."""
     (rows, columns), stored = x.shape, sparse.issparse(x)
     parts = blocks.cuts(rows, columns, 16 * n)
     if stored:
         x = sparse.csr_array(x, dtype=float)
-        # So few blocks that their tables stay small beside the matrix.
+        # Use few blocks, so that their tables stay small compared with the matrix.
         several = max(1, min(4, x.nnz // max(1, 4 * n * columns)))
         parts = blocks.slices(rows, max(1, -(-rows // several)))
     compiled = blocks.worthwhile(x.nnz if stored else x.size)
@@ -76,14 +75,14 @@ def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
 def _add_stored(
     data: Array, indices: Array, indptr: Array, codes: Array, weight: Array, start: int, found: Array
 ) -> None:
-    """Add the rows of a CSR matrix from ``start`` on to ``found`` (class, column)."""
+    """Add the rows of a CSR matrix, from ``start`` on, to ``found`` (class, column)."""
     for i in range(len(codes)):
         row, w = found[codes[i]], weight[i]
         for k in range(indptr[start + i], indptr[start + i + 1]):
             row[indices[k]] += w * data[k]
 
 
-# Columns of few different values are codes into a table of these values.
+# Columns of few distinct values are codes into a table of these values.
 
 
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
@@ -92,9 +91,8 @@ def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: in
     Parameters
     ----------
     codes : int array or CSR matrix (row, column)
-        -1 counts nowhere. The stored cells of a sparse matrix are ones, and the others are zeros.
+        -1 is not counted. Stored cells of a sparse matrix are ones, the others zeros.
     labels, weight : arrays (row,)
-        The class of each row, and its weight.
     n_classes, n_values : int
     """
     if sparse.issparse(codes):
@@ -125,21 +123,21 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
     for i in range(len(codes)):
         table, w = found[labels[i]], weight[i]
         for j in range(codes.shape[1]):
-            # As an unsigned number -1 is larger than every code, and no index can count from the end.
+            # As an unsigned number, -1 is larger than every code, and no index counts from the end.
             code = np.uintp(codes[i, j])
             if code < n_values:
                 table[j, code] += w
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """Weight of each pair of cells by class, (class, cell), one pair after the other.
+    """Weight of each pair of cells by class, (class, cell), one pair after another.
 
     Parameters
     ----------
     codes : int array (column, row)
-        The cell of each row; -1 is missing, and counts nowhere.
+        -1 is not counted.
     sizes : int array (column,)
-        How many cells each column has.
+        Number of cells of each column.
     columns : int array (pair, 2)
         The columns of each pair.
     labels : Labels
@@ -158,11 +156,11 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 
 
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
-    """Weight of each pair of cells of all columns by class, (class, cell, cell), by products of matrices.
+    """Weight of each pair of cells of all columns by class, (class, cell, cell), by matrix products.
 
-    Let z be the indicators of the cells that a row lies in, 1 or 0. The weights of all pairs of cells are Σ w z zᵀ over
-    the rows of a class. With a few cells a column the library of matrices has these sums in a fifth of the time that a
-    loop over rows and pairs takes. Sums of ones over the rows of a block are exact in single precision.
+    With z the indicators of the cells of a row, the weights of all pairs are Σ w z zᵀ over the rows of a class. For few
+    cells per column, matrix products take a fifth of the time of a loop over rows and pairs. Sums of ones over a block
+    are exact in single precision.
     """
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
@@ -171,17 +169,17 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
         for cut in blocks.slices(len(rows), 2**13):
             block, w = codes[:, rows[cut]], weight[cut, None]
             inside = np.zeros((len(w), n + 1), np.float32 if alike else float)
-            # What is missing goes into a last cell, which is then left out.
+            # Missing cells are counted in a last cell, which is then dropped.
             inside[np.arange(len(w)), np.where(block >= 0, block + starts, n)] = 1.0
             inside = inside[:, :n]
             found[c] += inside.T @ (inside if alike else inside * w)
     return found
 
 
-# Each sum of moments is carried as two floats: the second gathers what rounding takes from the first (Ogita, Rump,
-# Oishi 2005). So the squares of ordinary rows keep their digits beside that of a row 1e9 spreads out, which may be
-# unlearned later. Values are summed as differences from one value of the class: the digits of the location then cost no
-# precision, and a column of equal values has sums of exactly 0.
+# Each sum of moments is carried as two floats: the second collects the rounding errors of the first (Ogita, Rump, Oishi
+# 2005). So the squares of ordinary rows keep their digits next to a row 1e9 spreads away, which may be unlearned later.
+# Values are summed as differences from one value of the class, so that the location costs no precision, and equal
+# values have sums of exactly 0.
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
@@ -190,7 +188,7 @@ def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
     They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its rounding error, and the weight of the values
     other than 0. NaN adds nothing.
     """
-    # In numpy a cell takes about four times as long as one of the other loops.
+    # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
 
     def part(cut: slice) -> Array:
@@ -211,7 +209,7 @@ _two_sum = loop(two_sum)
 
 @loop
 def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """The first value of each class with a weight above 0, (class, column); 0 where there is none."""
+    """The first value of each class with positive weight, (class, column); 0 if there is none."""
     columns = x.shape[1]
     near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
     left, classes_left = np.full(n_classes, columns), n_classes
@@ -234,9 +232,8 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
     """The sums of a block about the values ``near``.
 
-    Without ``weight``, all rows have the weight 1, and a missing cell makes the sums NaN. The loop creates the array to
-    which it adds, because only then does the compiler know that it overlaps no other array, and adds several columns at
-    once.
+    Without ``weight``, all rows have the weight 1, and a missing cell makes the sums NaN. The loop creates its output
+    array, because only then does the compiler know that it overlaps no other array, and adds several columns at once.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
@@ -275,9 +272,9 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
 
 
 def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
-    """The same sums to the last bit: a cumulative sum adds row by row.
+    """``moments`` of a block, to the last bit: a cumulative sum adds row by row.
 
-    Classes with similar numbers of rows are summed together, filled up with rows of weight 0.
+    Classes with similar numbers of rows are summed together, padded with rows of weight 0.
     """
     found, counts = np.zeros((n, 8, x.shape[1])), np.bincount(codes, minlength=n)
     order, ends, digits = np.argsort(codes, kind="stable"), np.cumsum(counts), np.frexp(counts)[1]
@@ -287,7 +284,7 @@ def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
         there = rank < counts[own][:, None]
         row = order[np.where(there, (ends - counts)[own][:, None] + rank, 0)]
         weights = np.where(there, weight[row], 0.0)
-        # So few columns at once that temporary arrays stay in the cache.
+        # Few columns at once, so that temporary arrays stay in the cache.
         for columns in blocks.slices(x.shape[1], max(1, blocks.SMALL // row.size)):
             sums = _cumulated(x.T[columns][:, row], weights)
             found[own, :, columns] = np.moveaxis(sums, -1, 0)

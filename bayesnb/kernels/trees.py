@@ -1,9 +1,4 @@
-"""Loops over classification trees whose nodes hold counts by class, each in one form only: they are always compiled.
-
-A tree is three arrays over its nodes: the column that a node asks about (-1 in a leaf), the cell, and the number of
-its left child, behind which the right child stands. The root is node 0, and children have larger numbers. A row goes
-right if its code is at or above the cell, or, in a column that is not real, equal to it. A code below 0 stops it.
-"""
+"""Loops over classification trees whose nodes hold counts by class; they have no numpy form."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ import numpy as np
 from bayesnb.kernels.blocks import Array, loop
 
 MOST_DEPTH = 64
-"""Nodes on the longest path of a tree."""
+"""Largest number of nodes on a path."""
 
 
 @loop
@@ -30,14 +25,14 @@ def grow(
     codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
     classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
 ) -> int:  # fmt: skip
-    """Grow one tree on some rows, whose numbers are put into another order; returns how many nodes it has.
+    """Grow one tree on some rows, whose numbers are reordered; return its number of nodes.
 
-    A node tries some columns, those with the largest hash of the column's key and the sum of the keys of its rows, and
-    takes the cut with the largest fall of Gini's impurity. Of cuts that are equally good, one is chosen by a hash of
-    the keys on both sides. Where neighbouring cuts divide the rows in one way, the middle one is taken, and of two
-    middle ones that nearer to the middle of the column or, at equal distance, one by a hash of the keys on both sides.
-    Where all keys are equal as well, only names or directions tell two cuts apart, and the column is not cut. So
-    neither names nor the direction of a column matter.
+    A node tries the columns with the largest hash of the column's key and the sum of the keys of its rows, and takes
+    the cut with the largest decrease of Gini impurity. Of equally good cuts, one is chosen by a hash of the keys on
+    both sides. If neighbouring cuts divide the rows equally, the middle cut is taken; of two middle cuts, the one
+    nearer to the middle of the column, or, at equal distance, one by the hash. If all keys are equal as well, only
+    names or directions distinguish two cuts, and the column is not cut. So neither names nor the direction of a column
+    matter.
 
     Parameters
     ----------
@@ -50,13 +45,13 @@ def grow(
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
-        It makes the hashes of this tree its own.
+        Makes the hashes of this tree differ from those of others.
     tried : int
-        How many columns a node tries.
+        Number of columns that a node tries.
     least : float
-        The smallest weight of rows that are split.
+        Smallest weight of rows that are split.
     column, cell, left : int32 array (node,)
-        Written to.
+        Output.
     """
     n_columns = codes.shape[1]
     nothing = np.zeros(len(column), np.int64)
@@ -116,7 +111,8 @@ def grow(
             below[:] = 0.0
             before, twin = (best, best_column, best_low, best_high, best_tie, best_above, best_even), False
             for k in range(size):
-                # A cut at k of a real column has the cells before k on its left; a level has the others there.
+                # A cut at k of a real column has the cells before k on its left; a cut at a level has all other levels
+                # there.
                 if real[j]:
                     if k:
                         for c in range(classes):
@@ -162,7 +158,7 @@ def grow(
             here, next_one = abs(2 * cut - sizes[best_column]), abs(2 * (cut + 1) - sizes[best_column])
             cut += next_one < here or (next_one == here and best_above)
         column[at], cell[at], left[at] = best_column, cut, nodes
-        # The rows of the left child, those of the right one, and those that stop here.
+        # The rows of the left child, of the right child, and those that stop here.
         j, r, high = best_column, begin, end
         while r < high:
             k = codes[rows[r], j]
@@ -216,7 +212,7 @@ def weigh(
     column: Array, left: Array, alpha: Array, strength: float, counts: Array, known: Array, of_node: Array,
     of_known: Array, below: Array,
 ) -> None:  # fmt: skip
-    """Sum the counts of each tree from its leaves to its root, and average the evidence over all of its prunings.
+    """Sum the counts of each tree from leaves to root, and average the evidence over all of its prunings.
 
     Parameters
     ----------
@@ -225,11 +221,11 @@ def weigh(
     strength : float
         The sum of alpha.
     counts : array (tree, node, class)
-        Of the rows that stop in each node; those of the rows that reach it are written to it.
+        Of the rows that stop in each node; overwritten by those of the rows that reach it.
     known : array (tree, node, class)
-        Written: of the rows that go on to a child.
+        Output: counts of the rows that go on to a child.
     of_node, of_known, below : array (tree, node)
-        Written: the log evidence of the counts, of the known ones, and of all prunings of the subtree.
+        Output: log evidence of ``counts``, of ``known``, and of all prunings of the subtree.
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -251,7 +247,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """By how much the log evidence rises with the last weight of a class."""
+    """The increase of the log evidence by the last weight of a class."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]
@@ -269,23 +265,23 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
-    A row that was learned is left out: of the trees that have seen it only the others answer, and its weight is taken
-    off the counts on its path and off the evidence there. A row whose cell is missing goes to both children, in the
-    proportion of the rows that are known there.
+    A learned row is left out: trees that were grown from it do not answer, and the others answer with its weight
+    subtracted from the counts and the evidence on its path. A row whose cell is missing goes to both children, in
+    proportion to the rows that are known there.
 
     Parameters
     ----------
     codes : int32 array (row, column)
     real, column, cell, left, alpha, strength, counts, known, of_node, of_known, below
-        As :func:`weigh` leaves them.
+        The output of :func:`weigh`.
     y : int array (row,)
         The class of a learned row; -1 if it is new.
     weight : array (row,)
-        What is left out of it.
+        The weight that is left out.
     inside : bool array (row, tree)
-        The trees that have seen it.
+        The trees that were grown from the row.
     found : array (row, class)
-        Written.
+        Output.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)
@@ -324,7 +320,7 @@ def answer(
                         top = max(leaf, split)
                         total += top + log(0.5 * exp(leaf - top) + 0.5 * exp(split - top)) - leaf
                     lower = total
-            # Nodes to visit, with the mass that each has.
+            # Nodes to visit, and the mass of each.
             at[0], share[0], waiting, deep = 0, 1.0, 1, 0
             while waiting:
                 waiting -= 1

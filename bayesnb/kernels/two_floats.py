@@ -1,8 +1,8 @@
-"""Numbers of twice the digits of a float, carried as the unevaluated sum of two floats.
+"""Numbers with twice the digits of a float, as the unevaluated sum of two floats.
 
-The rounding error of a sum and that of a product of two floats are floats themselves (Knuth, TAOCP 4.2.2; Dekker 1971).
-So :func:`two_sum` and :func:`two_product` lose nothing, and :class:`TwoFloat`, which is built of them, keeps about 104
-bits in sums, products and quotients.
+The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971). So
+:func:`two_sum` and :func:`two_product` lose nothing, and :class:`TwoFloat` keeps about 104 bits in sums, products and
+quotients.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ type Array = np.ndarray
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as its rounded sum and the rounding error (Knuth, TAOCP 4.2.2)."""
+    """a + b, rounded, and its rounding error (Knuth, TAOCP 4.2.2)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a b as its rounded product and the rounding error (Dekker 1971); a and b are below 2^990."""
+    """a b, rounded, and its rounding error (Dekker 1971); |a| and |b| must be below 2^990."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low
 
 
 def rounded_once(a: float, b: float, c: float) -> float:
-    """a b + c, rounded once (a fused multiply-add), so that ``rounded_once(a, b, -(a * b))`` is what a b lost.
+    """a b + c, rounded once (a fused multiply-add); ``rounded_once(a, b, -(a * b))`` is the rounding error of a b.
 
-    Only loops have it, in machine code: see ``compiled``.
+    Only loops have it, in machine code (see ``compiled``).
     """
     raise NotImplementedError
 
@@ -74,9 +74,8 @@ class TwoFloat(NamedTuple):
         return TwoFloat(*two_sum(ratio, rest.high / other.high))
 
     def at(self, cell: object) -> TwoFloat:
-        """The numbers at a position of the arrays."""
         return TwoFloat(self.high[cell], self.low[cell])
 
     def where(self, known: Array, other: float = 0.0) -> TwoFloat:
-        """These numbers where ``known`` is true, and another one elsewhere."""
+        """These numbers if ``known`` is true, ``other`` elsewhere."""
         return TwoFloat(np.where(known, self.high, other), np.where(known, self.low, 0.0))

@@ -1,9 +1,8 @@
-"""Sampling the posterior, as a second way to compute it that checks the closed form.
+"""Sampling the posterior, which checks the closed form.
 
 ``layout`` names the variables. ``pymc_model`` builds the PyMC model, and ``nuts`` samples it. ``gibbs`` samples the
-labels of unlabelled rows. ``draws`` draws parameters exactly, and reads them from a tree. ``trees`` makes the ArviZ
-``DataTree`` of all samplers. ``agreement`` compares draws with the closed form. PyMC and ArviZ are imported only when
-needed.
+labels of unlabelled rows. ``draws`` draws parameters exactly, or reads them from a tree. ``trees`` makes the ArviZ
+``DataTree``. ``agreement`` compares draws with the closed form. PyMC and ArviZ are imported only when needed.
 """
 
 import lazy_loader

@@ -1,9 +1,8 @@
 """Check the closed form against sampled draws, quantity by quantity.
 
 :func:`check` compares the mean and variance of every parameter, every factor p(x_f | c, D) and every class predictive
-with the closed form. It reports each difference in units of its Monte Carlo standard error. It averages the joint over
-draws, never the normalized probability. :func:`calibrate` instead checks a model and a sampler by simulating many
-tables.
+with the closed form, in units of the Monte Carlo standard error. It averages the joint over draws, not the normalized
+probability. :func:`calibrate` instead checks a model and a sampler on many simulated tables.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 LEVEL = 1e-4
-"""Level of the global test: if closed form and draws agree, it reports a difference in at most 1 of 10,000 checks."""
+"""Level of the global test: if closed form and draws agree, at most 1 of 10,000 checks reports a difference."""
 
 
 class ConvergenceError(RuntimeError):
@@ -56,18 +55,18 @@ class Agreement:
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled and the closed predictive, and the plug-ins "map" and "mean". Plug-ins differ from the predictive by
-        nature; such a difference is not an error.
+        The sampled and the closed predictive, and the plug-ins "map" and "mean", which differ from the predictive by
+        nature, not by error.
     skipped : int
-        The number of unchecked quantities: their tails are too heavy for this number of draws.
+        Number of unchecked quantities, whose tails are too heavy for this number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        The names of the sampled features, which have no closed form.
+        Names of the sampled features, which have no closed form.
     posterior, drawn : Posterior, Parameters
-        The closed form, and the draws that were compared with it.
+        The closed form and the draws.
     seconds : {"formula", "sampling"}
-        The time to compute the posterior and the predictive of the rows, and the time to sample; NaN if unknown.
+        Times of the closed form (posterior and predictive of the rows) and of sampling; NaN if unknown.
     """
 
     table: pd.DataFrame
@@ -82,7 +81,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """The verdict in plain words, with the time that each road took."""
+        """The verdict in plain words, with both computing times."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -105,13 +104,13 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|``, by Bonferroni, so it is valid for dependent quantities."""
+        """The p-value of the largest ``|z|`` by Bonferroni, so valid for dependent quantities."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
     @property
     def z_limit(self) -> float:
-        """The ``|z|`` at which the p-value is 1e-4; a quantity beyond it means disagreement."""
+        """The ``|z|`` with p-value 1e-4; larger values mean disagreement."""
         return float(stats.norm.isf(LEVEL / (2 * len(self.table))))
 
     @property
@@ -120,7 +119,7 @@ class Agreement:
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
-        """All quantities, sorted by decreasing ``|z|``."""
+        """All quantities, by decreasing ``|z|``."""
         return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
 
     def __str__(self) -> str:
@@ -153,8 +152,8 @@ class Agreement:
     def plot(self) -> Figure:
         """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
 
-        Draws and closed form agree if all points of the left panel lie in the grey band. Within the band, points may
-        leave the diagonal together, because all quantities are computed from the same draws.
+        Draws and closed form agree if all points of the left panel lie in the grey band. They may leave the diagonal
+        together, because all quantities are computed from the same draws.
         """
         import matplotlib.pyplot as plt
 
@@ -178,10 +177,10 @@ class Agreement:
         return figure
 
     def plot_parameters(self, most: int = 12) -> Figure:
-        """Plot the draws of each parameter as a histogram, and the closed form as a line; at most ``most`` panels.
+        """Plot the draws of at most ``most`` parameters as histograms, and the closed form as a line (50,000 exact
+        draws).
 
-        The parameters with the largest difference in units of its Monte Carlo error come first. The line is a histogram
-        of 50,000 exact draws.
+        The parameters with the largest difference in units of its Monte Carlo error come first.
         """
         from matplotlib.figure import Figure
 
@@ -226,12 +225,12 @@ def check(
     sampler: str = "",
     unjudged: tuple[Any, ...] = (),
 ) -> Agreement:
-    """Compare the closed form with the draws of a tree, for all parameters and for the given rows.
+    """Compare the closed form with the draws of a tree, for all parameters and the given rows.
 
     Raises
     ------
     ConvergenceError
-        If the chains did not converge. (This is not required of the sampler "exact", whose draws are independent.)
+        If the chains did not converge (except those of the sampler "exact", whose draws are independent).
     ValueError
         If there are fewer than 400 draws.
     """
@@ -252,7 +251,7 @@ def check(
     table = pd.DataFrame(records, columns=["kind", "quantity", "closed", "sampled", "mcse"])
     with np.errstate(invalid="ignore", divide="ignore"):
         table["z"] = (table["sampled"] - table["closed"]) / table["mcse"]
-    # A correct quantity may be constant over draws, such as a fixed class prior or a level of probability 1: z is 0.
+    # A correct quantity may be constant over draws, such as a fixed class prior: z is 0.
     still = (table["mcse"] == 0) & np.isclose(table["sampled"], table["closed"], rtol=1e-9)
     # NaN counts as disagreement.
     table["z"] = table["z"].where(~still, 0.0).fillna(np.inf)
@@ -265,7 +264,7 @@ def check(
 
 
 def _mcse(x: Array) -> Array:
-    """Monte Carlo standard error of the mean over (chain, draw); it accounts for autocorrelation."""
+    """Monte Carlo standard error of the mean over (chain, draw), with autocorrelation."""
     from arviz_stats.base import array_stats
 
     if x.ndim == 2:
@@ -278,7 +277,7 @@ def _mcse(x: Array) -> Array:
 
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
-    """Records of the mean and variance of every parameter, if these and their Monte Carlo errors exist."""
+    """Records of the mean and variance of every parameter whose moments and Monte Carlo errors exist."""
     blocks = layout.blocks(posterior)
     values = layout.variables(drawn, blocks)
     names = layout.cell_names(posterior.labels, blocks)
@@ -296,13 +295,13 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists in each cell; only that of a mean may not exist."""
+    """Whether the fourth moment of each part of θ exists in each cell; only that of a mean may not."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts
         others = [found for part in before for found in _fourth_moments(part)]
         return tuple(here & there for here, there in zip(each, others, strict=True))
-    # μ has a Student-t distribution with 2a degrees of freedom; its fourth moment needs more than 4.
+    # μ has a Student-t distribution with 2a degrees of freedom, and a fourth moment if they exceed 4.
     return (belief.a > 2.5, True) if isinstance(belief, NormalGamma) else (True,) * len(belief.parameters)
 
 
@@ -319,9 +318,8 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare the factors, joints and class predictives of some rows.
-
-    Return the records, the number of unresolved quantities, and the sampled class predictive.
+    """Compare the factors, joints and class predictives of some rows: records, number unresolved, sampled
+    predictive.
     """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
@@ -336,7 +334,7 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
     for name, family in posterior.model.features.items():
         x, believed = data[name], posterior.features[name]
         closed = family.log_predictive(believed, x)
-        # If a cell has probability 0 by the closed form, it must have probability 0 at every draw.
+        # A cell of probability 0 by the closed form must have probability 0 at every draw.
         never = np.isneginf(closed)
         scale = np.where(never, 0.0, closed)
         ratio = np.exp(family.log_likelihood(drawn.features[name], x) - scale)
@@ -355,7 +353,7 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
     mean, error = joint.mean(axis=(0, 1)), _mcse(joint)
     for row, c in np.argwhere(joined):
         records.append(("joint", f"p({labels[c]}, row {cut.start + row}) / closed", 1.0, mean[row, c], error[row, c]))
-    # Use the closed predictive as users get it, not the product of the factors above.
+    # Use the closed predictive that users get, not the product of the factors above.
     closed = np.exp(normalize(posterior.log_predictive(data, n)))
     sampled = np.exp(normalize(log_sampled))
     for c, label in enumerate(labels):
@@ -371,23 +369,23 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
 
 
 def _relative(x: Array, mean: Array) -> Array:
-    """x / mean; 1 if both are 0, because a quantity that is always 0 does not vary."""
+    """x / mean; 1 if both are 0, because such a quantity does not vary."""
     return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
 
 
 def _resolved(log_moments: Array, n_draws: int) -> Array:
     """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
-    By the central limit theorem, this holds if the skewness of the averaged quantity r is far smaller than √draws.
-    ``log_moments`` are the logarithms of E[r²] and E[r³], where r has mean 1.
+    The skewness of the averaged quantity r must be far smaller than √draws. ``log_moments`` are the logarithms of E[r²]
+    and E[r³]; r has mean 1.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)
         variance = m2 - 1
         skewness = (m3 - 3 * m2 + 2) / variance**1.5
         small = np.abs(skewness) < 0.1 * np.sqrt(n_draws)
-    # A constant factor, such as that of a missing value, is always resolved. A factor with NaN moments counts as
-    # resolved too, so that it is reported as disagreement.
+    # A constant factor, such as that of a missing value, is resolved. So is a factor with NaN moments, which is then
+    # reported as disagreement.
     return np.isnan(m3) | (np.isfinite(m3) & (small | (variance < 1e-12)))
 
 
@@ -397,7 +395,7 @@ def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
-    """Sampled predictive, closed predictive and both plug-ins, for every row and class."""
+    """Sampled and closed predictive and both plug-ins, for every row and class."""
     answers: dict[str, Any] = {"sampled": sampled}
     # The estimates under the same priors, the closed predictive first.
     estimates = [name for name, rule in reversed(ESTIMATES.items()) if not rule.flat]
@@ -423,5 +421,4 @@ __all__ = ["Agreement", "Calibration", "ConvergenceError", "calibrate", "check"]
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

@@ -1,4 +1,4 @@
-"""Simulation-based calibration of a configured model: start with :func:`calibrate`.
+"""Simulation-based calibration of a configured model.
 
 Each simulation draws true parameters from the prior, rows given these parameters, and posterior draws given these rows.
 If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEVEL = 1e-4
-"""Level of the test of all quantities: a correct model is called miscalibrated in at most 1 of 10,000 runs."""
+"""Level of the test of all quantities: at most 1 of 10,000 runs calls a correct model miscalibrated."""
 
 type Sampler = Literal["exact", "nuts", "gibbs"]
 
@@ -39,7 +39,7 @@ class Calibration:
     Parameters
     ----------
     ranks : DataFrame (simulation, quantity)
-        Number of posterior draws below the true value; uniform from 0 to ``draws`` if the model is calibrated.
+        Number of posterior draws below the true value; uniform from 0 to ``draws`` if calibrated.
     draws : int
         Posterior draws per simulation.
     sampler : str
@@ -53,7 +53,7 @@ class Calibration:
     def shares(self) -> pd.DataFrame:
         """The ranks scaled to numbers from 0 to 1, (simulation, quantity), which are uniform if the ranks are.
 
-        Each number is drawn uniformly from the interval of its rank, with seed 0.
+        Each number is uniform within the interval of its rank, with seed 0.
         """
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
@@ -62,7 +62,7 @@ class Calibration:
         """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
         It combines the tests of all order statistics by a Cauchy mean. If the ranks are uniform, a p-value below 0.01
-        has probability 0.01, but a p-value below 0.1 has a probability of about 0.13.
+        has probability 0.01, but below 0.1 about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -71,7 +71,7 @@ class Calibration:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the least uniform quantity, by Bonferroni, so it is valid for dependent quantities."""
+        """The p-value of the least uniform quantity by Bonferroni, so valid for dependent quantities."""
         return min(1.0, float(self.p_values.iloc[0]) * len(self.p_values))
 
     @property
@@ -86,7 +86,7 @@ class Calibration:
         -------
         DataFrame (quantity, ...)
             ``p_value``; ``centre``, the mean rank from 0 to 1: 0.5 if calibrated, above 0.5 if draws are too low, below
-            0.5 if draws are too high; ``spread``, the standard deviation of the ranks divided by that of uniform ranks:
+            0.5 if they are too high; ``spread``, the standard deviation of the ranks divided by that of uniform ranks:
             above 1 if the posterior is too narrow, below 1 if it is too wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
@@ -104,8 +104,8 @@ class Calibration:
     def plot(self) -> Figure:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
-        The posterior is too narrow if the line is first above and then below 0, too wide if it is first below and then
-        above 0, and shifted if it stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
+        The posterior is too narrow if the line is first above and then below 0, too wide in the opposite case, and
+        shifted if the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
         p-values.
         """
         from arviz_base import from_dict
@@ -136,43 +136,43 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model. Only its columns, levels and classes are used, and the scale of priors that are scaled to the
-        data. Dependence settings are ignored.
+        A fitted model. Its columns, levels, classes, and the scale of priors that are scaled to the data are used;
+        dependence settings are ignored.
     rows : int
-        Rows per simulation. Use few rows, so that the prior matters and errors in it become visible.
+        Rows per simulation; few rows make errors in the prior visible.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
         standard deviation that is 0.6 of the correct value; 1,000 usually detect 0.8.
     sampler : {"exact", "nuts", "gibbs"}
-        The sampler to check: the closed form; the PyMC model, which takes seconds to minutes per simulation; or the
-        Gibbs sampler for unlabelled rows.
+        The closed form; the PyMC model, which takes seconds to minutes per simulation; or the Gibbs sampler for
+        unlabelled rows.
     draws : int
         Posterior draws per simulation.
     random_seed : seed
     unlabelled : float
-        For "gibbs": the share of rows whose label is hidden.
+        For "gibbs": the share of rows without a label.
     **arguments
         For "nuts", arguments of ``pymc.sample``; for "gibbs", ``tune``.
 
     Returns
     -------
     Calibration
-        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; ``str`` gives a one-line
+        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; ``str`` is a one-line
         summary.
 
     Raises
     ------
     ImproperError
-        If a prior is improper, so that no parameters can be drawn from it; the message names the feature.
+        If the prior of a feature is improper.
     ValueError
         If a family has no closed form, or the sampler is unknown.
 
     Notes
     -----
-    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
-    ignores the data and draws from the prior would pass (Modrák et al. 2023, Simulation-based calibration checking for
-    Bayesian computation: the choice of test quantities shapes sensitivity). Ties get a random rank. Draws must be
-    nearly independent, so "nuts" uses every tenth draw, and "gibbs" the last state of one chain per draw.
+    The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
+    would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
+    quantities shapes sensitivity). Ties get a random rank. Draws must be nearly independent, so "nuts" uses every tenth
+    draw, and "gibbs" the last state of one chain per draw.
 
     Examples
     --------
@@ -215,9 +215,9 @@ class Simulator:
     Parameters
     ----------
     posterior : Posterior
-        Provides the priors at their full shapes, and the statistics for quantities that the model conditions on.
+        The priors at their full shapes, and the statistics for quantities that the model conditions on.
     read : callable
-        Converts the sampled cells of a feature to an encoded column, given the name of the feature.
+        From the name of a feature and its sampled cells to an encoded column.
     """
 
     posterior: Posterior
@@ -225,9 +225,9 @@ class Simulator:
 
     @classmethod
     def of(cls, posterior: Posterior, schema: Any) -> Simulator:
-        """Make the simulator of a fitted model, whose priors must be proper.
+        """The simulator of a fitted model, whose priors must be proper.
 
-        If the class probabilities are the frequencies of the learned labels, they stay fixed in all simulations.
+        Class probabilities that are the frequencies of the learned labels stay fixed.
         """
         model = replace(posterior.model, label=posterior.label_prior)
         posterior = replace(posterior, model=model)
@@ -238,11 +238,10 @@ class Simulator:
 
     @cached_property
     def before(self) -> Posterior:
-        """The prior, as a posterior of no rows."""
         return self.posterior.before()
 
     def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Labels]:
-        """Simulate rows at one point of the parameters; return the encoded columns and the classes."""
+        """Encoded columns and classes of rows simulated at one point of the parameters."""
         codes = drawn_codes(np.broadcast_to(theta.log_pi, (n, len(theta.log_pi))), rng)
         data = {}
         for name, family in self.posterior.model.features.items():
@@ -251,7 +250,6 @@ class Simulator:
         return data, Labels.of(codes, len(theta.log_pi))
 
     def given(self, data: Data, labels: Labels) -> Posterior:
-        """The posterior given these rows."""
         return self.posterior.given(self.posterior.model.statistics(data, labels, self.posterior.labels))
 
     def by_nuts(
@@ -267,7 +265,7 @@ class Simulator:
     def by_gibbs(
         self, data: Data, labels: Labels, hidden: int, draws: int, rng: np.random.Generator, tune: int = 100
     ) -> Parameters:
-        """The last states of ``draws`` Gibbs chains, with the labels of the first ``hidden`` rows hidden."""
+        """The last states of ``draws`` Gibbs chains, without the labels of the first ``hidden`` rows."""
         alone = self.given(part_of(data, slice(hidden, None)), labels[hidden:])
         return gibbs.sample(alone, part_of(data, slice(hidden)), hidden, 1, draws, rng, tune).parameters.flattened()
 
@@ -294,6 +292,6 @@ def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) 
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """The number of draws, along the first axis, below the truth, plus a random part of the draws that equal it."""
+    """The number of draws, along the first axis, below the truth, plus a random part of those that equal it."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

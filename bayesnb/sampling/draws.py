@@ -1,7 +1,4 @@
-"""Draw parameters exactly, and read parameters from a ``DataTree``.
-
-All samplers use the variable names of the PyMC model (see ``layout``), and ``trees`` makes their tree.
-"""
+"""Draw parameters exactly, and read parameters from a ``DataTree``."""
 
 from __future__ import annotations
 
@@ -28,8 +25,6 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
     """The draws of a tree as ``Parameters``, with the axes (chain, draw) first.
 
-    Predictions accept them like exact draws.
-
     Parameters
     ----------
     tree : DataTree
@@ -49,7 +44,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
 def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
     """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in its order.
 
-    Other variables are ignored. The errors are those of :func:`parameters`.
+    Other variables are ignored. Errors are those of :func:`parameters`.
     """
     if group not in tree.children:
         raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
@@ -60,7 +55,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
         others = [name for name in drawn.data_vars if name not in wanted]
         hint = meant(missing[0], others)
         raise ValueError(f"group {group!r} was drawn from another model: it has no variable {missing[0]!r}{hint}")
-    # A variable with the name of a parameter belongs to a column that this model lacks; users may add other variables.
+    # A variable with the name of a parameter belongs to a column that this model lacks; others are user-defined.
     for name, variable in drawn.data_vars.items():
         if name not in wanted and "class_label" in variable.dims and str(name).startswith(PARAMETERS):
             raise ValueError(f"group {group!r} was drawn from another model: this one has no variable {name!r}")
@@ -74,7 +69,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
             raise ValueError(f"Expected variable {name!r} to have the dimensions ({shape}); got ({got})")
     drawn = drawn[list(wanted)]
     for name, names in expected.items():
-        # Without a coordinate, the positions along a dimension are those of the model.
+        # Without a coordinate, positions are those of the model.
         given = [str(value) for value in drawn[name].to_numpy()] if name in drawn.coords else list(map(str, names))
         if sorted(given) != sorted(map(str, names)):
             raise ValueError(
@@ -102,9 +97,9 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, with the axes (chain, draw) first, by group and variable.
 
-    If a prior is improper, there is no prior group. For a sampled feature, the posterior draws come from its chains: in
-    their order if there are enough draws, otherwise resampled at random. If the posterior is known by draws only, these
-    are the first draws of its first chains, and there is no prior group.
+    There is no prior group if a prior is improper, or if the posterior is known by draws only, of which the first are
+    used. The posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise
+    resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -133,9 +128,9 @@ def exact(
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
-    The density of (μ, τ) is split into the density of τ and the density of μ given τ. In a sampled feature, each
-    density is conditional on the variables that its prior depends on. Known values, such as fixed class probabilities
-    or a given ν of a Student-t, have no density.
+    The density of (μ, τ) is split into those of τ and of μ given τ. In a sampled feature, each density is conditional
+    on the variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a
+    Student-t, have no density.
 
     Raises
     ------
@@ -162,7 +157,7 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
 
 
 def no_divergences(chains: int, n_draws: int) -> Dataset:
-    """Make the ``sample_stats`` of a sampler that cannot diverge."""
+    """The ``sample_stats`` of a sampler that cannot diverge."""
     from xarray import Dataset
 
     axes = {"chain": np.arange(chains), "draw": np.arange(n_draws)}
@@ -173,5 +168,4 @@ __all__ = ["exact", "log_prior", "parameters", "posterior_of"]
 
 
 def __dir__() -> list[str]:
-    """Names for tab completion."""
     return __all__

@@ -1,9 +1,8 @@
 """A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
-Start with :func:`sample`. EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler
-draws the labels, so its parameter draws have the full spread of the posterior. PyMC is not needed: the posterior of the
-parameters given all labels is conjugate, and p(label | row, parameters) is the class probability. A seen label that may
-be wrong changes this class probability.
+EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler draws the labels, so its
+parameter draws have the full spread of the posterior. The posterior of the parameters given all labels is conjugate,
+and p(label | row, parameters) is the class probability, which changes if a seen label may be wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MOST_WRONG = 0.5
-"""Upper end of the uniform prior of the share of wrong labels; a larger share could swap the names of two classes."""
+"""Upper end of the uniform prior of the share of wrong labels; with more, two classes could swap names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +36,12 @@ class Drawn:
     Parameters
     ----------
     parameters : Parameters
-        Draws with the axes (chain, draw) first.
     proba : array (chain, row, class)
-        The mean of p(c | x, θ) over the draws of a chain, for each unlabelled row.
+        The mean of p(c | x, θ) over the draws of a chain.
     labels : int array (chain, draw, row)
-        The drawn classes of the unlabelled rows.
+        The drawn classes.
     log_likelihood : array (chain, draw)
-        Σ log Σ_c p(x, c | θ) over the unlabelled rows, at the drawn parameters.
+        Σ log Σ_c p(x, c | θ) over the unlabelled rows.
     """
 
     parameters: Parameters
@@ -57,7 +55,7 @@ class Drawn:
         Parameters
         ----------
         labels : sequence
-            The names of the classes.
+            The classes.
         place : int array (row,)
             The coordinates of the unlabelled rows.
         """
@@ -93,36 +91,34 @@ def sample(
     draws, chains : int
     rng : Generator
     tune : int
-        Number of steps of each chain before its first draw.
+        Steps of each chain before its first draw.
     thin : int
-        Number of steps from one draw to the next.
+        Steps from one draw to the next.
     seen : Labels, optional
-        A label and a weight for each row, if the labels may be wrong. The model is that a share ε of them was replaced
-        by another class, with equal probability for each. ε has a uniform prior from 0 to 1/2, and is drawn too. Chains
-        then start at these labels.
+        Labels that may be wrong, at which chains start, with a weight for each row. A share ε of them was replaced by
+        another class, with equal probability for each; ε has a uniform prior from 0 to 1/2, and is drawn too.
 
     Raises
     ------
     ImproperError
-        If the posterior given only the labelled rows is improper, so that no chain can start from it.
+        If the posterior given only the labelled rows is improper.
 
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). A collapsed sampler (Liu 1994) would integrate the parameters out and draw each label given all
-    others. A collapsed sweep updates the statistics once per row, a blocked step only once. Collapsed sampling forgets
-    its start in fewer sweeps, but only by a small factor (see ``benchmarks/gibbs.py``). So unless there are very few
-    rows, blocked steps give more independent draws for the same work.
+    and Robert 1994). A collapsed sampler (Liu 1994), which integrates the parameters out and draws each label given all
+    others, updates the statistics once per row instead of once per step. It forgets its start in fewer sweeps, but only
+    by a small factor (see ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work
+    unless there are very few rows.
 
-    All chains step at once: the classes of each chain are further positions on the class axis, and all formulas work
-    class by class. Chains start at independent draws from ``alone``, which are more widely spread than the posterior
-    given all rows, as r_hat requires.
+    All chains step at once, as further positions on the class axis. They start at independent draws from ``alone``,
+    which are more widely spread than the posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
     alone.require_proper()
     parts = list(_parts(alone, data, n_rows * chains))
-    # From here on, a "feature" is a part: the columns of several features side by side, updated together.
+    # From here on, a "feature" is a part: the columns of several features, updated together.
     model = NaiveBayes(dict(enumerate(part.family for part in parts)))
     data = dict(enumerate(part.x for part in parts))
     n_classes, width = len(alone.labels), chains * len(alone.labels)
@@ -134,7 +130,7 @@ def sample(
     weight = None if seen is None else np.tile(seen.weight, chains)
 
     def learned(classes: Array) -> tuple[dict[Any, Prior], Array]:
-        """The posterior of the parts, and the weight of each class, given the classes of the rows."""
+        """The posterior of the parts, and the weight of each class, given the classes."""
         s = model.statistics(copies, Labels.of((classes + offset).ravel(), width, weight), range(width))
         found = {name: family.update(before[name], s.features[name]) for name, family in model.features.items()}
         return found, s.rows.reshape(chains, n_classes)
@@ -172,7 +168,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
     """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
 
     ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Otherwise, if nearly half of
-    the labels are wrong, a chain that starts at the labels would take long to leave them.
+    the labels are wrong, a chain would take long to leave them.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
@@ -187,7 +183,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Features with the same specification: their columns and posteriors, side by side."""
+    """Features with the same specification, and their columns and posteriors."""
 
     family: Family
     names: list[Any]
@@ -197,7 +193,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group the features of each family, so that a Gibbs step makes one call per family, not per column."""
+    """Group the features of each family, so that a Gibbs step makes one call per family."""
     for family, names in stacks.groups(alone.model.features, n_rows, alone.features, data):
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:

@@ -1,9 +1,9 @@
-"""The variables of the whole model: which columns share a variable, and the name of each variable.
+"""Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
-``mu_size[ant]``. With more than ``APART`` columns, PyMC would take long to compile them. Then all columns of one kind
-share a variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a
-coordinate. The model that ``nuts`` samples always shares variables; its draws are then renamed.
+``mu_size[ant]``. More than ``APART`` columns would take PyMC long to compile, so all columns of one kind share a
+variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate.
+The model that ``nuts`` samples always shares variables; its draws are then renamed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayesnb.priors.compound import completed
 from bayesnb.statistics.statistic import arrays_of, joined
 
 APART = 24
-"""The largest number of columns for which each column has separate variables."""
+"""Largest number of columns with separate variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +41,19 @@ class Block:
     members : tuple of (feature, column)
         The feature, and its column, at each position.
     columns : tuple of str
-        Coordinate names of the positions.
+        Names of the positions.
     categories : tuple of str or None
-        Coordinate names of the levels, or of the nodes of a tree.
+        Names of the levels, or of the nodes of a tree.
     axes : {parameter: axes}
-        The axes of each parameter, including columns: "class", "column", "level", or a family-specific name.
+        Axes of each parameter, including columns: "class", "column", "level", or a family-specific name.
     whole : bool
         Whether the block is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
     lengths : {axis: length}, optional
-        The lengths of the family-specific axes.
+        Of the family-specific axes.
     n_levels : int, optional
-        The number of levels of each column, if the columns have levels.
+        Number of levels of each column.
     apart : bool, optional
-        Whether the block is a single column, so that its variables have no column axis.
+        Whether the block is a single column, whose variables have no column axis.
     """
 
     name: str
@@ -78,16 +78,14 @@ class Block:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Names of the parameters, such as mu and tau."""
         return tuple(self.axes)
 
     def dims(self, key: str) -> tuple[str, ...]:
-        """The dimensions of the variable of a parameter."""
         axes = [axis for axis in self.axes[key] if not (self.apart and axis == "column")]
         return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
-        """The name of the dimension of any axis but the class axis."""
+        """The dimension of any axis but the class axis."""
         named = {"column": "feature", "column_2": "feature_2", "level": "category"}
         return f"{self.name}_{named.get(axis, axis)}"
 
@@ -104,7 +102,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """Convert an index (class, position, ...) of the block to a feature and an index in its arrays."""
+        """The feature and the index in its arrays, from an index (class, position, ...) of the block."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -114,7 +112,7 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """Put the columns of the block side by side, from arrays of the features whose last axis is the column."""
+        """The columns of the block side by side, from arrays of the features with the column as last axis."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
@@ -124,10 +122,10 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join the priors, posteriors or statistics of the features of the block.
+        """Join priors, posteriors or statistics of the features of the block.
 
-        ``parts`` are data classes; the second axis of their arrays is the column. If the block is a single column with
-        separate variables, the prior or posterior loses this axis, like the variables.
+        The second axis of their arrays is the column. For a single column with separate variables, the prior or
+        posterior loses this axis.
         """
         if self.whole:
             return parts[self.members[0][0]]
@@ -135,7 +133,7 @@ class Block:
         return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
     def _levels_of(self, part: Any) -> Any:
-        """Drop the padding levels from the prior, posterior or statistic of a column."""
+        """Drop the padding levels of a column."""
         if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
             return part
         by_level = {name: v for name, v in arrays_of(part).items() if v.ndim > 2}
@@ -143,14 +141,12 @@ class Block:
 
 
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
-    """The blocks of a posterior: one per column, or in a large table one per family and number of levels.
-
-    Each sampled feature has separate blocks.
+    """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
+    levels.
 
     Parameters
     ----------
     posterior : Posterior
-        The levels and words of its statistics name the categories.
     apart : bool, optional
         Whether each column of a small table gets separate variables.
 
@@ -181,7 +177,6 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
 
 
 def _axes(family: Family) -> Mapping[str, tuple[str, ...]]:
-    """The axes of the variables of a family: "class", "column", "level", or family-specific names."""
     axes = family.variable_axes()
     if family.parts:
         return axes
@@ -190,7 +185,6 @@ def _axes(family: Family) -> Mapping[str, tuple[str, ...]]:
 
 
 def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
-    """The lengths of the family-specific axes of the variables of a feature."""
     family = posterior.model.features[feature]
     if family.exact:
         return {axis: NODES for own in _axes(family).values() for axis in own if axis.startswith("node")}
@@ -203,8 +197,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
     """Yield the columns that have variables, as (feature, column, number of levels or None).
 
-    If the columns of a feature are read together, only the first is yielded. A column with a single level has no
-    variable.
+    If the columns of a feature are read together, only the first is yielded.
     """
     for feature, family in model.features.items():
         s = statistics.features[feature]
@@ -218,7 +211,7 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
 
 
 def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, taken: set[str]) -> Block:
-    """Make a block of columns, named after its column or feature if ``named``, otherwise after its family."""
+    """A block of columns, named after its column or feature if ``named``, otherwise after its family."""
     model, statistics, first = posterior.model, posterior.statistics, members[0][0]
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
@@ -253,16 +246,15 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
     if feature in model.columns:
         return model.columns[feature]
     family, s = model.features[feature], statistics.features[feature]
-    # A vector counts its rows as a whole, so its number of columns comes from the mean.
+    # A vector counts whole rows, so its number of columns comes from the mean.
     n = s.mean.shape[1] if family.whole_rows and family.support != BAG else s.seen().shape[1]
     return [str(feature)] if n == 1 else [f"{feature}[{k}]" for k in range(n)]
 
 
 def _plain(name: str) -> str:
-    """Convert the name of a column for use in a variable name: letters, digits and underscores, no leading digit.
+    """The name of a column as letters, digits and underscores, for use in a variable name.
 
-    A leading digit could be confused with the number of a part: ``theta_1_rain`` is the first part of a compound family
-    of the column "rain".
+    A leading digit would look like the number of a part: ``theta_1_rain`` is the first part of a compound family.
     """
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
@@ -289,7 +281,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Convert draws of the parameters to the variables of the blocks, (draw, class, ...)."""
+    """Draws of the parameters as variables of the blocks, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -307,7 +299,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Give every variable of the blocks a column axis; works for tensors, or draws with ``lead`` leading axes."""
+    """Give every variable a column axis; works for tensors, or draws with ``lead`` leading axes."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -318,7 +310,7 @@ def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: in
 
 
 def from_variables(values: Mapping[str, Array], blocks: Sequence[Block], posterior: Posterior) -> Parameters:
-    """Convert the variables of the blocks to parameters: the inverse of :func:`variables`."""
+    """The inverse of :func:`variables`."""
     lead = values["pi"].shape[:-1]
     values = with_columns(values, blocks, len(lead))
     features: dict[Any, Theta] = {}

@@ -1,6 +1,6 @@
-"""NUTS on the whole model; the conjugate posterior provides its starting points and scales.
+"""NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-These affect the path of the sampler, not its target, so a wrong closed form would still be detected.
+They affect the path of the sampler, not its target, so a wrong closed form would still be detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 TUNE = 200
-"""Tuning steps of a chain that gets its start and scales from the posterior."""
+"""Tuning steps of a chain with start and scales from the posterior."""
 
 
 def sample(
@@ -37,21 +37,19 @@ def sample(
 ) -> tuple[Parameters, DataTree]:
     """Sample a model with NUTS; return the draws, with the axes (chain, draw) first, and the result of ``pymc.sample``.
 
-    Chains start at draws from the conjugate posterior, and the sampler gets its covariance, because adaptation from
-    scratch fails if many rows make the posterior narrow. So PyMC's sampler tunes only its step size, in 200 steps,
-    which would also move the chains away from a wrong start.
+    Adaptation from scratch fails if many rows make the posterior narrow, so the sampler gets the covariance of the
+    conjugate posterior and tunes only its step size, in 200 steps, which also move chains away from a wrong start.
 
     Parameters
     ----------
     posterior : Posterior
-        A posterior of conjugate features; it provides the starting points and scales of the chains.
+        Of conjugate features.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
-        A model in which columns of one kind share variables; by default, a model that observes the sufficient
-        statistics.
+        A model in which columns of one kind share variables; by default, it observes the sufficient statistics.
     **arguments
-        Arguments of ``pymc.sample``, which override the settings made here. nutpie is used if it is installed.
+        Arguments of ``pymc.sample``, which override these settings. nutpie is used if it is installed.
     """
     import pymc as pm
 
@@ -71,7 +69,7 @@ def sample(
             with model, without_warnings():
                 settings["step"] = pm.NUTS(scaling=unconstrained_covariance(model, posterior, rng), is_cov=True)
     elif sampler == "nutpie":
-        # nutpie accepts one start for all chains and no scales, which its low-rank adaptation estimates.
+        # nutpie accepts one start for all chains and estimates the scales itself.
         settings.setdefault("initvals", starts[0])
         settings.setdefault("nuts", {"adaptation": "low_rank"})
     tree = run_nuts(model, draws_per_chain, chains, **settings)
@@ -80,7 +78,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values of the free variables; probabilities of exactly 0 or 1 are moved inside by 1e-12."""
+    """Starting values of the free variables; probabilities of 0 or 1 are moved inside by 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:
@@ -97,9 +95,8 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    PyMC's transforms give their values. A vector of probabilities becomes centred logarithms, which a rare level moves
-    together, so their covariances matter. So do the covariances of the means and precisions of a vector of columns. All
-    other variables are independent.
+    Probabilities become centred logarithms, which a rare level moves together, so their covariances matter, as do those
+    of the means and precisions of a vector of columns. All other variables are independent.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)
@@ -110,7 +107,7 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
         transform = model.rvs_to_transforms[variable]
         x, name = drawn[variable.name], getattr(transform, "name", None)
         if transform is not None:
-            # Draws may round to 0 or 1, with infinite logarithms or log-odds. Matrices have their own transform.
+            # Draws may round to 0 or 1, with infinite logarithms. Matrices have a separate transform.
             if name != "logroot":
                 x = np.clip(x, np.finfo(float).tiny, np.nextafter(1, 0) if name == "logodds" else None)
             x = transform.forward(x, *variable.owner.inputs).eval(mode="FAST_COMPILE")

@@ -1,7 +1,7 @@
 """The naive Bayes model in PyMC, in textbook form.
 
-:func:`build` observes either the learned rows (each as one value, or column by column) or their sufficient statistics.
-:func:`summed_out` also observes unlabelled rows. ``nuts`` can sample all of these models.
+:func:`build` observes the learned rows or their sufficient statistics. :func:`summed_out` also observes unlabelled
+rows.
 """
 
 from __future__ import annotations
@@ -40,16 +40,15 @@ def build(
     Parameters
     ----------
     posterior : Posterior
-        The fitted model: its specification, its priors at their full shapes, and its statistics.
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         "joint": observe each row as one value ``y``, whose log density is that of the whole row. "rows": observe ``y``
         and the cells ``x_…`` separately. "sufficient": observe the sufficient statistics, so that the computing time
-        does not depend on the number of rows. The three give the same log density. The default is "joint" if rows are
-        given, otherwise "sufficient".
+        does not depend on the number of rows. The log density is the same. The default is "joint" if rows are given,
+        otherwise "sufficient".
     place : int array (row,), optional
-        The coordinates of the rows; 0, 1, 2, ... by default.
+        Coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional
         Whether each column of a small table gets separate variables.
 
@@ -62,7 +61,7 @@ def build(
     Raises
     ------
     ImproperError
-        If a prior is improper; the message names the feature.
+        If the prior of a feature is improper.
     """
     import pymc as pm
 
@@ -95,14 +94,14 @@ def build(
 
 
 def label_variable(posterior: Posterior) -> Any:
-    """Add π to the open model; it is a constant if the class probabilities are known."""
+    """Add π to the open model, as a constant if the class probabilities are known."""
     with about("class prior", posterior.labels):
         require_sampled(posterior.label_prior)
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
 
 
 def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
-    """Add the variables of a block to the open model; return them with their column axis."""
+    """Add the variables of a block to the open model; return them with a column axis."""
     try:
         dims = {key: block.dims(key) for key in block.keys}
         made = block.family.pymc_prior(block.gather(posterior.prior), block.variable, dims)
@@ -132,16 +131,16 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
-    """Observe the cells of the columns of a block that are not missing.
+    """Observe the cells of a block that are not missing.
 
-    Their dimension is ``row``. If cells are missing, it is ``row_…`` with the coordinates of the observed rows.
+    Their dimension is ``row``, or ``row_…`` with the coordinates of the observed rows.
     """
     import pymc as pm
 
     model = pm.modelcontext(None)
     taken = set(model.named_vars)
     for name, family, part, x in features_of(block, theta, data):
-        # Make the name unique, and replace "/", which would be read as a path.
+        # Make the name unique and free of "/", which would be read as a path.
         free = f"x_{name}".replace("/", "∕")
         while free in taken:
             free += "'"
@@ -165,8 +164,8 @@ def _observe_joint(
 ) -> None:
     """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
 
-    As a function of y_i, the density is p(y_i | x_i, θ) up to a factor. So posterior predictive draws of ``y`` are
-    classes given the columns.
+    As a function of y_i, it is p(y_i | x_i, θ) up to a factor, so posterior predictive draws of ``y`` are classes given
+    the columns.
     """
     import pymc as pm
 
@@ -207,13 +206,13 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     Parameters
     ----------
     posterior : Posterior
-        The posterior of EM; only its priors are used, at their full shapes.
+        Only its priors are used.
     labelled : Statistics
-        The statistics of the labelled rows, which are observed.
+        Of the labelled rows.
     data : {name: encoded column}
         The unlabelled rows.
     weight : array (row,)
-        Weight of each unlabelled row: its likelihood is raised to this power.
+        The power of the likelihood of each unlabelled row.
     apart : bool, optional
         Whether each column of a small table gets separate variables.
 

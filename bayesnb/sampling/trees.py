@@ -1,10 +1,10 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-Start with :func:`build`. The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in
-``log_likelihood``, and ``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in
-``posterior_predictive`` and ``log_likelihood``. So these groups have a single variable, the class ``y``. Its log
-likelihood is log p(y | x, θ), so that ``compare`` ranks classifiers by how well they predict the class. The columns are
-in a subtree, ``columns``, and log p(x, y | θ) is in a subtree, ``joint``. ArviZ functions accept both like the tree.
+The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in ``log_likelihood``, and
+``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and
+``log_likelihood``. So these groups have a single variable, the class ``y``, with the log likelihood log p(y | x, θ),
+and ``compare`` ranks classifiers by how well they predict the class. The columns are in a subtree, ``columns``, and log
+p(x, y | θ) is in a subtree, ``joint``, which ArviZ accepts like the tree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPTIONAL: tuple[TreeGroup, ...] = ("log_prior", *OF_ROWS, "columns")
 """Groups made on request, or by default if possible; ``columns`` is made only on request."""
 
 NUMBERS = 2**22
-"""The largest size of a temporary array, in numbers."""
+"""Largest size of a temporary array, in numbers."""
 
 type Groups = dict[str, dict[str, Array]]
 
@@ -49,9 +49,8 @@ class RowsOfTree:
     ----------
     data : {name: encoded column}
     codes : int array (row,)
-        Their classes.
     place : int array (row,)
-        Their coordinates: the positions in the table.
+        Positions in the table, as coordinates.
     """
 
     data: Data
@@ -60,17 +59,17 @@ class RowsOfTree:
 
 
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
-    """Attributes that record how a tree was drawn, with the names that PyMC uses.
+    """Attributes that record how a tree was drawn, with PyMC's names.
 
     Parameters
     ----------
     sampler : str
     seed : seed
-        Stored as text if it is not an integer; not stored if it is ``None``.
+        Stored as text if it is not an integer.
     start : float
         The value of ``time.perf_counter`` when sampling began.
     sampled : DataTree, optional
-        The tree drawn by another library; its attributes give the name and version of that library.
+        The tree of another library, whose name and version are in its attributes.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -97,15 +96,15 @@ def build(
         "columns/log_likelihood" means a group of the subtree ``columns`` or ``joint``.
     posterior : Posterior
     rows : RowsOfTree, optional
-        The rows of ``observed_data``.
+        For ``observed_data``.
     attributes : mapping, optional
         Attributes of the tree and of its group ``posterior``.
 
     Returns
     -------
     DataTree
-        Its ``constant_data`` has the weight of the rows of each class (``rows``), the weight of the values seen in each
-        column (``seen_…``), and the names of the levels of each column (``level_…``).
+        Its ``constant_data`` has the weight of each class (``rows``) and of the values seen in each column
+        (``seen_…``), and the names of the levels of each column (``level_…``).
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
@@ -134,7 +133,7 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """Make a ``DataTree`` from groups, the coordinates of dimensions, and the dimensions of variables."""
+    """A ``DataTree`` from groups, the coordinates of dimensions, and the dimensions of variables."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
@@ -184,16 +183,16 @@ def before_data(
     Parameters
     ----------
     prior : Posterior
-        The priors as a posterior without data.
+        Without data.
     statistics : Statistics
-        Its sums give what has no distribution in the model, such as the length of a row of counts.
+        For quantities without a distribution in the model, such as the length of a row of counts.
     shape : (int, int)
-        The number of chains and of draws per chain.
+        Numbers of chains and of draws per chain.
     n_rows : int
-        The number of rows of each drawn table.
+        Rows of each drawn table.
     rng, attributes
     rows : RowsOfTree, optional
-        Rows to compare with, which become ``observed_data``.
+        For ``observed_data``.
     """
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
@@ -229,11 +228,10 @@ def of_rows(
     """Make the groups that describe rows, with the axes (chain, draw, row) first.
 
     ``log_likelihood`` has log p(y_i | x_i, θ), and log p(x_i, y_i | θ) in the subtree ``joint``. Dividing the posterior
-    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i. Under this posterior, the mean of
-    p(y_i | x_i, θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the
-    class, which does not score the columns. A predictive group has a class for each row, drawn from p(y | x_i, θ). In
-    the subtree ``columns``, ``log_likelihood`` has log p(x_ij | y_i, θ) of each cell, or 0 if the cell is missing, and
-    the predictive groups have new draws of each cell given the class of its row.
+    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is
+    p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive
+    group has a class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log
+    p(x_ij | y_i, θ) of each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
 
     Parameters
     ----------
@@ -264,7 +262,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Classes of new rows, drawn from p(y | x_i, θ), and their cells, as ArviZ names such groups."""
+    """Classes of new rows, drawn from p(y | x_i, θ), and their cells, in ArviZ's groups."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
@@ -280,7 +278,7 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
     for cut in slices(len(own), max(1, NUMBERS // max(1, n * drawn.log_pi.shape[-1]))):
         joint = flat.at(cut).log_joint(rows.data, n)
         both[cut] = joint[:, each, rows.codes]
-        # If a row has probability 0 under every class at this draw, draw its class from π.
+        # If a row has probability 0 under every class at a draw, draw its class from π.
         impossible = np.isneginf(joint).all(-1, keepdims=True)
         log_p = normalize(np.where(impossible, flat.log_pi[cut, None, :], joint))
         own[cut] = log_p[:, each, rows.codes]

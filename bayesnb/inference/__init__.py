@@ -1,6 +1,7 @@
 """Questions to a fitted model, one in each file: its formula, its errors and its result.
 
-``classifier`` holds what was learned, and ``questions`` is the table of questions. Importing the room registers them.
+``classifier`` holds what was learned, and ``questions`` is the table of questions, in which importing this package
+registers them.
 """
 
 from importlib import import_module

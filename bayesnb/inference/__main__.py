@@ -1,4 +1,4 @@
-"""Write the files that are made from the table of questions anew: ``python -m bayesnb.inference``."""
+"""Rewrite the files that are made from the table of questions: ``python -m bayesnb.inference``."""
 
 from pathlib import Path
 

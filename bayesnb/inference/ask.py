@@ -1,7 +1,7 @@
 """What to observe next: which missing value of a row to measure, and which row to label.
 
-Start with :func:`joint_of`, the joint probability of the class and the value of a missing cell. :func:`information` and
-:func:`saving` compute from it the value of observing the cell.
+:func:`joint_of` is the joint probability of the class and the value of a missing cell, from which :func:`information`
+and :func:`saving` compute the value of observing the cell.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.priors import Array, Belief
 
 TAIL = 1e-10
-"""Counts are summed until the remaining probability is at most this number."""
+"""Largest probability that a sum over counts leaves out."""
 
 
 MOST_COUNTS = 2**20
-"""The largest number of counts to sum over."""
+"""Largest number of counts to sum over."""
 
 
 DRAWS = 1024
-"""Draws that locate the mass of a real column. They only place the quadrature nodes."""
+"""Draws that place the quadrature nodes of a real column."""
 
 
 NODES = 8
@@ -65,19 +65,17 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the rest.
 
-    The rest is the probability that sums or integrals do not cover. Levels are given by their codes.
-
-    Levels, zeros and ones are enumerated. Counts are summed until the remaining probability is at most ``TAIL``. A real
-    column has a density, which is integrated by Gauss-Legendre quadrature. The panels follow the quantiles of each
-    class. Beyond the outermost quantiles their width doubles, because predictives have heavy tails. The result is
-    normalized.
+    The rest is the probability that sums or integrals do not cover. Levels, zeros and ones are enumerated. Counts are
+    summed until the remaining probability is at most ``TAIL``. A real column is integrated by Gauss-Legendre
+    quadrature, on panels between the quantiles of each class; beyond the outermost quantiles their width doubles,
+    because predictives have heavy tails. The result is normalized.
 
     Parameters
     ----------
     family : Family
-        The family of the column.
+        Of the column.
     believed : Belief
-        The posterior of the family's parameters.
+        The posterior of its parameters.
     x : encoded columns of the family, one row
     column : int
         Position among the columns of the family.
@@ -131,7 +129,7 @@ def _drawn(family: Family, believed: Belief, x: Any, column: int) -> Array:
 
 
 def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
-    """Quadrature nodes and log weights of panels that are bounded by the quantiles of each class."""
+    """Quadrature nodes and log weights of panels between the quantiles of each class."""
     drawn = drawn[:, ~np.isnan(drawn).all(0)]
     edges = np.nanquantile(drawn, np.linspace(0, 1, 17), axis=0)
     width = np.maximum(edges[-1] - edges[0], np.finfo(float).eps * np.abs(edges).max(0))
@@ -158,7 +156,7 @@ def information(joint: Array) -> float:
 def saving(joint: Array, cost_matrix: Array) -> float:
     """Expected decrease in the cost of the best decision if the value is observed; ``cost_matrix`` (class, decision).
 
-    This is the expected value of sample information (Raiffa and Schlaifer 1961). It is 0 if no value would change the
+    This is the expected value of sample information (Raiffa and Schlaifer 1961), 0 if no value would change the
     decision.
     """
     each = joint @ cost_matrix
@@ -187,8 +185,8 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        Candidates are the columns with a missing cell, and the fitted columns that the table does not have. Columns
-        with :class:`bayesnb.Missing` are candidates only if the table does not have them.
+        Candidates are its missing cells and the fitted columns that it lacks; columns with :class:`bayesnb.Missing`
+        only if it lacks them.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -197,33 +195,31 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information``: the expected decrease in the entropy of the class if the value is observed, in nats. It is the
-        mutual information of class and value given the row. With ``costs`` also ``saving``, the expected decrease in
-        the cost of the best decision; ``cost``, the cost of asking; and ``gain``, saving minus cost. Ask while the
-        largest gain is above 0.
+        ``information``: the expected decrease in the entropy of the class if the value is observed, in nats. With
+        ``costs`` also ``saving``, the expected decrease in the cost of the best decision; ``cost``, the cost of asking;
+        and ``gain``, saving minus cost. Ask while the largest gain is above 0.
 
         ``attrs["entropy"]`` is the entropy of the class before asking, and ``attrs["left_out"]`` the largest
         probability that a sum or an integral left out. ``attrs["not_asked"]`` lists missing columns without a single
-        value to ask for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` that
-        are known to be missing.
+        value to ask for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known
+        to be missing.
 
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row or ``costs`` are invalid (see :meth:`decide`). If ``feature_costs`` are given
+        If there is not exactly one row or ``costs`` are invalid (see :meth:`decide`); if ``feature_costs`` are given
         without ``costs``, lack a missing column, or name a column that was not fitted.
 
     Notes
     -----
-    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D). After each
-    value, the class probabilities are those of the completed row. The expectation over values is an exact sum for
-    levels, zeros and ones, a sum up to a tail of 1e-10 for counts, and a quadrature for real columns. The ``saving`` of
-    a real column is accurate to about four digits, because the least cost has kinks; ``left_out`` does not measure this
-    error. With a ``dependence``, naive Bayes predicts the values, and the exponents enter the class probabilities of
-    the completed row.
+    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D). The
+    expectation over values is an exact sum for levels, zeros and ones, a sum up to a tail of 1e-10 for counts, and a
+    quadrature for real columns. The ``saving`` of a real column is accurate to about four digits, because the least
+    cost has kinks; ``left_out`` does not measure this error. With a ``dependence``, naive Bayes predicts the values,
+    and the exponents enter the class probabilities of the completed row.
 
-    The ranking looks one answer ahead. If two columns are informative only together, both rank low. Call it again after
-    each answer.
+    The ranking looks one answer ahead: two columns that are informative only together both rank low. Call it again
+    after each answer.
 
     References
     ----------
@@ -296,7 +292,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """As :func:`joint_of`, for a missing cell of an encoded row; ``before`` is its log p(class, row), (class,)."""
+    """:func:`joint_of` for a missing cell of an encoded row; ``before`` is its log p(class, row), (class,)."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -305,9 +301,9 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """As :func:`joint_of_cell`, if the cell may also turn out to be missing, which is then the last value.
+    """:func:`joint_of_cell` if the cell may also turn out to be missing, which is then the last value.
 
-    ``flag`` names the feature and the column within it that indicate whether the cell is missing.
+    ``flag`` names the feature and the column that indicate whether the cell is missing.
     """
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
@@ -319,7 +315,7 @@ def _joint_with_missing(
 def _log_joint_of(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> Callable[[Array], Array]:
-    """A function from values of one cell to log p(class, row) with each of these values, (value, class)."""
+    """A function from values of one cell to log p(class, row), (value, class)."""
     x = data[name]
     if classifier.believed.naive and classifier.plug_in is None:
         # The terms of the other features do not change.
@@ -335,7 +331,6 @@ def _log_joint_of(
 
 
 def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.Index) -> list[float]:
-    """The cost of asking for each column."""
     if feature_costs is None:
         return [0.0] * len(asked)
     if costs is None:
@@ -367,10 +362,10 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Choose the rows without a label to label next, the best first.
 
-    The best row has the label that is expected to be most informative about the parameters. The criterion is the mutual
-    information of the label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel
-    2011). It is large if more data would change the prediction. It is small if the classes overlap at this row, however
-    many rows are learned.
+    The best label is expected to be most informative about the parameters: the criterion is the mutual information of
+    the label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel 2011). It is
+    large if more data would change the prediction, and small if the classes overlap at this row, however many rows are
+    learned.
 
     Parameters
     ----------
@@ -378,9 +373,9 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         Rows without a label.
     n : int
         Number of rows to choose. After each choice the row is learned with its *expected* label, with weight p(c | x,
-        D) in each class c. Similar rows then become less informative, so that a batch is not n copies of one row.
+        D) in each class c, so that a batch is not n copies of one row.
     draws : int
-        Number of draws of the parameters. The draws are the same for all rows.
+        Number of draws of the parameters, which are the same for all rows.
 
     Returns
     -------
@@ -396,7 +391,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     Notes
     -----
     The classifier does not change. Expected labels replace unknown labels, as in sequential design with hallucinated
-    observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents are kept fixed.
+    observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents stay fixed.
 
     References
     ----------
@@ -438,7 +433,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
 
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
-    """The classifier after learning one more row with its class probabilities as weights."""
+    """The classifier after learning one row with its class probabilities as weights."""
     posterior = classifier.posterior
     seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))

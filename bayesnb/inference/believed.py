@@ -1,15 +1,13 @@
-"""The posterior as one object: the posterior of naive Bayes, and the posterior of the exponents if they were learned.
-
-Questions use :class:`Believed`, so that they need not distinguish models with and without exponents.
+"""The posterior of naive Bayes, and of the exponents if they were learned, as one object.
 
 A row x without a label is data too. Conditioning on it gives a mixture over the possible classes c of the row,
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), and the entropy of this
-mean the total uncertainty. Only under it do intervals have their nominal coverage for rows from the model. So answers
-about a row condition on the row by default (``Believed.given`` is "row"). For "data" the posterior is p(θ | D), which
-suits a row that was chosen independently of θ.
+Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), is the entropy of this mean
+the total uncertainty, and do intervals have their nominal coverage for rows from the model. So answers about a row
+condition on the row by default (``Believed.given`` is "row"). For "data" the posterior is p(θ | D), which suits a row
+that was chosen independently of θ.
 """
 
 from __future__ import annotations
@@ -44,18 +42,16 @@ class Believed:
     Parameters
     ----------
     posterior : Posterior or DrawnPosterior
-        The posterior of the class probabilities and of the parameters of the columns.
     estimate : {"predictive", "mean", "map", "mle"}
         How class probabilities are computed from the posterior.
     plug_in : Parameters or None
         The plugged-in parameters; ``None`` for "predictive", which integrates them out.
     dependence : Dependence or None
-        The learned exponents of the terms; ``None`` for naive Bayes.
+        The learned exponents; ``None`` for naive Bayes.
     offset : array (row, class) or 0
-        Added to log p(class, row) if each row to predict has a separate class prior; otherwise 0.
+        Added to log p(class, row) if each row has a separate class prior.
     given : {"row", "data"}
-        Whether the posterior of the parameters conditions on the row to predict ("row") or on the learned data only
-        ("data").
+        Whether the posterior of the parameters conditions on the row to predict or on the learned data only.
     """
 
     posterior: Posterior | DrawnPosterior
@@ -66,12 +62,12 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """Return a copy with another estimate and the same posterior.
+        """A copy with another estimate.
 
         Raises
         ------
         ValueError
-            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+            If the estimate is unknown or does not exist for these data; the error names feature and class.
         """
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
@@ -82,11 +78,11 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """Return a copy with other exponents, which sets ``given`` to "data"; ``None`` removes the exponents."""
+        """A copy with other exponents and ``given="data"``; ``None`` removes the exponents."""
         return replace(self, dependence=dependence, given="row" if dependence is None else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """Return a copy with another ``given``; ``None`` keeps the current one.
+        """A copy with another ``given``; ``None`` keeps the current one.
 
         Raises
         ------
@@ -117,13 +113,13 @@ class Believed:
             raise RefusedError("{reason}; ask a model with {cure}", reason=reason, cure=Cure("dependence"))
 
     def require_exponents(self) -> Dependence:
-        """The learned exponents; raise ``ValueError`` if the model has no exponents."""
+        """The learned exponents; raise ``ValueError`` if there are none."""
         if self.dependence is None:
             raise ValueError('there are no exponents: fit with dependence="weighted" or another one')
         return self.dependence
 
     def require_predictive(self, reason: str, otherwise: str = "") -> None:
-        """Raise ``ValueError`` with this reason if the estimate plugs in parameters instead of integrating them out."""
+        """Raise ``ValueError`` with this reason if the estimate plugs in parameters."""
         if self.plug_in is not None:
             raise ValueError(
                 f'{reason}, and estimate="{self.estimate}" plugs them in: ask '
@@ -146,7 +142,7 @@ class Believed:
     def log_joint(self, data: Data, n_rows: int) -> Array:
         """log p(c, x) of encoded rows by the chosen estimate, (row, class).
 
-        If terms have exponents, log p(x) comes from naive Bayes, and log p(c | x) from the exponents.
+        With exponents, log p(x) comes from naive Bayes, and log p(c | x) from the exponents.
         """
         if self.plug_in is None:
             joint = self.posterior.log_predictive(data, n_rows)
@@ -223,11 +219,11 @@ class Believed:
 
     @property
     def by_cells(self) -> frozenset[Any]:
-        """Features whose log-likelihood is drawn per cell, because θ is large and a row uses little of it."""
+        """Features whose log-likelihood is drawn per cell."""
         return self.posterior.by_cells if self.naive else frozenset()
 
     def draw(self, rng: Generator, n: int, without: frozenset[str] = frozenset()) -> Drawn:
-        """Draws of the parameters, and of the exponents if the model has them, given the data alone."""
+        """Draws of the parameters, and of the exponents, given the data alone."""
         theta = self.posterior.draw(rng, (n,), without)
         return theta if self.dependence is None else self.dependence.draws(self.posterior, theta, rng)
 
@@ -240,7 +236,7 @@ class Believed:
         ----------
         drawn : draws given the data
         seed : (int, int)
-            Seed of the further draws given the row, and the position of ``drawn`` among the parts of all draws.
+            Seed of the further draws given the row, and the position of ``drawn`` among all parts.
         data, n_rows
         offset : array that broadcasts to (row, class)
         """
@@ -252,12 +248,12 @@ class Believed:
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
-        The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
-        3). For ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class). So the total is
-        exact. The epistemic part is the mean divergence of p(c | x, θ) from the predictive, which is at least 0 in
-        every draw. For ``given="data"``, the mean is the average of the draws, and the aleatoric part is the mean
-        entropy of a draw. The epistemic part is the difference, which is never negative: the mutual information of
-        class and parameters (Houlsby et al. 2011; Depeweg et al. 2018).
+        It returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2, 3). For
+        ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class), so the total is exact.
+        The epistemic part is the mean divergence of p(c | x, θ) from the predictive, which is at least 0 in every draw.
+        For ``given="data"``, the mean is the average of the draws, the aleatoric part is the mean entropy of a draw,
+        and the epistemic part is the difference, the mutual information of class and parameters (Houlsby et al. 2011;
+        Depeweg et al. 2018).
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -281,13 +277,13 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate is a mode and some feature is sampled, so that its mode has no formula."""
+    """Raise if the estimate is a mode and a sampled feature has no formula for it."""
     if estimate_rule(estimate).point == "mode":
         model.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 
 
 def require_prior(estimate: Estimate) -> None:
-    """Raise if the estimate uses no priors, because the exponents may then have no finite maximum."""
+    """Raise if the estimate uses no priors: exponents may then have no finite maximum."""
     if estimate_rule(estimate).flat:
         raise RefusedError(
             "{estimate} takes all priors away, and exponents have no maximum of the likelihood where classes separate; "

@@ -27,15 +27,14 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         log p(x | c, D). A constant added to a whole row changes nothing.
     max_iter : int
     tol : float
-        EM stops if no other π could increase the objective by more than this, in nats. A change of one standard error
-        in π lowers the objective by half a nat.
+        EM stops if no other π could increase the objective by more than this, in nats.
 
     Returns
     -------
     prior : array (class,)
         The π that maximizes Σ_i log Σ_c π_c p(x_i | c, D).
     n_iter : int
-        The number of steps. No step lowers the objective.
+        Number of steps, none of which lowers the objective.
 
     Raises
     ------
@@ -51,10 +50,9 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
     Notes
     -----
-    The estimate assumes label shift: the class frequencies have changed, but the distribution of the rows within a
-    class has not. π has no prior here, so the probability of a class that explains no row goes to 0. The objective is
-    concave, and its slope in π_c is Σ_i p(x_i | c) / p(x_i | π). Therefore no π is better than the current one by more
-    than the largest slope minus the number of rows. The loop stops if this bound is at most ``tol``.
+    π has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
+    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). So no π is better than the current one by more than the largest slope
+    minus the number of rows. The loop stops if this bound is at most ``tol``.
 
     References
     ----------
@@ -71,7 +69,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
         raise ValueError(f"Expected log p(x | c) below infinity; got {log_likelihood[row, c]} in row {row}, class {c}")
     require_whole(1, max_iter=max_iter)
     share = np.exp(normalize(log_likelihood))
-    # The objective is concave, so EM reaches the maximum from every start with positive probabilities.
+    # The objective is concave, so EM reaches the maximum from every positive start.
     prior = np.full(log_likelihood.shape[1], 1 / log_likelihood.shape[1])
     gap = np.inf
     for n_iter in range(1, max_iter + 1):
@@ -104,7 +102,7 @@ def interval_of_shares(
 ) -> tuple[Array, float]:
     """Two posterior quantiles of each class frequency, (2, class), and their largest Monte Carlo standard error.
 
-    For the other parameters, see :func:`draw_shares`.
+    The parameters are those of :func:`draw_shares`.
     """
     from arviz_stats.base import array_stats
 
@@ -125,14 +123,14 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
     log_likelihood : array (row, class)
         log p(x | c, D), as validated by ``most_probable_shares``.
     draws : int
-        Total number of draws of all chains, rounded up to a multiple of the number of chains.
+        Total over all chains, rounded up to a multiple of their number.
     rng : Generator
 
     Notes
     -----
     A Gibbs sampler with two blocks (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π
-    given the class counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. Draws never leave the
-    simplex, so frequencies near 0 need no special treatment; a normal approximation at the mode would fail there.
+    given the class counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. Frequencies near 0
+    need no special treatment; a normal approximation at the mode would fail there.
     """
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
@@ -144,8 +142,8 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
         if step >= 0:
             kept[:, step] = shares
         below = np.cumsum(likelihood * shares[:, None], axis=2)
-        # Draw a class with probability proportional to its entry: compare a uniform number below the total with
-        # cumulative sums.
+        # Draw a class with probability proportional to its entry, by a uniform number below the total and cumulative
+        # sums.
         drawn = (rng.random(below.shape[:2])[..., None] * below[..., -1:] > below[..., :-1]).sum(axis=2)
         counts = (drawn[..., None] == np.arange(n_classes)).sum(axis=1)
     return kept
@@ -159,14 +157,14 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
         Class probabilities for all rows, by label or in the order of ``classes_``, are fixed. A Dirichlet prior is
-        updated with the learned labels. For class probabilities that differ between the rows to predict, pass an array
-        (row, class) or a DataFrame with a column per class.
+        updated with the learned labels. An array (row, class), or a DataFrame with a column per class, has class
+        probabilities for each row to predict.
 
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. The original classifier or estimator does not change. With a
-        dependence, the exponents are kept fixed, and the change of the log class prior is added to their offsets.
+        A fitted model that cannot learn further rows. The original model does not change. With a dependence, the
+        exponents stay fixed, and the change of the log class prior is added to their offsets.
 
     Examples
     --------
@@ -195,9 +193,9 @@ def estimate_class_prior(
 ) -> pd.Series | pd.DataFrame:
     """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
 
-    The method is EM (Saerens, Latinne and Decaestecker 2002). The learned class prior has no influence.
-    ``with_class_prior(clf, estimate_class_prior(clf, X))`` predicts with the estimate. With a dependence, the
-    likelihood of a class is p(class | row) under equal class probabilities.
+    The method is EM (Saerens, Latinne and Decaestecker 2002), in which the learned class prior has no influence.
+    Predict with ``with_class_prior(clf, estimate_class_prior(clf, X))``. With a dependence, the likelihood of a class
+    is p(class | row) under equal class probabilities.
 
     Parameters
     ----------
@@ -209,22 +207,21 @@ def estimate_class_prior(
         EM stops if no other class probabilities could increase the log probability of all rows by more than this, in
         nats. A change of one standard error in the estimate lowers it by half a nat.
     prob : float, optional
-        Probability of an equal-tailed interval for each class probability. By default no interval is computed.
+        Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
-        Number of draws of the Gibbs sampler for the interval. They use the estimator's seed, or 0 if it has no seed.
+        Number of draws of the Gibbs sampler for the interval, with the estimator's seed (0 by default).
 
     Returns
     -------
     Series (class,)
-        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper") with the estimate in its
-        first column. Its ``attrs["mcse"]`` is the largest Monte Carlo standard error of a bound.
+        The estimate. With ``prob``, a DataFrame (class, "probability" | "lower" | "upper"), whose ``attrs["mcse"]`` is
+        the largest Monte Carlo standard error of a bound.
 
     Notes
     -----
-    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior, and the estimate is the
-    mode of this posterior. The interval shows the uncertainty from the number of new rows only. It treats the learned
-    p(x | class) as known, so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its
-    interval.
+    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior, whose mode is the
+    estimate. It shows the uncertainty from the number of new rows only, and treats the learned p(x | class) as known,
+    so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its interval.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """A fitted model as an immutable object with methods for all questions about rows and about the model.
 
-:class:`Classifier` reads tables, computes log p(c, x), and raises if a question has no answer. :class:`FarRowError` is
-raised for rows without an answer. The questions are functions in the other files of this package.
-:mod:`bayesnb.inference.questions` makes them methods of the classifier.
+:class:`Classifier` reads tables, computes log p(c, x), and raises if a question has no answer.
+:mod:`bayesnb.inference.questions` makes the questions, which are functions in other files, its methods.
 """
 
 from __future__ import annotations
@@ -44,16 +43,15 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
 HEAVIEST = 2.0**53
-"""The largest weight of a row that can be left out. A larger weight plus a prior worth one row rounds to the weight."""
+"""Largest weight of a row that can be left out; a larger weight plus a prior worth one row rounds to the weight."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classifier(FittedModel):
-    """A fitted model as an immutable object. It holds no rows.
+    """A fitted model as an immutable object, which holds no rows and may be shared by threads.
 
-    A fitted :class:`bayesnb.BayesianNB` holds a classifier as ``classifier_`` and delegates every question to it.
-    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return new classifiers. Threads may share a
-    classifier.
+    A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
+    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return new classifiers.
 
     Parameters
     ----------
@@ -64,17 +62,16 @@ class Classifier(FittedModel):
     classes : array (class,)
         Class labels, sorted.
     declared : tuple
-        Classes that exist even if no row has them, because ``classes=`` or the type of the labels named them.
+        Classes without rows that ``classes=`` or the type of the labels named.
     expected : bool
-        Whether the statistics include expected counts of rows without a label.
+        Whether the statistics include expected counts of unlabelled rows.
     em : EM or None
-        The result of EM, if the last ``fit`` had rows without a label. Its rows are the unlabelled rows with a weight
-        above 0. ``statistics`` are then the statistics of the labelled rows plus λ times the expected statistics of
-        these rows.
+        The result of EM, if the last ``fit`` had unlabelled rows with a weight above 0. ``statistics`` are then those
+        of the labelled rows plus λ times the expected statistics of these rows.
     target : column name or None
         The column of the class, if the labels had a name.
     reading : {"drop": columns, "na": texts}
-        On the command line: columns of the file to leave out, and further texts that mean a missing cell.
+        On the command line: columns of the file to leave out, and texts that mean a missing cell.
     absent, unlabelled, seed
         As ``absent``, ``unlabelled`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
 
@@ -112,14 +109,14 @@ class Classifier(FittedModel):
         draws: Mapping[Any, Draws] | None = None,
         **others: Any,
     ) -> Classifier:
-        """Make a classifier from sufficient statistics and a class prior.
+        """A classifier from sufficient statistics and a class prior.
 
-        ``draws`` holds posterior draws of sampled features, which are then not sampled again.
+        Sampled features with posterior draws in ``draws`` are not sampled again.
 
         Raises
         ------
         ValueError
-            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+            If the estimate is unknown or does not exist for these data; the error names feature and class.
         """
         model = schema.model(label)
         # Check this before any feature is sampled, because sampling is slow.
@@ -132,42 +129,37 @@ class Classifier(FittedModel):
 
     @property
     def classifier_(self) -> Classifier:
-        """The classifier itself, so that classifiers and estimators can be used alike."""
+        """The classifier itself, as of an estimator."""
         return self
 
     @property
     def classes_(self) -> Array:
-        """The class labels, under the name that scikit-learn's tools expect."""
+        """The class labels, under scikit-learn's name."""
         return self.classes
 
     @property
     def named_classes(self) -> tuple[Any, ...]:
-        """The classes that exist even if no row has them, because the user or a prior named them."""
+        """The classes that the user or a prior named, whether or not there are rows of them."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
 
     @property
     def posterior(self) -> Posterior | DrawnPosterior:
-        """The posterior of naive Bayes."""
         return self.believed.posterior
 
     @property
     def estimate(self) -> Estimate:
-        """How class probabilities are computed from the posterior."""
         return self.believed.estimate
 
     @property
     def plug_in(self) -> Parameters | None:
-        """The plugged-in parameters; ``None`` for "predictive"."""
         return self.believed.plug_in
 
     @property
     def dependence(self) -> Dependence | None:
-        """The learned exponents of the terms; ``None`` for naive Bayes."""
         return self.believed.dependence
 
     @property
     def offset(self) -> Array | float:
-        """Added to log p(class, row) if each row to predict has a separate class prior; otherwise 0."""
         return self.believed.offset
 
     @property
@@ -188,14 +180,14 @@ class Classifier(FittedModel):
         return np.array(self.schema.raw, object)
 
     def read(self, X: Any) -> tuple[Data, int]:
-        """The encoded columns of a table, as the families expect them, and the number of rows."""
+        """The encoded columns of a table, and its number of rows."""
         table = table_of(X, self.schema)
         self.require_offset_of(table)
         self.posterior.warn_of_chains()
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table; warns about levels that were never seen and texts without a known word."""
+        """The encoded columns of a table; warns about unseen levels and texts without a known word."""
         table = self.schema.through(table)
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
@@ -205,7 +197,7 @@ class Classifier(FittedModel):
         return data
 
     def require_offset_of(self, table: Table) -> None:
-        """Raise ``ValueError`` if there is a class prior per row and the table has another number of rows."""
+        """Raise ``ValueError`` if the table does not have as many rows as a class prior per row."""
         each = np.shape(self.offset)[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
@@ -221,7 +213,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """As :meth:`encoded`, for the labelled rows; raises ``ValueError`` if a row cannot be left out."""
+        """:meth:`encoded` for the labelled rows; raises ``ValueError`` if a row cannot be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -239,14 +231,13 @@ class Classifier(FittedModel):
         -------
         log_joint : array (row, class)
         codes : int array (row,)
-            The position of each row's class in ``classes``.
         """
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(
         self, X: Any, y: Any, sample_weight: Any, refit: bool = False
     ) -> tuple[Array, Array, dict[Any, LeftOut]]:
-        """As :meth:`log_left_out`, and the contributions of sampled features; ``refit`` samples these again."""
+        """:meth:`log_left_out`, and the contributions of sampled features; ``refit`` samples these again."""
         data, labels = self.learned(X, y, sample_weight)
         log_joint, sampled = self.believed.left_out(data, labels, refit)
         warn_of_weights(self.schema, sampled)
@@ -257,10 +248,10 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields for ``copy`` and ``pickle``, without caches that other threads may fill at the same time.
+        """The fields for ``copy`` and ``pickle``, without caches.
 
-        A cached property adds an attribute to its object on first use. So the dictionary of the object may grow while
-        ``copy`` or ``pickle`` iterates over it. Here each dictionary is copied in one step.
+        Another thread may fill a cache, and so add an attribute, while ``copy`` or ``pickle`` iterates; so each
+        dictionary is copied in one step.
         """
         return _still(vars(self).copy(), {})
 
@@ -269,7 +260,7 @@ class Classifier(FittedModel):
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        """Raise ``ValueError`` if each row has a separate class prior, because the question then has no answer."""
+        """Raise ``ValueError`` if each row has a separate class prior."""
         if each := np.shape(self.offset)[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
@@ -282,7 +273,7 @@ class Classifier(FittedModel):
             raise ValueError(f"there are no odds with one class, {labels_of(self.classes)[0]!r}")
 
     def require_counted(self, question: str) -> None:
-        """Raise ``ValueError`` if rows without a label were learned, because the question then has no answer."""
+        """Raise ``ValueError`` if rows without a label were learned."""
         if self.expected:
             raise ValueError(
                 f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
@@ -292,12 +283,12 @@ class Classifier(FittedModel):
     # The same data with another class prior or estimate
 
     def with_estimate(self, estimate: Estimate) -> Classifier:
-        """Return a classifier with another estimate and the same posterior.
+        """A classifier with another estimate and the same posterior.
 
         Raises
         ------
         ValueError
-            If the estimate is unknown or does not exist for these data; the error names the feature and the class.
+            If the estimate is unknown or does not exist for these data; the error names feature and class.
 
         Examples
         --------
@@ -310,7 +301,7 @@ class Classifier(FittedModel):
         return replace(self, believed=self.believed.with_estimate(estimate))
 
     def with_draws(self, drawn: DrawnPosterior) -> Classifier:
-        """Return a classifier with these draws as its posterior.
+        """A classifier with these draws as its posterior.
 
         Raises
         ------
@@ -323,7 +314,7 @@ class Classifier(FittedModel):
         return replace(self, believed=believed, expected=False, em=None)
 
     def with_dependence(self, dependence: Dependence | None) -> Classifier:
-        """Return a classifier with these exponents and the same posterior."""
+        """A classifier with these exponents and the same posterior."""
         return replace(self, believed=self.believed.with_dependence(dependence))
 
     @property
@@ -332,10 +323,10 @@ class Classifier(FittedModel):
         :class:`bayesnb.Exponents`.
 
         Columns are ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` ends of the 89 % interval, and
-        ``log_bayes_factor``, in nats, of a learned exponent against an exponent fixed at its prior mean.
-        ``attrs["rows"]`` is the total weight of the rows from which the exponents were learned. ``attrs["older"]`` is
-        true if rows were learned or forgotten since then. ``attrs["offsets"]`` is "class" if there were too few rows,
-        or too many cells, for offsets of cells.
+        ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is
+        the total weight of the rows from which the exponents were learned; ``attrs["older"]`` is true if rows were
+        learned or forgotten since. ``attrs["offsets"]`` is "class" if there were too few rows, or too many cells, for
+        offsets of cells.
 
         Examples
         --------
@@ -394,8 +385,7 @@ class Classifier(FittedModel):
 
     @property
     def choice(self) -> FamilyChoice:
-        """The families chosen from the first rows, and all candidates; raises ``AttributeError`` if no family was
-        chosen.
+        """The families chosen from the first rows, and all candidates; raises ``AttributeError`` if none was chosen.
 
         Examples
         --------
@@ -426,8 +416,8 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The row still has a predictive probability, which needs only logarithms of distances. But the log density of a
-    Normal at drawn parameters is a squared distance in standard deviations, which overflows (1e308) from 1e154 standard
+    The row has a predictive probability, which needs only logarithms of distances. But the log density of a Normal at
+    drawn parameters is a squared distance in standard deviations, which overflows (1e308) from 1e154 standard
     deviations on.
 
     Examples
@@ -453,7 +443,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a question to raise ``FarRowError`` for impossible rows with a predictive probability above 0."""
+    """Make a question raise ``FarRowError`` for impossible rows with a predictive probability above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -471,7 +461,7 @@ def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
-    """Warn once about all columns with rows whose leave-one-out is unreliable, by weighted draws or by new chains."""
+    """Warn once about all columns with rows whose leave-one-out is unreliable."""
     for name, found in sampled.items():
         if odd := [convergence for convergence in found.again if not convergence.converged]:
             warn(
@@ -498,7 +488,7 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     """Copy a value and all data classes in it; ``made`` maps the id of each original to the original and its copy.
 
-    An object that occurs twice is copied once. ``made`` keeps the original alive, so that its id is not used again.
+    An object that occurs twice is copied once. ``made`` keeps the original alive, so that its id stays unique.
     """
     if id(value) in made:
         return made[id(value)][1]

@@ -18,7 +18,7 @@ from bayesnb.priors import Array
 from bayesnb.wording import Message
 
 NUMBERS = 2**24
-"""The largest number of log probabilities to compute; larger tables are subsampled by rows."""
+"""Largest number of log probabilities; larger tables are subsampled by rows."""
 
 
 @question(
@@ -44,16 +44,15 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     DataFrame (column, ...)
         The most informative column comes first. ``alone``: decrease in log loss per row, in nats, from the class
         frequencies to a model with only this column; ``alone_se``: its standard error. ``without``: increase in log
-        loss per row, in nats, if this column is left out of the full model, negative if that helps; ``without_se``: its
-        standard error.
+        loss per row, in nats, without this column, negative if that helps; ``without_se``: its standard error.
 
-        ``attrs["says"]`` is a summary sentence. It names columns that are better left out, but only for naive Bayes.
-        With a dependence, exponents weight the columns, and a column that harms naive Bayes may be useful.
+        ``attrs["says"]`` is a summary sentence. It names columns that are better left out, but only for naive Bayes,
+        because exponents of a dependence may make them useful.
 
     Notes
     -----
     All numbers come from exact leave-one-out under naive Bayes; exponents and further terms of a dependence are
-    ignored. If a column is informative alone but not in the full model, it is redundant given the others. If a table
+    ignored. A column that is informative alone but not in the full model is redundant given the others. If a table
     needs more than 16 million log probabilities, a random sample of its rows is used.
 
     Examples
@@ -72,7 +71,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     own = target.among(classifier.classes)[chosen]
     rows = table.rows(np.isin(np.arange(table.n_rows), chosen))
     found = loo(classifier, rows, classifier.classes[own], by="feature").to_numpy()
-    # With a dependence, its further terms follow the terms of the columns. They are not used.
+    # Further terms of a dependence, which follow those of the columns, are not used.
     log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
     lines = []
@@ -93,20 +92,15 @@ def _drawn(n: int, numbers: int) -> Array:
 
 
 def _loss(log_joint: Array, codes: Array) -> Array:
-    """The log loss of each row."""
     return -log_softmax(log_joint, axis=1)[np.arange(len(codes)), codes]
 
 
 def _error(gains: Array) -> float:
-    """The standard error of a mean over rows."""
     return float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else np.nan
 
 
 def _telling(frame: pd.DataFrame, naive: bool) -> Message:
-    """Name the most informative columns, and for naive Bayes also the harmful ones.
-
-    A column that harms naive Bayes may be useful under a dependence, because exponents weight it.
-    """
+    """Name the most informative columns, and for naive Bayes also the harmful ones."""
     telling = frame[frame["alone"] > 2 * frame["alone_se"]]
     harmful = frame[frame["without"] < -2 * frame["without_se"]]
     named = ", ".join(f"{name} ({line['alone']:.2f} nats)" for name, line in telling.head(3).iterrows())

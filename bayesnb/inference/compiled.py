@@ -1,7 +1,7 @@
 """A fitted classifier as a few arrays, for services that predict one row at a time.
 
-:class:`CompiledClassifier` predicts an ordinary row from these arrays, without converting it to a table. It passes any
-other row to the original classifier, so both give the same predictions, warnings and errors.
+:class:`CompiledClassifier` passes any row that is not ordinary to the original classifier, so both give the same
+predictions, warnings and errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayesnb.kernels import reading
 from bayesnb.numerics import Array, log
 
 COUNTED = 256
-"""The table holds the log densities of the counts below this number."""
+"""Counts below this number have their log density in the table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,29 +34,27 @@ class CompiledClassifier:
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j,
 
-    The first sum is over the columns j of real numbers. They have a Student-t density if parameters are integrated out
-    (b = 0), and a Normal density if parameters are plugged in or the variance is known (a = 0, b = ½). The second sum
-    is over the columns k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class
-    are left out.
+    The first sum is over the columns j of real numbers, with a Student-t density if parameters are integrated out (b =
+    0), and a Normal density if they are plugged in or the variance is known (a = 0, b = ½). The second sum is over the
+    columns k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class are left
+    out.
 
-    A row with a missing cell, a level that was never seen, a larger count, or an invalid value is passed to
-    ``classifier``. Such a row takes the time of its ``predict_proba``.
+    A row with a missing cell, an unseen level, a larger count, or an invalid value is passed to ``classifier``, and
+    takes as long as its ``predict_proba``.
 
     Parameters
     ----------
     classifier : Classifier
-        The original classifier.
     classes : array (class,)
     base : array (class,)
         Log class probabilities, plus the log densities at the centres of the real columns.
     reals : tuple of int
-        Positions of the columns of real numbers in a row.
+        Positions of the columns of real numbers.
     curves : array (m | low | scale | a | b, class, column)
-        Parameters of these columns; low is the rounding error of m, so that m + low is exact to twice the digits.
+        Their parameters; low is the rounding error of m, so that m + low is exact to twice the digits.
     table : array (cell, class)
-        Log densities of the values of all other columns.
+        Log densities of the values of other columns.
     cells : tuple of (position, {value: row of ``table``})
-        Where to find the values of each of these columns in ``table``.
 
     Examples
     --------
@@ -84,7 +82,6 @@ class CompiledClassifier:
 
     @property
     def names(self) -> tuple[Any, ...]:
-        """The columns of a row, in order."""
         return self.classifier.schema.names
 
     def __call__(self, row: list[Any] | tuple[Any, ...] | Array | Mapping[Any, Any]) -> Array:
@@ -113,7 +110,7 @@ class CompiledClassifier:
         largest = max(joint)
         powers = [exp(v - largest) for v in joint]
         total = sum(powers)
-        # The total is below 1 or NaN if a cell is missing or infinite, or if the row is impossible under every class.
+        # The total is below 1 or NaN if a cell is missing or infinite, or if the row is impossible.
         return np.array(powers) / total if total >= 1.0 else self._asked(row)
 
     def predict_proba(self, rows: Any) -> Array:
@@ -122,8 +119,7 @@ class CompiledClassifier:
         Parameters
         ----------
         rows : array (row, column) or sequence of rows
-            Rows in the form that a call accepts. For many rows the original classifier is faster, because it reads
-            whole tables.
+            For many rows the original classifier is faster, because it reads whole tables.
         """
         if isinstance(rows, str | bytes | Mapping) or hasattr(rows, "columns") or not isinstance(rows, Iterable):
             raise TypeError(
@@ -138,7 +134,7 @@ class CompiledClassifier:
         Raises
         ------
         KeyError, TypeError, ValueError
-            If a value has to be passed to the original classifier.
+            If the row has to be passed to the original classifier.
         """
         joint = self.base
         if self.reals:
@@ -151,7 +147,7 @@ class CompiledClassifier:
         return joint.tolist()
 
     def _asked(self, row: Any) -> Array:
-        """The prediction of the original classifier, which reads the row as a table."""
+        """The prediction of the original classifier."""
         names = self.names
         if isinstance(row, Mapping):
             return self.classifier.predict_proba({name: [value] for name, value in row.items()})[0]
@@ -166,7 +162,7 @@ LEAST, MOST = float(reading.LEAST), float(reading.MOST)
 
 
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
-    """The values at these positions as numbers; raises ``TypeError`` for anything else, such as text or lists."""
+    """The values at these positions as numbers; raises ``TypeError`` for anything else."""
     picked = values if len(places) == len(values) else [values[k] for k in places]
     x = np.array(picked)
     if x.ndim != 1 or x.dtype.kind not in "fiub":
@@ -191,9 +187,9 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Raises
     ------
     ValueError
-        If the model has exponents (``dependence``) or a class prior per row. Also if the family of a column has neither
-        a Normal or Student-t density nor a table of values, or if a column is read as dates, as numbers with marks or
-        as several choices; the error names the column.
+        If the model has exponents (``dependence``) or a class prior per row; if the family of a column has neither a
+        Normal or Student-t density nor a table of values; or if a column is read as dates, as numbers with marks or as
+        several choices. The error names the column.
 
     Examples
     --------
@@ -229,7 +225,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
                 )
             values, densities = table_of_values(classifier, name, feature, j)
             if feature.indicates:
-                # Rows with a missing cell are passed to the original classifier, so here no cell is missing.
+                # Rows with a missing cell are passed to the original classifier.
                 base += densities[0]
                 continue
             start = sum(map(len, table))

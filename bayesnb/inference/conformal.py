@@ -1,8 +1,7 @@
 """Conformal prediction: sets of classes with a guarantee that does not depend on the model.
 
-:func:`conformal` gives a :class:`Conformal`. Start with :func:`nonconformity`, the score of a row with a class.
-:class:`Counts` ranks the score of a new row among the scores of known rows. :func:`full_counts` computes these counts
-for full conformal prediction, in closed form.
+:func:`nonconformity` is the score of a row with a class. :class:`Counts` ranks the score of a new row among those of
+known rows. :func:`full_counts` computes these counts for full conformal prediction, in closed form.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 TIE = 1e-9
-"""Scores are tied if they differ by less than this, in nats or relative to the score: the difference is rounding."""
+"""Scores are tied if they differ by less than this, in nats or relative to the score."""
 
 
 ROUNDING = 1e-12
@@ -32,12 +31,12 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many known rows are more unusual than a new row with each class, and how many are just as unusual.
+    """How many known rows are more unusual than a new row with each class, and how many equally so.
 
     Parameters
     ----------
     less, equal, rows : arrays (new row, class)
-        Numbers of known rows that conform less than the new row, conform equally, and were compared.
+        Numbers of known rows that conform less, that conform equally, and that were compared.
     """
 
     less: Array
@@ -49,8 +48,8 @@ class Counts:
 
         Let R be the rank of the new row's score among the n + 1 scores. If the rows are exchangeable and no two scores
         are equal, R is uniform. So P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), whatever the distribution of the
-        rows. If 1 is replaced by u, uniform on [0, 1], then p = (less + u (equal + 1)) / (n + 1) is uniform too, and
-        P(p ≤ α) = α (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
+        rows. With u, uniform on [0, 1], p = (less + u (equal + 1)) / (n + 1) is uniform too, and P(p ≤ α) = α (Vovk,
+        Gammerman and Shafer 2022, sections 2.2 and 2.5).
         """
         return (self.less + u * (self.equal + 1)) / (self.rows + 1)
 
@@ -58,14 +57,13 @@ class Counts:
 def nonconformity(log_joint: Array, codes: Array) -> Array:
     """How unusual each row would be with its class: minus the log-odds of the class against all others, (row,).
 
-    The log-odds rank rows as 1 - p(class | row) does. But probabilities near 1 are all rounded to 1, and log-odds are
-    not.
+    The log-odds rank rows as 1 - p(class | row) does, but probabilities near 1 all round to 1, and log-odds do not.
     """
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
     others[row, codes] = -np.inf
     rest = logsumexp(others, axis=1)
-    # With plug-in parameters, a row may be impossible under its class. Its score is infinite.
+    # With plug-in parameters, a row may be impossible under its class; its score is infinite.
     return np.where(np.isneginf(own), np.inf, rest - np.where(np.isneginf(own), 0.0, own))
 
 
@@ -85,7 +83,7 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
     codes, weight : arrays (row,)
         The classes of the known rows, and the number of rows that each represents.
     new : array (new row, class)
-        The score of each new row with each class.
+        Scores of the new rows.
     by_class : bool
         Whether to compare a class with the known rows of this class only.
     """
@@ -106,20 +104,20 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 
     The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
     D + (x, c) is scored by the model of the *other* n rows. Most classifiers need n + 1 fits per row and class for
-    this. Naive Bayes needs no refit. Without row i, D + (x, c) differs from D without row i only in the factors of
-    class c, which x has joined. So two log densities per class and learned row are enough: one without x, and one after
-    x has joined the class. For candidate c, use the second for class c and the first for all other classes. The new row
-    itself is scored by D.
+    this, naive Bayes none: without row i, D + (x, c) differs from D without row i only in the factors of class c, which
+    x has joined. So two log densities per class and learned row are enough, one without x and one after x has joined
+    the class. For candidate c, use the second for class c and the first for all other classes. The new row itself is
+    scored by D.
 
-    A prior that is scaled to the data is scaled to all n + 1 rows. It is the same for every c, because its scale
-    depends on the whole column, not on the classes. The class prior is updated separately for each candidate.
+    A prior that is scaled to the data is scaled to all n + 1 rows; its scale does not depend on the classes, so it is
+    the same for every c. The class prior is updated separately for each candidate.
 
     Parameters
     ----------
     posterior : Posterior
-        Posterior given the learned rows.
+        Given the learned rows.
     learned, labels : encoded rows, and their classes and multiplicities
-        If a row has a multiplicity above 1, one copy is left out.
+        One copy of a row with multiplicity above 1 is left out.
     new : encoded rows
     n_new : int
     by_class : bool
@@ -154,7 +152,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Leave-one-out log densities of a feature in each learned row: under D, and under D with one more row.
+    """Leave-one-out log densities of a feature in each learned row, under D and under D with one more row.
 
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
     class); each row is left out of its own class. The third is the log density of the new row under D, (1, class).
@@ -177,7 +175,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """log p(class) after leaving out the row's own label and adding one of the candidate class, (row, class)."""
+    """log p(class) without the row's label and with one of the candidate class, (row, class)."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)
@@ -213,7 +211,7 @@ class Conformal:
     labels : Labels
         The classes of the known rows, and the number of rows that each represents.
     scores : array (row,) or None
-        How unusual each known row is; None for "full", because the scores then depend on the new row.
+        How unusual each known row is; None for "full", whose scores depend on the new row.
     data : {name: encoded column}
         The known rows, for "full".
 
@@ -248,14 +246,14 @@ class Conformal:
         return GUARANTEES[self.method] + each
 
     def p_values(self, X: Any, smoothed: bool = False) -> pd.DataFrame:
-        """The share of the known rows that are at least as unusual as each row would be with each class.
+        """The share of known rows that are at least as unusual as each row would be with each class.
 
         Parameters
         ----------
         X : table
         smoothed : bool
             Break ties at random, with one uniform number per row from the estimator's ``random_state``. The p-value of
-            the true class is then uniform between 0 and 1. By default it is slightly too large, so that sets are
+            the true class is then uniform between 0 and 1; otherwise it is slightly too large, so sets are
             conservative.
 
         Returns
@@ -264,7 +262,7 @@ class Conformal:
 
         Notes
         -----
-        If ``random_state`` is an integer, every call draws the same numbers. So pass all rows in one call.
+        If ``random_state`` is an integer, every call draws the same numbers, so pass all rows in one call.
 
         Examples
         --------
@@ -295,14 +293,13 @@ class Conformal:
         coverage : float
             The share of rows whose set should contain their class; above 0 and below 1.
         smoothed : bool
-            As in :meth:`p_values`. The coverage is then exactly as requested.
+            As in :meth:`p_values`; the coverage is then exact.
 
         Returns
         -------
         DataFrame of bool (row, class)
-            A class is in the set if its p-value is above 1 - coverage. A set may be empty: then the row is unusual with
-            every class. If there are fewer than 1 / (1 - coverage) - 1 known rows (of a class, if ``by_class``), the
-            class cannot be ruled out and is in every set.
+            A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual with every
+            class. A class that has fewer than 1 / (1 - coverage) - 1 known rows to compare with is in every set.
 
         Examples
         --------
@@ -333,14 +330,13 @@ def conformal(
         Known rows: exactly the learned rows, or for "split" rows that were not learned. Weights count rows, so they
         must be whole numbers.
     by_class : bool
-        Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class,
-        including rare classes.
+        Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
-        "full" scores every row, learned or new, by the model of all other rows, for each possible class of the new row.
-        This is exact, needs no refit, and its guarantee is exact. Each new row takes two passes over the learned rows.
-        "loo" scores the learned rows once by exact leave-one-out, and new rows by the model of all learned rows. It is
-        as fast as predicting. Its models differ from those of "full" by one row in n, so its coverage is nearly the
-        same, but not guaranteed. "split" uses rows that were not learned. Its guarantee is exact for every model.
+        "full" scores every row, learned or new, by the model of all other rows, for each possible class of the new row,
+        without a refit. Its guarantee is exact; each new row takes two passes over the learned rows. "loo" scores the
+        learned rows once by exact leave-one-out, and new rows by the model of all learned rows. It is as fast as
+        predicting, and its coverage is nearly the same, but not guaranteed. "split" uses rows that were not learned.
+        Its guarantee is exact for every model.
 
     Returns
     -------
@@ -349,26 +345,25 @@ def conformal(
     Raises
     ------
     ValueError
-        If a weight is not a whole number, or a label is missing. For "full" and "loo" also if the class counts show
-        that these are not the learned rows, if a feature is sampled, or if the model has a ``dependence``.
+        If a weight is not a whole number, or a label is missing; for "full" and "loo" also if the class counts show
+        that these are not the learned rows, a feature is sampled, or the model has a ``dependence``.
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate. It
-    ranks classes as their probabilities do, and sets from such scores are the smallest on average (Sadinle, Lei and
-    Wasserman 2019).
+    The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate. Sets
+    from such scores are the smallest on average (Sadinle, Lei and Wasserman 2019).
 
-    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). Leave-one-out
-    scores as in "loo" are the *jackknife*, which has no such bound. The *jackknife+* (Barber, Candès, Ramdas and
-    Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α. They would be as slow as "full" here,
-    so they are not offered.
+    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). The
+    leave-one-out scores of "loo" are the *jackknife*, which has no such bound. The *jackknife+* (Barber, Candès, Ramdas
+    and Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full"
+    here.
 
-    "full" treats the new row as one of the learned rows in the factors and in priors that are scaled to the data.
-    Levels and bins still come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is
-    exact only if levels and bins are fixed without these rows, by categorical types and given edges.
+    "full" treats the new row as learned in the factors and in priors that are scaled to the data. Levels and bins still
+    come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is exact only if
+    categorical types and given edges fix levels and bins without these rows.
 
-    With a ``dependence``, the exponents were learned from the labels of all learned rows. Leave-one-out with fixed
-    exponents would be too optimistic, so hold rows out and use "split".
+    The exponents of a ``dependence`` were learned from the labels of all learned rows, so leave-one-out with fixed
+    exponents would be too optimistic: hold rows out and use "split".
 
     References
     ----------
@@ -408,15 +403,14 @@ def conformal(
             f"{classifier.classes.tolist()}; got {labels.weights().tolist()}. For rows that were not learned, use "
             'method="split"'
         )
-    # If a row has a weight above 1, one copy is left out. This call also raises if the prior does not allow
-    # leave-one-out.
+    # One copy of a row of weight above 1 is left out. This call also raises if the prior does not allow leave-one-out.
     once = Labels(labels.codes, np.ones(len(labels)), labels.n)
     scores = nonconformity(classifier.posterior.log_left_out(data, once, classifier.estimate), labels.codes)
     return Conformal(classifier, method, by_class, labels, *((None, data) if method == "full" else (scores, {})))
 
 
 def _require_left_out(classifier: Classifier, method: str) -> None:
-    """Raise if the method needs leave-one-out and leave-one-out is not exact for this model."""
+    """Raise if the method needs leave-one-out and it is not exact for this model."""
     classifier.believed.require_naive(
         f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
         'fit without some rows, and ask conformal(X, y, method="split") with these'

@@ -18,8 +18,8 @@ h_c(t_c). Then
   convex. Then only one t_k besides t_c is above 0 at the maximum, and a search in one dimension for each k finds it.
   With missing cells and more than two classes, exchanges of shares search for a local maximum.
 
-Start with :func:`predict_credal`, which uses :class:`Bounds` and :func:`credal`. :func:`interval_bounds` computes the
-bounds under intervals of hyperparameters.
+:func:`predict_credal` uses :class:`Bounds` and :func:`credal`. :func:`interval_bounds` computes the bounds under
+intervals of hyperparameters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from bayesnb.statistics.statistic import Statistic
 from bayesnb.wording import Cure, Message
 
 LEAST = 1e-12
-"""The smallest share t. The share 0 itself is not in the set."""
+"""The smallest share t; 0 itself is not in the set."""
 
 
 HALVINGS = 48
@@ -55,7 +55,7 @@ HALVINGS = 48
 
 
 GRID = 17
-"""Points of the initial grid in one dimension, because the problem may not be convex."""
+"""Points of the initial grid in one dimension, for problems that are not convex."""
 
 
 SECTIONS = 28
@@ -63,11 +63,11 @@ SECTIONS = 28
 
 
 SWEEPS = 12
-"""The largest number of sweeps of exchanges between all pairs of classes."""
+"""Largest number of sweeps of exchanges between all pairs of classes."""
 
 
 CELLS = 2**18
-"""Numbers of a temporary array."""
+"""Size of a temporary array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,13 @@ class Bounds:
     Parameters
     ----------
     low, high : array (row, class)
-        The smallest and the largest value of the part of ln J that does not depend on t.
+        The smallest and the largest part of ln J that does not depend on t.
     rows : array (class,) or None
-        The weight of learned rows per class; ``None`` if ``low`` and ``high`` include the class probabilities.
+        The weight of each class; ``None`` if ``low`` and ``high`` include the class probabilities.
     own_low, own_high : array (row, class, column)
-        The smallest and the largest possible number of learned cells equal to the row's cell; NaN at missing cells.
+        The smallest and the largest possible number of learned cells equal to the row's cell; NaN if missing.
     seen : array (class, column)
-        The number of learned cells per column.
+        Number of learned cells.
     s : float
     """
 
@@ -96,7 +96,6 @@ class Bounds:
     s: float
 
     def part(self, cut: slice) -> Bounds:
-        """The bounds of some of the rows."""
         rows = (self.low[cut], self.high[cut], self.rows, self.own_low[cut], self.own_high[cut])
         return Bounds(*rows, self.seen, self.s)
 
@@ -145,7 +144,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point where a condition that holds at ``low`` stops holding; returns the last intervals."""
+    """Bisect to the point where a condition that holds at ``low`` stops holding; return the last intervals."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -192,8 +191,7 @@ def _lower(bounds: Bounds) -> Array:
 
     For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, exp(h)
     may be concave, and more than two shares may differ from 0. Then exchange shares between all pairs of classes in
-    turn until the objective stops increasing. Start once from the best of the points found before and once from equal
-    shares.
+    turn until the objective stops increasing, from the best of the points found before and from equal shares.
     """
     n, classes = bounds.low.shape
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
@@ -237,11 +235,11 @@ CLASS = "(class)"
 
 
 MOST_COMPLETIONS = 1024
-"""The largest number of completions of a row if its missing cells may have any level."""
+"""Largest number of completions of a row whose missing cells may have any level."""
 
 
 def _one_class(found: pd.DataFrame) -> pd.Series:
-    """Mark the rows with a class that is more probable than any other under all priors."""
+    """Whether one class is more probable than any other under all priors."""
     return found.xs("undominated", axis=1, level=1).sum(axis=1) == 1
 
 
@@ -280,10 +278,10 @@ def predict_credal(
     s : float or None
         The total concentration of the priors of the imprecise Dirichlet model, usually 1 or 2. The set contains all
         Dirichlet priors with this concentration, for the classes and for every column of levels or of zeros and ones.
-        They replace the fitted priors. With ``None``, the classes and these columns keep their fitted prior.
+        With ``None``, these keep their fitted prior.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters: the set contains all priors between the two. The hyperparameters of each class and
-        column vary independently. A feature that is named here is excluded from the imprecise Dirichlet model.
+        Intervals of hyperparameters, which vary independently for each class and column: the set contains all priors
+        between the two. These features are excluded from the imprecise Dirichlet model.
     missing : {"ignored", "any"}
         How to treat missing cells of nominal columns, in the learned rows and in ``X``. "ignored" assumes that they are
         missing at random; with "any", each may have any level (Corani and Zaffalon 2008). Only for the imprecise
@@ -293,21 +291,19 @@ def predict_credal(
     -------
     DataFrame (row, (class, ...))
         ``lower`` and ``upper`` bound p(class | row) over all priors of the set. ``undominated`` is False if some other
-        class is more probable under every prior of the set. If a row has one undominated class, this class is the most
-        probable under every prior of the set.
+        class is more probable under every prior. A single undominated class is the most probable under every prior.
 
     Raises
     ------
     ValueError
-        If a feature is sampled, rows without a label were learned, terms have exponents, or the estimate plugs in a
-        point. Also if an interval has an infinite end or belongs to a bag of words.
+        If a feature is sampled, rows without a label were learned, terms have exponents, the estimate plugs in a point,
+        or an interval has an infinite end or belongs to a bag of words.
 
     Notes
     -----
     This is the naive credal classifier: the concentrations of the levels of a column in a class sum to the
-    concentration of the class (Zaffalon 2002). Columns that are neither nominal nor in ``priors`` keep their prior and
-    contribute a single predictive density. Known class probabilities are kept too. If a class was never seen with the
-    level of a row, its lower probability is 0, and it dominates no other class.
+    concentration of the class (Zaffalon 2002). Other columns, and known class probabilities, keep their prior. A class
+    that was never seen with the level of a row has lower probability 0, and dominates no other class.
 
     Examples
     --------
@@ -347,7 +343,7 @@ def predict_credal(
 
 
 def _require_priors(classifier: Classifier) -> None:
-    """Raise if there is no formula for the class probabilities under each prior of the set."""
+    """Raise if the class probabilities under each prior of the set have no formula."""
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
     classifier.posterior.require_exact(
@@ -370,7 +366,7 @@ def _bounds(
     priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:
-    """Combine all factors: single densities, bounds under intervals of hyperparameters, and imprecise Dirichlet models.
+    """Combine all factors: single densities, and bounds under intervals and under imprecise Dirichlet models.
 
     ``cells`` are the codes of levels in the columns with the imprecise Dirichlet model.
     """
@@ -416,7 +412,7 @@ def _level_counts(classifier: Classifier, name: Any) -> tuple[Array, list[int]]:
 
 
 def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: int) -> tuple[dict[Any, Array], Array]:
-    """All completions of the missing cells of nominal columns, as rows, and the original row of each completion."""
+    """All completions of missing nominal cells, as rows, and the original row of each."""
     whole, sizes, parts = np.concatenate([*cells.values()], axis=1), np.concatenate([*levels.values()]), []
     for row in range(n):
         gaps = np.flatnonzero(np.isnan(whole[row]))
@@ -433,8 +429,8 @@ def _completed(cells: Mapping[Any, Array], levels: Mapping[Any, list[int]], n: i
     return dict(zip(cells, made, strict=True)), source
 
 
-# Bounds of a column's predictive if the hyperparameters of its prior may have any value in given intervals. The prior
-# of each class and column varies independently.
+# Bounds of a column's predictive if the hyperparameters may have any value in given intervals, independently for each
+# class and column.
 
 
 PARAMETERS: Mapping[type[Prior], tuple[str, ...]] = {
@@ -442,7 +438,7 @@ PARAMETERS: Mapping[type[Prior], tuple[str, ...]] = {
     Normal: ("m", "v"),
     NormalGamma: ("m", "kappa", "a", "b"),
 }
-"""The hyperparameters to search. The bounds under a Dirichlet or a Beta have a formula."""
+"""The hyperparameters to search, where there is no formula."""
 
 
 POINTS, ROUNDS = 9, 4
@@ -462,17 +458,16 @@ def interval_bounds(
     ----------
     family : Conjugate
     intervals : (Prior, Prior)
-        The ends of the intervals of all hyperparameters.
+        The ends of the intervals.
     s : Statistic
-        The statistics of the learned rows.
+        Of the learned rows.
     x : encoded column
     labels : tuple
-        The classes.
 
     Raises
     ------
     ValueError
-        If the priors have an unsupported type or infinite ends, or if the columns of the family share one θ.
+        For priors of an unsupported type or with infinite ends, or if the columns share one θ.
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
@@ -499,10 +494,10 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Find the bounds by coordinate search over the hyperparameters, from every corner and the middle of the intervals.
+    """Coordinate search over the hyperparameters, from every corner and the middle of the intervals.
 
-    Grids are even in locations, and even in the logarithm of other hyperparameters. Golden sections between the
-    neighbours of the best grid point refine it, for all rows, classes and columns at once.
+    Grids are even in locations, and in the logarithm of other hyperparameters. Golden sections between the neighbours
+    of the best grid point refine it, for all rows, classes and columns at once.
     """
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
@@ -542,7 +537,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
 
 
 def best_share(value: Callable[[Array], Array], shape: tuple[int, ...], points: int, sections: int) -> Array:
-    """Maximize a function on [0, 1] elementwise: take the best point of a grid, then golden sections around it."""
+    """Maximize a function on [0, 1] elementwise: the best point of a grid, then golden sections around it."""
     grid, golden = np.linspace(0, 1, points), (np.sqrt(5) - 1) / 2
     at = np.stack([value(np.full(shape, point)) for point in grid])
     best = at.argmax(axis=0)

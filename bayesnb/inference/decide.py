@@ -15,7 +15,7 @@ from bayesnb.priors import Array
 from bayesnb.priors.class_prior import repeated, require_each
 
 ROUNDING = 1e-12
-"""The mass of a set may fall short by this much, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
+"""Tolerance of the mass of a set, because 0.7 + 0.1 + 0.1 is 0.8999999999999999."""
 
 
 def least_expected_cost(
@@ -26,11 +26,10 @@ def least_expected_cost(
     Parameters
     ----------
     proba : array (row, class)
-        p(c | x), with classes in the order of ``classes``.
     classes : array (class,)
     costs : DataFrame (class, decision)
-        The cost of each decision (column) for each true class (row label), in any unit. A gain is a negative cost. A
-        decision may be a class or anything else ("treat"). The rows may be in any order.
+        The cost of each decision (column) for each true class (row label, in any order). A gain is a negative cost. A
+        decision may be a class or anything else ("treat").
     reject_cost : float, optional
         The cost of not deciding. By default, every row gets a decision.
     index : optional
@@ -47,8 +46,8 @@ def least_expected_cost(
     TypeError
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
-        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite. Also if ``reject_cost``
-        is not below the largest cost, so that it could never be used.
+        If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite; or if ``reject_cost`` is
+        not below the largest cost, so that it could never be used.
 
     References
     ----------
@@ -119,7 +118,7 @@ def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
 
 
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:
-    """Validate the cost of not deciding: a number below the largest cost, so that a row can be left undecided."""
+    """Validate the cost of not deciding: a number below the largest cost."""
     number = isinstance(reject_cost, Real) and not isinstance(reject_cost, bool)
     if not (number and np.isfinite(float(reject_cost))):
         said = f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}"
@@ -147,8 +146,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
     Returns
     -------
     DataFrame of bool (row, class)
-        Whether a class is in the set, which takes the most probable classes; ties go to the earlier class. A set is
-        never empty.
+        The most probable classes; ties go to the earlier class. A set is never empty.
 
     Raises
     ------
@@ -216,8 +214,8 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
-    If the class probabilities are right, it contains the true class with probability at least ``mass``. For a guarantee
-    that does not depend on the model, calibrate with known rows: see :func:`bayesnb.sets.conformal`.
+    If the model is right, the set contains the true class with probability at least ``mass``. For a guarantee that does
+    not depend on the model, calibrate with known rows: see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------

@@ -1,12 +1,9 @@
 """The uncertainty of class probabilities: the posterior distribution of p(class | row, θ) for each row.
 
-The class probability is a function of the parameters θ. Because θ has a posterior, the class probability has a
-distribution too. ``predict_proba`` is the mean of this distribution given the row, and does not show its width. With
-two classes the distribution is computed from the distribution of the log-odds (``bayesnb.inference.law``). With more
-classes it comes from exact draws (:class:`PosteriorDraws`). ``given`` sets whether the posterior of θ conditions on the
-row to predict.
-
-``offset``, (row, class), is added to log p(class, row), if each row has a separate class prior.
+``predict_proba`` is the mean of this distribution given the row, and does not show its width. With two classes the
+distribution comes from the log-odds (``bayesnb.inference.law``), with more from exact draws (:class:`PosteriorDraws`).
+``given`` sets whether the posterior of θ conditions on the row to predict. ``offset``, (row, class), is added to log
+p(class, row) if each row has a separate class prior.
 """
 
 from __future__ import annotations
@@ -29,11 +26,11 @@ from bayesnb.priors import Array
 from bayesnb.wording import require_whole
 
 CHUNK = 2**21
-"""Numbers of a temporary array, about 16 MiB."""
+"""Size of a temporary array, in numbers (16 MiB)."""
 
 
 PART = 2**24
-"""Numbers of the parameters in one batch of draws, about 128 MiB."""
+"""Size of the parameters in one batch of draws, in numbers (128 MiB)."""
 
 
 type Ask = Callable[[Array, slice], Array]
@@ -47,9 +44,9 @@ class PosteriorDraws:
     ----------
     believed : Believed
     draws : int
-        Number of draws of the parameters, and of the exponents if the model has them.
+        Number of draws of the parameters, and of the exponents.
     seed : Any
-        As for ``numpy.random.default_rng``. A Generator is copied, so its state does not change.
+        As for ``numpy.random.default_rng``. The state of a Generator does not change.
     """
 
     believed: Believed
@@ -64,12 +61,11 @@ class PosteriorDraws:
 
     @cached_property
     def _part(self) -> int:
-        """The number of draws per batch."""
         return max(1, PART // size_of_draw(self.believed.posterior, self.believed.by_cells))
 
     @cached_property
     def _few(self) -> list[Drawn]:
-        """All draws if they fit into one batch; otherwise an empty list, so that every pass draws them again."""
+        """All draws if they fit into one batch, otherwise an empty list."""
         return list(self) if self.draws <= self._part else []
 
     def answers(
@@ -80,7 +76,7 @@ class PosteriorDraws:
         Parameters
         ----------
         asks : {name: function}
-            Each function takes an array (draw, row, class) and the slice of rows in it.
+            Of an array (draw, row, class) and the slice of its rows.
         data, n_rows
         offset : array that broadcasts to (row, class)
         """
@@ -104,7 +100,7 @@ class PosteriorDraws:
         return found[..., 0], found[..., 1] * self.widening(data, n_rows, offset)[:, None, None]
 
     def widening(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The factor by which Monte Carlo errors are larger than those of independent draws, (row,)."""
+        """The ratio of Monte Carlo errors to those of independent draws, (row,)."""
         believed = self.believed
         return np.sqrt(self.draws / believed.posterior.effective(believed.power, self.draws, data, n_rows, offset))
 
@@ -128,9 +124,8 @@ def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
 def error_ranks(n: int, shares: Array) -> list[Array]:
     """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws.
 
-    The relative rank of the quantile q among n independent draws has the distribution Beta(n q + 1, n (1 - q) + 1). The
-    error is half of the distance between the quantiles at the ends of its central 68 % interval (Vehtari et al. 2021,
-    section 4.4).
+    The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half of
+    the distance between the quantiles at the ends of its central 68 % interval (Vehtari et al. 2021, section 4.4).
     """
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
@@ -147,12 +142,12 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """A function for the share of draws in which class ``codes[i]`` is the most probable class of row i, (row,)."""
+    """A function for the share of draws in which class ``codes[i]`` is the most probable of row i, (row,)."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 
 def probability_of_interval(prob: float | None) -> float:
-    """The probability of an interval: ``prob``, or ArviZ's default if it is None."""
+    """``prob``, or ArviZ's default if it is None."""
     if prob is None:
         from arviz_base import rcParams
 
@@ -163,7 +158,7 @@ def probability_of_interval(prob: float | None) -> float:
 
 
 MEMORY = 2**29
-"""Memory for ``sample_proba``, in bytes. Draws of parameters fill half of it; blocks of rows need far less."""
+"""Memory for ``sample_proba``, in bytes; draws of parameters fill half of it."""
 
 
 @question("draws of the class probabilities", "how sure", "draws")
@@ -171,9 +166,8 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Their spread is the uncertainty of the class probability. Given the row, their mean is ``predict_proba`` of the
-    estimate "predictive". With a dependence, the exponents w are drawn too, and each draw is p(c | x, θ, w). The terms
-    of shapes, pairs and joint columns are not drawn, but use their predictive.
+    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, each draw is p(c |
+    x, θ, w) with drawn exponents w; terms of shapes, pairs and joint columns use their predictive.
 
     Parameters
     ----------
@@ -182,8 +176,8 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     draws : int
         Number of draws of the parameters.
     given : {"row", "data"}, optional
-        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ. The mean over
-        draws then differs from ``predict_proba``, because an average of ratios is not a ratio of averages.
+        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ, and the mean
+        over draws differs from ``predict_proba``, because an average of ratios is not a ratio of averages.
 
     Examples
     --------
@@ -212,6 +206,6 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
                 joint = believed.log_joint_at(drawn, (seed, place), some, many, offset[rows])
                 proba[part, rows] = probabilities(joint)
 
-        # Use so few rows per batch that their joint probabilities stay in the processor's cache.
+        # Use few rows per batch, so that their joint probabilities stay in the processor's cache.
         list(each(answer, slices(n, max(1, CELLS // drawn.log_pi.size))))
     return proba

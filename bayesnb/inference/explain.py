@@ -1,8 +1,8 @@
 """Split the log-odds of a prediction into the prior and one contribution per column.
 
-Start with :func:`explain`. Its lines come from :func:`naive_terms`, or from :func:`weighed_terms` if terms have
-exponents. The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the
-length of the row is divided among the words in proportion to their counts.
+The lines of :func:`explain` come from :func:`naive_terms`, or from :func:`weighed_terms` if terms have exponents. The
+words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the row
+is divided among the words in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ UNITS: Mapping[Unit, float] = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 1
 PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)"
 
 DRAWS = 1000
-"""Number of draws of the parameters and the exponents for the interval of each entry."""
+"""Number of draws for the interval of each entry."""
 
 BLOCK = 32
-"""Rows per batch if terms have exponents, because every cell of a batch has ``DRAWS`` draws."""
+"""Rows per batch if terms have exponents: every cell then has ``DRAWS`` draws."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """Contributions of some cells to the log-odds of their rows: the cells of one column, or all words that occur.
+    """Contributions of cells to the log-odds of their rows: the cells of one column, or all words that occur.
 
     Parameters
     ----------
@@ -68,13 +68,12 @@ class Contribution:
     log_p : array (entry, class)
         ln p(x_f | c) by the chosen estimate.
     factor : (Family or OneWord, Prior, encoded column), or ()
-        The family, its posterior and the cells of these rows, which determine the interval. Empty if the term is not a
-        column.
+        The family, its posterior and the cells, for the interval. Empty if the term is not a column.
     value : sequence (entry,)
         The cells.
     missing : bool array (entry,)
     term : int
-        The position of the column or the bag among the terms of the model.
+        The position of the column or the bag among the terms.
     """
 
     name: Sequence[Any]
@@ -93,11 +92,11 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 class OneWord:
     """The moments of θ_k^n for a word k that occurs n times; under a Dirichlet posterior, θ_k has a Beta distribution.
 
-    Each row of ``x`` holds the position of a word and its count. The α of the Dirichlet has shape (class, word).
+    Each row of ``x`` holds the position of a word and its count. The Dirichlet's α is (class, word).
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
-        """ln E[θ_k^(t n)] and its first and second derivatives in t, (3, cell, class)."""
+        """ln E[θ_k^(t n)] and its first two derivatives in t, (3, cell, class)."""
         belief, n = self._of_words(posterior, x)
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
@@ -113,7 +112,7 @@ class OneWord:
         return np.moveaxis(n.T * (mine - np.logaddexp(mine, others)), 1, -1)
 
     def _of_words(self, posterior: Dirichlet, x: Array) -> tuple[Outcome, Array]:
-        """The posterior of the probability of each word, (cell, class), and the word's count, (cell, 1)."""
+        """The posterior of the probability of each word, (cell, class), and its count, (cell, 1)."""
         own = posterior.alpha[:, x[:, 0].astype(np.intp)].T
         return Outcome.of(posterior, own), x[:, [1]]
 
@@ -152,8 +151,8 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
     By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). If
-    parameters of different columns depend on each other, the mean of a product is not the product of means. The
-    difference is the entry "(averaging)".
+    parameters of different columns are dependent, the mean of a product is not the product of means; the difference is
+    the entry "(averaging)".
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -180,17 +179,16 @@ def weighed_terms(
 ) -> Iterator[Line]:
     """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, and last their sum.
 
-    A column's contribution is its exponent times its contribution in naive Bayes. Offsets of cells, slopes of numbers,
-    and the column's shares of the kernel and the partitions are added to it. Shapes, pairs, joint columns and trees
-    have separate entries. Distributions are draws of the parameters and the exponents.
+    Offsets of cells, slopes of numbers, and the column's shares of the kernel and the partitions are added to its
+    contribution. Shapes, pairs, joint columns and trees have separate entries. Distributions are draws of the
+    parameters and the exponents.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
     exponents, grid, spec = dependence.exponents, dependence.statistics.cells.grid, dependence.spec
     rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     drawn = dependence.draws(believed.posterior, believed.posterior.draw(rng, (DRAWS,)), rng)
-    # The exponents at the plugged-in point (the mean, if the estimate plugs in no point) and at the draws, (..., class,
-    # term).
+    # The exponents at the plugged-in point (or the mean) and at the draws, (..., class, term).
     v, vs = (exponents.layout.exponents(at) for at in (exponents.at(believed.point or "mean").points[0], drawn.points))
     sums = np.zeros(n)
 
@@ -199,7 +197,7 @@ def weighed_terms(
         return entry, log_odds, DrawnLogOdds(among_draws)
 
     def weighed_odds(k: int, log_p: Array, drawn_log_p: Array) -> Array | Any:
-        """The contribution of term k to the log-odds, and draws of it. The log-likelihoods have shape (..., class)."""
+        """The contribution of term k to the log-odds, and draws of it, from log-likelihoods (..., class)."""
         found = []
         for own, each in ((v[:, k], log_p), (vs[:, None, :, k], drawn_log_p)):
             with np.errstate(invalid="ignore"):
@@ -258,7 +256,7 @@ def weighed_terms(
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
     """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes.
 
-    The mean that is subtracted from a row is divided among its words in proportion to their counts.
+    The mean of a row is divided among its words in proportion to their counts.
     """
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
@@ -270,7 +268,7 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    Its log likelihood is at ``point``, or (draw, entry, class) at draws. If there is no point, it is the predictive.
+    Its log likelihood is at ``point``, or (draw, entry, class) at draws; without a point, it is the predictive.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -320,17 +318,13 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences that explain surprising values among the contributions to one row.
+    """Sentences that explain entries outside of their interval and infinite entries, among the contributions to one
+    row.
 
     Parameters
     ----------
     lines : DataFrame (entry, ...)
         ``log_odds``, ``lower`` and ``upper``.
-
-    Returns
-    -------
-    iterator of str
-        The reason if an entry is outside of its interval, and the reason if an entry is infinite.
     """
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
@@ -366,9 +360,9 @@ def explain(
     X : table
         The rows to ask about.
     label : optional
-        The class whose log-odds are explained. By default the most probable class.
+        The class whose log-odds are explained; by default the most probable class.
     against : optional
-        The class to compare it with. By default the most probable of the other classes.
+        The class to compare it with; by default the most probable of the other classes.
     unit : {"nats", "bits", "decibans"}
         The unit of the log-odds. Ten decibans are a factor of ten.
     prob : float, optional
@@ -378,22 +372,21 @@ def explain(
     -------
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
-        "(prior)". Then follows one entry per column, or one per word of a bag of words. The last entry, "(total)", is
-        the sum of the others: the log-odds by the chosen estimate. The interval is equal-tailed. It covers the entry's
-        log-odds under the posterior of the parameters given the learned rows only, by the saddlepoint approximation, or
-        by draws if a feature is sampled. A level that was never seen counts as ``missing``, but is shown under
-        ``value``.
+        "(prior)", then one entry per column, or one per word of a bag of words. The last entry, "(total)", is the sum:
+        the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters given
+        the learned rows only, by the saddlepoint approximation, or by draws if a feature is sampled. A level that was
+        never seen counts as ``missing``, but is shown under ``value``.
 
     Notes
     -----
     With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus the offset of its
-    cell, its slope times its number, and its shares of the partitions and of the kernel. Its share of a partition is
-    the steps that split on the column. Its share of the kernel is the value of Aumann and Shapley (1974), as all
-    distances grow together. The interval is computed from 1000 draws of the parameters and the exponents. Further
-    entries are "(offset)", the learned correction of the class frequencies; the shapes, pairs, joint columns and trees;
-    and, by the "predictive" estimate, "(averaging)", the difference between averaging over the exponents and plugging
-    in their mean. A model from :func:`bayesnb.from_draws` has the entry "(averaging)" too. There it is the effect of
-    parameters of different columns that depend on each other, and the Monte Carlo error of the draws.
+    cell, its slope times its number, and its shares of the partitions (the steps that split on the column) and of the
+    kernel (the value of Aumann and Shapley 1974, as all distances grow together). The interval is computed from 1000
+    draws of the parameters and the exponents. Further entries are "(offset)", the learned correction of the class
+    frequencies; the shapes, pairs, joint columns and trees; and, by the "predictive" estimate, "(averaging)", the
+    difference between averaging over the exponents and plugging in their mean. For a model from
+    :func:`bayesnb.from_draws`, "(averaging)" is the effect of dependent parameters of different columns, and the Monte
+    Carlo error of the draws.
 
     Examples
     --------
@@ -447,7 +440,7 @@ def explain(
     if unknown.any():
         raise FarRowError(np.unique(found.index.get_level_values("row")[unknown]))
     for name in unseen_levels(classifier.schema, table):
-        # A level that was never seen contributes nothing, like a missing value, but it is shown.
+        # An unseen level contributes nothing, like a missing value, but it is shown.
         here = found.index.get_level_values("entry") == name
         kept, cells = found.loc[here, "value"].tolist(), cells_of(table, classifier.schema, name)
         found["value"] = found["value"].astype(object)

@@ -45,7 +45,7 @@ def fill_in(
     Parameters
     ----------
     X : table
-        Rows with missing cells. Fitted columns that the table does not have are filled in too.
+        Rows with missing cells. Fitted columns that the table lacks are filled in too.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     answer : {"summary", "distribution"}
@@ -55,23 +55,22 @@ def fill_in(
     -------
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
-        ``probability`` is the probability of that value; NaN for real numbers. ``lower`` and ``upper`` are the ends of
-        the equal-tailed interval of counts and real numbers. The distribution: (row, column and value,
-        ``probability``). For a real column, its values are quadrature nodes, and their probabilities are masses such
-        that Σ value · mass is the mean. ``attrs["not_filled"]`` lists columns with missing cells that cannot be filled
-        in by one value: bags of words, and counts whose exposure is missing.
+        ``probability`` is that of the value; NaN for real numbers. ``lower`` and ``upper`` are the ends of the
+        equal-tailed interval of counts and real numbers. The distribution: (row, column and value, ``probability``);
+        the values of a real column are quadrature nodes, with masses such that Σ value · mass is the mean.
+        ``attrs["not_filled"]`` lists columns with missing cells that one value cannot fill in: bags of words, and
+        counts whose exposure is missing.
 
     Raises
     ------
     ValueError
-        If the table has other columns than the fitted table and no names, ``prob`` is not between 0 and 1, or
-        ``answer`` is another word.
+        If the table does not fit the fitted table, ``prob`` is not between 0 and 1, or ``answer`` is another word.
 
     Notes
     -----
-    Each missing cell is predicted from the known cells of its row only, not from other cells that were filled in.
-    Sums are exact for levels, and for counts up to a tail of 1e-10; a real column is integrated by quadrature, as by
-    :func:`bayesnb.design.ask_next`. With a ``dependence``, values are as naive Bayes expects them.
+    Each missing cell is predicted from the known cells of its row only. Sums are exact for levels, and for counts up to
+    a tail of 1e-10; a real column is integrated by quadrature, as by :func:`bayesnb.design.ask_next`. With a
+    ``dependence``, values are as naive Bayes expects them.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def fill_in(
         frame = pd.DataFrame(said, columns=["value", "probability", "lower", "upper"])
         frame.index = pd.MultiIndex.from_tuples(keys, names=["row", "column"])
     else:
-        # The index of rows may have duplicates, so list the lines with their keys instead of using a dict.
+        # The index of rows may have duplicates, so a dict would not do.
         lines = [(*key, value, p) for key, k in zip(keys, order, strict=True) for value, p in found[k][1].items()]
         frame = pd.DataFrame(lines, columns=["row", "column", "value", "probability"]).astype({"probability": float})
         frame = frame.set_index(["row", "column", "value"])
@@ -159,9 +158,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame (row, column)
-        NaN at missing cells. The columns of a bag of words, or of a vector, are one column under the name of their
-        feature. The surprise of a real column is computed from a density, so compare cells only within a column or
-        between columns of the same unit.
+        NaN at missing cells. A bag of words or a vector is one column under the name of its feature. The surprise of a
+        real column comes from a density, so compare cells only within a column or between columns of the same unit.
 
     Raises
     ------
@@ -170,8 +168,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence``, the surprise under naive Bayes is used,
-    because a model with exponents defines no density of the columns.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence``, it is that under naive Bayes, because a
+    model with exponents defines no density of the columns.
 
     Examples
     --------
@@ -201,7 +199,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
 
 def _missing(piece: Any, x: Any, n_rows: int) -> Array:
-    """Rows in which all cells of a piece are missing, as booleans (row,)."""
+    """Rows in which all cells of a piece are missing, (row,)."""
     if piece.family.support is BAG:
         return x.missing()
     known = np.broadcast_to(known_cells(x), (n_rows, 1, columns_in(x)))[:, 0]

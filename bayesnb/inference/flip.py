@@ -1,17 +1,16 @@
 """What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors.
 
-If some of the learned rows are removed, the log-odds of two classes depend on counts alone. Let class c have n learned
-rows, T_f cells in column f that are not missing, and o_f among them that agree with the predicted row. The prior's
-concentrations are included in o_f and T_f. After k rows of the class are removed, of them s_f that agree in column f
-and t_f that are not missing there, the log joint of the class is, up to a constant,
+If learned rows are removed, the log-odds of two classes depend on counts alone. Let class c have n learned rows, T_f
+cells in column f that are not missing, and o_f among them that agree with the predicted row, both including the prior's
+concentrations. After k rows of the class are removed, of them s_f that agree in column f and t_f that are not missing
+there, the log joint of the class is, up to a constant,
 
     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-Removing rows of one class does not change this score for another class, because the normaliser of the class
-probabilities is common to all classes. So the fewest rows that change the prediction from class a to class b are
-k_a + k_b. This is the smallest sum for which the minimum of a's score over removals of k_a rows is below the maximum of
-b's score over removals of k_b rows. :func:`best_removal` finds the minimum and the maximum exactly. Rows with the same
-pattern of agreement are interchangeable, so it chooses among patterns, by branch and bound (Land and Doig 1960).
+Removing rows of one class does not change this score for another class. So the fewest rows that change the prediction
+from class a to class b are the smallest k_a + k_b for which the minimum of a's score over removals of k_a rows is below
+the maximum of b's score over removals of k_b rows. :func:`best_removal` finds both exactly, by branch and bound (Land
+and Doig 1960) among patterns of agreement, because rows with the same pattern are interchangeable.
 """
 
 from __future__ import annotations
@@ -36,14 +35,13 @@ from bayesnb.priors import Dirichlet
 from bayesnb.statistics.membership import Labels
 
 NODES = 20_000
-"""Branches to examine per class and number of rows. If there are more branches, the result is a bound."""
+"""Branches to examine per class and number of rows; if there are more, the result is a bound."""
 
 MARGIN = 1e-12
-"""Scores that differ by less than this are ties up to rounding, and a tie does not change the prediction."""
+"""Scores that differ by less than this are ties, which do not change the prediction."""
 
 POWERS = np.linspace(0, 10, 41)
-"""log2 of the powers of the priors to search for the first that changes the prediction; the inverses are searched too.
-"""
+"""log2 of the powers of the priors that are tried, and of their inverses."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +51,13 @@ class Patterns:
     Parameters
     ----------
     agrees, present : arrays (pattern, column)
-        ``agrees`` is 1 where the cell equals that of the predicted row; ``present`` is 1 where the cell is not missing.
+        1 if the cell equals that of the predicted row, and 1 if it is not missing.
     members : list of int arrays
-        Per pattern, the positions of the rows that have it.
+        Positions of the rows of each pattern.
     own, total : arrays (column,)
         o_f and T_f.
     log_class : function
-        The term of the class probability in the score after k rows of the class are removed.
+        The term of the class probability in the score after k rows are removed.
     """
 
     agrees: Array
@@ -70,9 +68,8 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class after k rows are removed.
-
-        Among these rows, ``agreed`` cells per column agree with the predicted row, and ``seen`` are not missing.
+        """The score of the class after k rows are removed, with these numbers of agreeing and known cells per
+        column.
         """
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
@@ -80,7 +77,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows: the score of the class, a bound on it for any removal of k rows, and each row's pattern."""
+    """A removal of k rows: the score of the class, a bound for any removal of k rows, and each row's pattern."""
 
     score: float
     bound: float
@@ -92,9 +89,8 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
     A branch is a choice of some of the k rows, with the patterns in a fixed order. Its bound adds up separate gains of
     the rows that are still to be chosen. The terms of the score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex term
-    lies below its chord over the remaining rows. A concave term lies below the line through its first step. This bounds
-    the gain per row of each pattern, and the sum of the largest of these gains bounds the joint gain of the remaining
-    rows.
+    lies below its chord over the remaining rows, a concave term below the line through its first step. This bounds the
+    gain per row of each pattern, and the sum of the largest of these gains bounds the joint gain of the remaining rows.
 
     Parameters
     ----------
@@ -102,7 +98,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     k : int
     sign : {1, -1}
     nodes : int
-        The most branches to examine. The bound covers the branches that are not examined.
+        The most branches to examine. The bound covers the others.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
@@ -123,7 +119,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     # Search depth first, because the patterns are ordered by the gain of one row: the first branch is the greedy
     # removal, and a good first removal cuts off most other branches. The gains at a node bound all branches below it.
     # Patterns before ``at`` are not used again, so each multiset of rows is examined once. If the budget of nodes is
-    # used up, keep the largest bound of the branches that were not examined; the result is then a bound.
+    # used up, the largest bound of the other branches is kept.
     def descend(at: int, taken: int, s: Array, t: Array, used: tuple[int, ...]) -> None:
         nonlocal best, chosen, bound_of_rest, left
         j, here = k - len(used), sign * patterns.score(k, s, t)
@@ -161,18 +157,18 @@ class Flip:
     Parameters
     ----------
     label, other : class labels
-        The prediction, and the prediction without these rows (None if no removal was found).
+        The prediction, with and without these rows; ``other`` is None if no removal was found.
     rows : tuple of int
         Positions of the learned rows whose removal changes the prediction.
     at_least : int
-        A lower bound on the number of rows that must be removed; ``len(rows)`` if no smaller removal is possible.
+        A lower bound on the number of rows; ``len(rows)`` if no smaller removal is possible.
     learned : int
         Number of learned rows.
     contamination : float
-        The smallest share ε of contamination of every table p(value | class) that changes the prediction; NaN if no
-        column has a table.
+        The smallest share ε of contamination of every table p(value | class) that changes the prediction; NaN without
+        tables.
     prior_power : float
-        The power of all priors nearest to 1 that changes the prediction; NaN if no power between 1/1024 and 1024 does.
+        The power of all priors nearest to 1 that changes the prediction; NaN if none between 1/1024 and 1024 does.
     """
 
     label: Any
@@ -208,9 +204,9 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    If all columns have levels, or are 0 and 1, the number of rows is exact: branch and bound on counts finds and proves
-    it. If some columns are numbers or counts, rows are removed one by one, each time the row whose removal lowers the
-    lead of the predicted class most. Then fewer rows may suffice, except that a result of one row is exact.
+    If all columns have levels, or are 0 and 1, branch and bound on counts finds the number of rows and proves it. If
+    some columns are numbers or counts, rows are removed one by one, each time the row whose removal lowers the lead of
+    the predicted class most. Then fewer rows may suffice, except that a result of one row is exact.
 
     Parameters
     ----------
@@ -227,18 +223,18 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
         ``print`` writes it as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a
         lower bound on their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q,
         change the prediction (columns of numbers and the class probabilities stay fixed). ``prior_power`` is the power
-        of all priors nearest to 1 that changes the prediction, with priors raised as in :func:`sensitivity`. The result
-        explains a prediction and does not score errors: a confident prediction may rest on a few rows and be right.
+        of all priors nearest to 1 that changes the prediction, as in :func:`sensitivity`. A confident prediction may
+        rest on a few rows and be right.
 
     Raises
     ------
     ValueError
-        If ``row`` has more or less than one row, ``X`` and ``y`` are not the learned rows, there is one class, columns
-        depend on each other, a feature is sampled, or the estimate is "map" or "mle".
+        If ``row`` is not one row, ``X`` and ``y`` are not the learned rows, there is one class, columns depend on each
+        other, a feature is sampled, or the estimate is "map" or "mle".
 
     Notes
     -----
-    Priors keep the scale that was estimated from the learned rows. A class whose rows are all removed still exists.
+    Priors keep the scale that was estimated from the learned rows. A class without rows still exists.
 
     References
     ----------
@@ -302,7 +298,7 @@ def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
 def _patterns(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, own: Array, total: Array
 ) -> list[Patterns]:
-    """The learned rows of each class, grouped by their agreement with the predicted row."""
+    """The learned rows of each class, grouped by agreement with the predicted row."""
     value, cells = (np.concatenate([dense_cells(x[name]) for name in asked], axis=1) for x in (asked, data))
     known = ~np.isnan(value[0])
     both = np.concatenate([(cells == value)[:, known], ~np.isnan(cells)[:, known]], axis=1).astype(float)
@@ -317,7 +313,7 @@ def _patterns(
 
 
 def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
-    """The term of the class probability in the score, up to a constant, as a function of the removed rows k."""
+    """The term of the class probability in the score, up to a constant, as a function of k."""
     label = classifier.posterior.label
     if isinstance(label, Dirichlet):
         return lambda k: float(np.log(label.alpha[c] - k))
@@ -356,8 +352,8 @@ def _greedily(
 ) -> tuple[list[int], int, int | None]:
     """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead.
 
-    All removals of one row are evaluated with one call per family: each row is treated as a further class, whose
-    statistic is that of its class without the row.
+    One call per family evaluates all removals of one row: each row is a further class, with the statistic of its class
+    without the row.
     """
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))
@@ -365,7 +361,7 @@ def _greedily(
     current = np.array([own(0) for own in log_class]) + posterior.log_predictive_features(asked, 1)[0]
     while len(removed) < limit and len(left):
         codes, gone = labels.codes[left], np.bincount(labels.codes[removed], minlength=len(classes))
-        # Per remaining row, the score of its class without this row and without the rows removed before.
+        # Per remaining row, the score of its class without it and the rows removed before.
         without = np.array([log_class[c](int(gone[c]) + 1) for c in codes])
         for name, family in posterior.model.features.items():
             one = family.statistic(data[name][left], Labels.of(np.arange(len(left)), len(left)))
@@ -402,13 +398,13 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 for which another class is predicted; NaN if no power in the range does."""
+    """The power of all priors nearest to 1 at which another class is predicted; NaN if there is none in the range."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
 
     def lead(log2: float) -> float:
-        """The lead of the predicted class in the log joint; NaN if a prior to this power is not a density."""
+        """The lead of the predicted class in the log joint; NaN if a prior is improper at this power."""
         try:
             with np.errstate(all="ignore"):
                 (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)

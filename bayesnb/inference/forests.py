@@ -23,9 +23,9 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     Returns
     -------
     DataFrame (edge, ...)
-        ``first``, ``second``: the columns; ``class``: the class, if each has its own forest; ``probability``: of the
-        edge given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. The most probable
-        edges come first. ``attrs["log_gain"]``: log evidence less that of naive Bayes on the same cells;
+        ``first``, ``second``: the columns; ``class``: the class, if each has a forest; ``probability``: of the edge
+        given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. The most probable edges
+        come first. ``attrs["log_gain"]``: log evidence less that of naive Bayes on the same cells;
         ``attrs["log_naive"]``: log probability of naive Bayes, the forest without an edge, per forest;
         ``attrs["strength"]`` and ``attrs["beta"]``: the hyperparameters with the largest evidence; ``attrs["says"]``: a
         sentence.
@@ -55,7 +55,7 @@ def forests(classifier: Classifier) -> pd.DataFrame:
             lines.append((called[u], called[v], label, held.edges[c, u, v], factor))
     frame = pd.DataFrame(lines, columns=["first", "second", "class", "probability", "log_bayes_factor"])
     frame = frame.drop(columns="class") if shared else frame
-    # Probabilities that round to 1 are ordered by the factors, not by rounding errors.
+    # Probabilities that round to 1 are ordered by the factors.
     order = np.lexsort((-frame["log_bayes_factor"], -frame["probability"].round(9)))
     frame = frame.iloc[order].reset_index(drop=True)
     if held is None:

@@ -1,13 +1,11 @@
 """Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
 
-The parameters θ are drawn from the posterior, and each draw is treated as the true θ. Further rows are then drawn given
-θ, or rather their sufficient statistics, because a posterior depends on rows only through these: counts are
-multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. The drawn
-statistics are added to the statistics of the learned rows, and the resulting posterior predicts rows drawn at the same
-θ. If the learned rows are passed, they replace the draws of θ. Further rows of naive Bayes are then copies of learned
-rows, drawn with Bayesian bootstrap weights (Rubin 1981), so that the loss after them does not rely on the model being
-right. (Raiffa and Schlaifer 1961, chapter 4, call the decrease in expected loss the expected value of sample
-information.)
+Each posterior draw of θ is treated as the true θ. The sufficient statistics of further rows are drawn given θ: counts
+are multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. They
+are added to the statistics of the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the
+learned rows are passed, they replace the draws of θ: further rows of naive Bayes are copies of learned rows, drawn with
+Bayesian bootstrap weights (Rubin 1981), so that the loss does not rely on the model being right. (Raiffa and Schlaifer
+1961, chapter 4, call the decrease in expected loss the expected value of sample information.)
 """
 
 from __future__ import annotations
@@ -43,13 +41,13 @@ from bayesnb.statistics.moments import Moments
 from bayesnb.statistics.statistic import Statistic
 
 BLOCK = 4096
-"""Rows to draw at once for a family whose statistic cannot be drawn directly."""
+"""Rows to draw at once if the statistic of a family cannot be drawn directly."""
 
 
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at a point θ, for a given number of rows per class.
+    """Draw the statistic of further rows at a point θ.
 
     Parameters
     ----------
@@ -57,14 +55,14 @@ def drawn_statistic(
     theta : Theta
         One point, (class, column, ...).
     s : Statistic
-        The statistic of the learned rows, which defines the levels.
+        Of the learned rows, for the levels.
     rows : int array (class,)
         Number of further rows per class.
     share : array (column,)
-        Share of cells that are not missing. Rows have no missing cells if their statistic cannot be drawn directly.
+        Share of cells that are not missing; without effect if the statistic cannot be drawn directly.
     rng : Generator
     read : function
-        Turns drawn cells, (row, column), into encoded columns.
+        From drawn cells, (row, column), to encoded columns.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -95,7 +93,7 @@ def drawn_statistic(
 
 
 def drawn_statistics(classifier: Classifier, theta: Parameters, rows: int, rng: Generator) -> Statistics:
-    """Draw the statistics of further rows at θ; the share of missing cells is that of the learned rows."""
+    """Draw the statistics of further rows at θ, with the learned share of missing cells."""
     p, learned, found = np.exp(theta.log_pi), classifier.statistics, {}
     of_class = rng.multinomial(rows, p / p.sum())
     for name, family in theta.model.features.items():
@@ -135,9 +133,9 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each is predicted while it is left out, and the loss is computed from its label; further rows
-        are copies of learned rows, or are drawn from the model if there is a ``dependence``. By default all rows and
-        classes are drawn from the model.
+        The learned rows. Each is predicted while it is left out, with the loss for its label; further rows are copies
+        of learned rows, or are drawn from the model if there is a ``dependence``. By default all rows and classes are
+        drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -145,7 +143,7 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw; the band is that of the mean loss of this number of rows.
+        Number of rows to predict at each draw, and behind the mean loss of the band.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -155,9 +153,8 @@ def worth_of_rows(
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
         ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss (the expected value of
         the sample), and ``price`` the regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the
-        number of further rows from which its regret is at most ``bound``: 0 if it is so without further rows, and
-        infinity if it is not so at the last size of the table. ``attrs`` also hold ``prob``, ``bound`` and the number
-        of ``learned`` rows.
+        number of further rows from which its regret is at most ``bound``: 0 if none are needed, infinity if the regret
+        is larger at the last size. ``attrs`` also hold ``prob``, ``bound`` and the number of ``learned`` rows.
 
     Raises
     ------
@@ -169,8 +166,8 @@ def worth_of_rows(
     -----
     Without X and y, the loss is expected under the model itself, and is too small if columns depend on each other given
     the class. With a ``dependence``, the exponents stay as they were learned, so the loss after many further rows is
-    too large. There is no band with a ``dependence``, because it contained the later loss in two of three cases only.
-    Priors keep the scale that was estimated from the learned rows.
+    too large, and there is no band, because it contained the later loss in two of three cases only. Priors keep the
+    scale that was estimated from the learned rows.
 
     References
     ----------
@@ -200,7 +197,7 @@ def worth_of_rows(
     rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
     expected, share = expected_losses(costs, classifier.classes), probability_of_interval(prob)
     full = classifier.with_estimate("predictive").believed
-    # Flat priors do not depend on the rows, so compute their shapes once.
+    # Flat priors do not depend on the rows, so their shapes are computed once.
     flat = full.posterior.model.flat().posterior(classifier.statistics) if full.naive else None
     plug_ins: list[Estimate] = [
         name for name, rule in ESTIMATES.items() if rule.plugs_in and not (rule.flat and flat is None)
@@ -208,7 +205,7 @@ def worth_of_rows(
     known = None if X is None or y is None else classifier.learned(X, y, None)
     excess = np.zeros(0) if known is None else _optimism(full, *known, expected)
     loss, realised = np.zeros((2, draws, len(sizes)))
-    # NaN where a plug-in does not exist.
+    # NaN if a plug-in does not exist.
     price = np.full((len(plug_ins), draws, len(sizes)), np.nan)
     for k in range(draws):
         theta = full.posterior.draw(rng, (1,)).at(0)
@@ -254,14 +251,14 @@ def worth_of_rows(
 
 
 def _law(labels: Labels, rng: Generator) -> Array:
-    """Draw a probability for each learned row by the Bayesian bootstrap (Rubin 1981)."""
+    """Bayesian bootstrap probabilities of the learned rows (Rubin 1981)."""
     return rng.dirichlet(np.ones(len(labels)))
 
 
 def _copied_statistics(
     posterior: Posterior, data: Data, labels: Labels, law: Array, rows: int, rng: Generator
 ) -> Statistics:
-    """The statistics of further rows, each a copy of a learned row that is drawn with the probabilities ``law``."""
+    """The statistics of further rows, copies of learned rows drawn with the probabilities ``law``."""
     times = rng.multinomial(rows, law)
     some = np.flatnonzero(times)
     copies = Labels(labels.codes[some], times[some].astype(float), labels.n)
@@ -274,8 +271,8 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     Compare with the best p exponents. On the n rows from which p exponents were learned, the loss per row is smaller by
     about p/2n; on other rows it is larger by p/2n. The average of this function estimates δ, the sum of both. After m
     further rows, the loss of other rows is larger by p/2(n + m) only, so δ (1 + n/(n + m)) / 2 remains of δ (the
-    reasoning of Akaike 1974). The decrease varies much between rows. It is computed per row, because an average would
-    make the band too narrow.
+    reasoning of Akaike 1974). The decrease is computed per row, because it varies much, and an average would make the
+    band too narrow.
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
@@ -289,9 +286,8 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
     """The number of further rows from which a regret is at most ``bound``; infinity if it is larger at the last size.
 
-    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows. The class
-    probabilities of a plug-in and of full Bayes differ by terms of order 1/n, and the regret is of the order of the
-    squared difference, so it falls as 1/n².
+    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows. Class probabilities
+    of a plug-in and of full Bayes differ by terms of order 1/n, and the regret by their square, so it falls as 1/n².
     """
     above = np.flatnonzero(~(price <= bound))
     if not len(above):

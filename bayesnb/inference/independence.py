@@ -1,8 +1,4 @@
-"""Which columns depend on each other given the class, how strongly, and what to do about it.
-
-Start with :func:`independence`. It returns an :class:`Independence`, which prints as one sentence of advice;
-:func:`audited` computes it.
-"""
+"""Which columns depend on each other given the class, how strongly, and what to do about it."""
 
 from __future__ import annotations
 
@@ -38,10 +34,10 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, Message
 
 CHANCE = 0.05
-"""False-alarm rate: the largest probability of a finding in a table without any dependence."""
+"""Largest probability of a finding in a table without any dependence."""
 
 SAMPLE = 4096
-"""The most rows to compute gains from, drawn at random if there are more. Counts are those of all rows."""
+"""Most rows to compute gains from; counts use all rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +48,14 @@ class Independence:
     ----------
     pairs : DataFrame
         A row for each pair of columns, the most dependent first. ``first`` and ``second`` are the names of the columns.
-        ``log_bayes_factor`` is that of dependence against independence given the class, in nats. ``information`` is
-        the mutual information given the class, in nats, adjusted for chance, with the ends ``lower`` and ``upper`` of
-        its interval; ``lower`` is 0 if independence is plausible. ``gain`` is the decrease in leave-one-out log loss
-        of the class per row, in nats, if p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes (negative if the log
-        loss rises), and ``se`` is the standard error of ``gain``. ``score`` is the z-score of the pair's term when it
-        is added to ``dependence="weighted"``.
+        ``log_bayes_factor`` is that of dependence given the class, in nats. ``information`` is the mutual information
+        given the class, in nats, adjusted for chance, with the ends ``lower`` and ``upper`` of its interval; ``lower``
+        is 0 if independence is plausible. ``gain`` is the decrease in leave-one-out log loss of the class per row, in
+        nats, if p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes, and ``se`` its standard error. ``score`` is the
+        z-score of the pair's term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
-        1, which is naive Bayes. With an exponent of 0.25, the log-odds of naive Bayes are four times too large.
+        1, which is naive Bayes. With an exponent of 0.25, its log-odds are four times too large.
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
@@ -86,14 +81,14 @@ class Independence:
 
     @property
     def dependent(self) -> pd.DataFrame:
-        """The pairs whose columns depend on each other given the class, by ``threshold``."""
+        """The pairs above the ``threshold``."""
         return self.pairs[self.pairs["log_bayes_factor"] > self.threshold]
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large; 1 if there is no evidence against naive Bayes."""
+        """The factor by which log-odds of naive Bayes are too large; 1 without evidence against naive Bayes."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
-        # The exponent may be 0 or negative, if the columns together are uninformative or point the other way.
+        # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0
 
     @property
@@ -102,7 +97,7 @@ class Independence:
 
         "pairwise" if the score of a dependent pair is significant by Bonferroni's bound: the pair has an interaction
         that exponents of its columns cannot express. Otherwise "weighted" if the log-odds are too large or too small.
-        If it is ``None``, there may still be dependence that hardly affects the prediction of these labels.
+        With ``None``, there may still be dependence that hardly affects the prediction of these labels.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -150,7 +145,7 @@ class Independence:
 
 
 def _notes(found: Independence) -> str:
-    """Notes for the table of pairs: the exponent of all columns together, and the threshold of the Bayes factor."""
+    """Notes for the table of pairs."""
     one = found.exponent
     return (
         f"One exponent for all columns: {one['mean']:.2f} ({one['lower']:.2f} to {one['upper']:.2f}), where 1 is naive "
@@ -181,12 +176,12 @@ def independence(
 ) -> Independence:
     """Which columns depend on each other given the class, how strongly, and what to do about it.
 
-    Naive Bayes assumes that columns are independent given the class. This function tests every pair of columns.
+    This function tests every pair of columns.
 
     Parameters
     ----------
     X, y, sample_weight
-        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+        Exactly the learned rows, because the estimator does not store them.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -194,9 +189,9 @@ def independence(
     -------
     Independence
         It prints as one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
-        dependent first. It holds the log Bayes factor of dependence given the class, the mutual information given the
-        class with its interval, and ``gain``, the decrease in the exact leave-one-out log loss of the class when the
-        pair is modelled, all in nats. :func:`bayesnb.plots.independence` draws it.
+        dependent first: the log Bayes factor of dependence given the class, the mutual information given the class with
+        its interval, and ``gain``, the decrease in the exact leave-one-out log loss of the class when the pair is
+        modelled, all in nats. :func:`bayesnb.plots.independence` draws it.
 
     Raises
     ------
@@ -206,9 +201,9 @@ def independence(
 
     Notes
     -----
-    F columns have F (F - 1) / 2 pairs, and the time grows with the number of pairs: 30 columns take about two seconds.
-    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. If there are more than
-    4,096 rows, gains are computed from 4,096 rows drawn at random.
+    The time grows with the number of pairs: 30 columns take about two seconds. Bags of words, counts with an exposure,
+    and columns of more than 64 levels are not compared. If there are more than 4,096 rows, gains are computed from
+    4,096 rows drawn at random.
 
     Examples
     --------
@@ -241,19 +236,18 @@ def audited(
     """Test every pair of columns for dependence given the class.
 
     For the mutual information, and for dependence of any form, real columns are cut at quartiles, so that few rows
-    suffice. For the gain, and for columns that rise or fall together, they are cut into sixteen intervals, as in
+    suffice. For the gain, and for monotone dependence, they are cut into sixteen intervals, as in
     ``dependence="pairwise"``.
 
     Parameters
     ----------
     posterior : Posterior
     data : {name: encoded column}
-        The learned rows.
     labels : Labels
     level : float
         Probability of the intervals.
     draws : int
-        Number of draws for the interval of the mutual information.
+        Draws for the interval of the mutual information.
     random_seed : int
 
     Raises
@@ -277,7 +271,7 @@ def audited(
 
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
-    """The cells of the columns, and the counts of all pairs of columns by coarse cells and by fine cells."""
+    """The cells of the columns, and the counts of all pairs by coarse and by fine cells."""
     grid = Grid.of(posterior, data, labels.weight, order_of(posterior, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
@@ -288,9 +282,8 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
     """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows.
 
     If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
-    probability of ½ each. The first is any table of the coarse cells
-    (:func:`bayesnb.dependence.pairs.log_bayes_factors`). The second is a monotone dependence of the fine cells. The
-    first has many free cells, so it needs many rows; the second has one parameter per class.
+    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), which has
+    many free cells and needs many rows; and monotone dependence of the fine cells, with one parameter per class.
     """
     ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
     found = pairs.log_bayes_factors(coarse, by_class=True)
@@ -304,12 +297,12 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
     """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class.
 
     Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below the cell less
-    the share above it. Let t be the grade of a cell of the second column. Dependence multiplies the probability of a
-    pair of cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns
-    are independent, all orders of the second cells within a class are equally probable. The mean of the product of
-    1 + θ s t over all orders is nearly (1 - θ² var(s) var(t))^-½ for any distributions, and the product is divided by
-    this mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters, and not only on average
-    over a prior. The integral over θ is a sum over 16 values.
+    the share above it; and t the grade of a cell of the second. Dependence multiplies the probability of a pair of
+    cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are
+    independent, all orders of the second cells within a class are equally probable. The mean of the product of 1 + θ s
+    t over all orders is nearly (1 - θ² var(s) var(t))^-½ for any distributions, and the product is divided by this
+    mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters, not only on average over a
+    prior. The integral over θ is a sum over 16 values.
     """
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
@@ -324,22 +317,13 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score.
 
     Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
-    with the row left out too. If only this pair is modelled, the log joint is s + r: exact, and without a refit.
+    with the row left out too. If only this pair is modelled, the log joint is exactly s + r.
 
     Suppose that the pair is added to the weighted model with an exponent v. The derivative of a row's log probability
     in v at 0 is r_y - Σ_c p_c r_c, where p are the probabilities of the weighted model. The score is the sum of the
     derivatives over rows, divided by its standard error (Rao's score test). It is conservative, because the other
-    exponents were learned from the same rows.
-
-    Returns
-    -------
-    gain, se, score : array (pair,)
-        Gain and se are in nats per row.
-
-    Notes
-    -----
-    As when exponents are learned, leaving out a row of weight 2 removes a weight of 1, and leaving out a row of weight
-    ½ removes all of it.
+    exponents were learned from the same rows. As when exponents are learned, leaving out a row removes a weight of at
+    most 1.
     """
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
@@ -368,11 +352,11 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance.
 
     The cells of a class have a Dirichlet prior around the product of its margins. Even for independent columns, the
-    estimated information is positive. The information I of the observed frequencies is too large by about the number of
-    free cells over twice the number of rows, and the posterior mean by twice that. So the draws are shifted to the
-    mean I. They are then adjusted for chance (Vinh, Epps and Bailey 2010): I becomes (I - E) H / (H - E), where E is
-    the mean information of tables with the same margins without dependence, and H the largest that these margins allow.
-    Negative values are replaced by 0, so draws are 0 if independence is plausible.
+    information I of the observed frequencies is too large by about the number of free cells over twice the number of
+    rows, and the posterior mean by twice that. So the draws are shifted to the mean I, and then adjusted for chance
+    (Vinh, Epps and Bailey 2010): I becomes (I - E) H / (H - E), where E is the mean information of tables with the same
+    margins without dependence, and H the largest that these margins allow. Negative values become 0, so draws are 0 if
+    independence is plausible.
     """
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]
@@ -383,7 +367,7 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     independent = a[:, :, None] * b[:, None, :]
 
     def information(p: Array) -> Array:
-        """Mutual information of cell frequencies p, (..., class, cell of the first column, cell of the second)."""
+        """Mutual information of cell frequencies p, (..., class, first cell, second cell)."""
         first, second = p.sum(-1, keepdims=True), p.sum(-2, keepdims=True)
         return (xlogy(p, p) - xlogy(p, first) - xlogy(p, second)).sum((-2, -1)) @ share
 

@@ -85,41 +85,39 @@ def predict_interval(
         "auto" uses the saddlepoint approximation of the distribution of the log-odds, without draws, if there are two
         classes, no feature is sampled, no term has an exponent, and the approximation is close: on the tables tested,
         the tail probabilities of the interval's ends were then off by up to 0.011. Otherwise "auto" uses exact draws:
-        with three classes or more, and with a dependence (θ and the exponents are then both drawn). It also uses draws
-        if a class has one or two rows in a Gaussian column (fewer than 4 degrees of freedom) or a concentration is
-        below 1/2, because the approximation was then off by up to 0.05. With three classes or more, draws of many
-        parameters do not fit into memory (at 4,000 draws, if columns times classes exceed 2,100). Then the log
-        likelihood of each class is drawn by a similar approximation, whose error was below that of 20,000 draws in all
-        tests. Outlying rows are drawn under any method: rows whose log-odds have a standard deviation above 1e10 (a
-        hundred thousand standard deviations of a Gaussian). Draws use the estimator's seed (0 if it has none), and are
-        the same for every row and every call.
+        with three classes or more, with a dependence, and if a class has one or two rows in a Gaussian column (fewer
+        than 4 degrees of freedom) or a concentration is below 1/2, because the approximation was then off by up to
+        0.05. If draws of many parameters do not fit into memory (at 4,000 draws, if columns times classes exceed
+        2,100), the log likelihood of each class is drawn by a similar approximation, whose error was below that of
+        20,000 draws in all tests. Rows whose log-odds have a standard deviation above 1e10 (a hundred thousand standard
+        deviations of a Gaussian) are drawn under any method. Draws use the estimator's seed (0 by default), and are the
+        same for every row and every call.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
         The posterior of θ. "row", the default, is p(θ | D, x), because a row without a label is informative about θ
-        too. Only under "row" do the intervals cover 89 % of rows from the model, and only then is ``predict_proba`` the
-        mean of p(c | x, θ). "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence, the
-        default is "data" and "row" raises: a row without a label is not informative about the exponents, and
-        ``predict_proba`` is not an average of p(c | x, θ, w) over θ.
+        too. Only under "row" do the intervals cover 89 % of rows from the model, and is ``predict_proba`` the mean of
+        p(c | x, θ). "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence, the default
+        is "data" and "row" raises: a row without a label is not informative about the exponents, and ``predict_proba``
+        is not an average of p(c | x, θ, w) over θ.
 
     Returns
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
-        error in the table. If rows without a label were learned, ``attrs["note"]`` states that they were counted by
-        their expected labels.
+        error in the table. ``attrs["note"]`` states that unlabelled rows were learned by their expected labels.
 
     Notes
     -----
     After a fit with unlabelled rows the interval is too narrow, because expected labels were counted like observed
     labels. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels too.
 
-    The coverage of the intervals was measured on simulated tables of 100 and 400 rows whose columns depend on each
-    other given the class. Naive Bayes: the true probability was in the interval for 11 to 41 % of the rows.
-    ``dependence="weighted"`` or "pairwise": 84 to 87 % if exponents can express the border between the classes. If
-    classes have different correlations: 25 to 38 % ("weighted") and 59 to 72 % ("pairwise"). "auto": 83 to 98 % and 73
-    to 75 % in these two settings, and 33 to 58 % if the border has jumps and an interaction (two tables each). An
-    interval does not include errors that its model cannot represent.
+    An interval does not include errors that its model cannot represent. On simulated tables of 100 and 400 rows whose
+    columns depend on each other given the class, the true probability was in the interval of naive Bayes for 11 to 41 %
+    of the rows; with ``dependence="weighted"`` or "pairwise", for 84 to 87 % if exponents can express the border
+    between the classes; if classes have different correlations, for 25 to 38 % ("weighted") and 59 to 72 %
+    ("pairwise"). With "auto" it was 83 to 98 % and 73 to 75 % in these two settings, and 33 to 58 % if the border has
+    jumps and an interaction (two tables each).
 
     Examples
     --------
@@ -144,7 +142,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and a note on expected labels if rows without a label were learned."""
+    """Add notes to the ``attrs`` of a frame, and one on expected labels if unlabelled rows were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -152,7 +150,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Draws under the posterior that ``given`` names, and whether to use the saddlepoint formula instead of them."""
+    """Draws under the posterior that ``given`` names, and whether to use the saddlepoint formula instead."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -1,8 +1,8 @@
-"""Which labels are doubtful, and how many are wrong: start with :func:`suspicious_labels`.
+"""Which labels are doubtful, and how many are wrong.
 
 :func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If a
-model does not allow this, :func:`wrong_labels` uses leave-one-out probabilities of the labels and integrates out ε. The
-leave-one-out model was fitted to the wrong labels of other rows, so the number is too small if there are many.
+model does not allow this, :func:`wrong_labels` uses leave-one-out probabilities of the labels and integrates out ε.
+That model was fitted to the wrong labels of other rows, so the number is too small if there are many.
 """
 
 from __future__ import annotations
@@ -22,31 +22,30 @@ from bayesnb.sampling import gibbs
 from bayesnb.statistics.membership import Labels
 
 MOST = gibbs.MOST_WRONG
-"""Upper end of the uniform prior of the share of wrong labels; the lower end is 0."""
+"""Upper end of the uniform prior of the share of wrong labels."""
 
 
 DEPTH = 40.0
-"""Integrate the posterior of the share over the region with a log density within this of the maximum (e^-40 is 4e-18).
-"""
+"""Integrate over log densities of the share within this of the maximum (e^-40 is 4e-18)."""
 
 
 NODES = 64
 
 
 TUNE = 50
-"""Warm-up steps of a chain. Few suffice, because it starts at the observed labels, which are mostly right."""
+"""Warm-up steps of a chain; few suffice, because it starts at the observed labels, which are mostly right."""
 
 
 DRAWS, FEWEST = 400, 50
-"""Number of draws, in four chains; and the smallest number, for large tables, in one chain."""
+"""Number of draws, in four chains; and the smallest number, in one chain for large tables."""
 
 
 CELLS = 10**7
-"""The most cells that all draws may read together. Larger tables get fewer draws."""
+"""Most cells that all draws may read together; larger tables get fewer draws."""
 
 
 MOST_ROWS = 5 * 10**6
-"""The most rows for which right labels are drawn; a row of weight 2 counts as two."""
+"""Most rows for which right labels are drawn; a row of weight 2 counts as two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +66,22 @@ class WrongLabels:
 
 
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
-    """Draw which labels are wrong: draw the right labels z, the share ε of wrong labels and the parameters θ jointly.
+    """Draw which labels are wrong, by a Gibbs sampler.
 
     A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The observed label is
     z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. All three
     conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution truncated at 1/2, and
-    z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. So a Gibbs sampler
-    draws them in turn. ``each`` is the mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard
-    deviation over draws of the number of wrong labels.
+    z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. ``each`` is the
+    mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard deviation of the number of wrong
+    labels.
 
     Parameters
     ----------
     before : Posterior
-        The prior, as a posterior given no rows.
+        The prior, as a posterior without data.
     data : {name: encoded column}
     labels : Labels
-        The labels and weights of the rows. A row of weight 2 is two rows, whose labels may be wrong independently.
+        A row of weight 2 is two rows, whose labels may be wrong independently.
     random_seed : int
 
     Returns
@@ -92,7 +91,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     Raises
     ------
     ImproperError
-        If a prior is improper, because the parameters of a class without rows cannot be drawn then.
+        If a prior is improper, so that parameters of a class without rows cannot be drawn.
 
     Examples
     --------
@@ -123,26 +122,25 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 
 
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
-    """Which labels are wrong, given fixed class probabilities, if a share ε of labels was replaced by other classes.
+    """Which labels are wrong, given fixed class probabilities.
 
-    A small probability p_i of a label does not make the label wrong: if classes overlap, some right labels have small
-    probabilities too, as often as these probabilities imply. Wrong labels are the *excess* of improbable labels. Let
-    z_i indicate that label i was replaced. Then
+    If classes overlap, some right labels have small probabilities p_i, as often as these imply. Wrong labels are the
+    *excess* of improbable labels. Let z_i indicate that label i was replaced by another class, with probability ε. Then
 
         p(y_i | x_i, ε) = (1 - ε) p_i + ε q_i,   q_i = (1 - p_i) / (C - 1),
 
     and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The log of the sum is concave in ε, so the posterior of ε under a
-    uniform prior has one mode. Bisection finds the mode, and Gauss-Legendre quadrature around it integrates out ε.
-    Given ε the z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a
-    kernel classifier under this model of noise.)
+    uniform prior has one mode, which bisection finds; Gauss-Legendre quadrature around it integrates out ε. Given ε the
+    z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a kernel
+    classifier under this model of noise.)
 
-    The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they are
-    underconfident and include a part of ε already, so the number is too small.
+    The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they include a
+    part of ε already, so the number is too small.
 
     Parameters
     ----------
     probability : array (row,)
-        p_i, the probability of the label of each row by a model that was fitted without the row.
+        p_i, by a model that was fitted without the row.
     n_classes : int
         C, at least 2.
     weight : array (row,)
@@ -154,7 +152,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     Raises
     ------
     ValueError
-        If there is one class, because no label can be wrong then.
+        If there is only one class.
 
     References
     ----------
@@ -197,7 +195,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
 
 def _root(f: Callable[[float], float], start: float, end: float) -> float:
-    """The root of a function that decreases from start to end, by bisection; one of the two ends if it has no root."""
+    """The root of a function that decreases from start to end, by bisection; an end if it has no root."""
     for _ in range(60):
         middle = (start + end) / 2
         start, end = (middle, end) if f(middle) > 0 else (start, middle)
@@ -205,7 +203,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels among ``n``; with a note the number is a rough lower bound."""
+    """A sentence on the expected number of wrong labels among ``n``, a rough lower bound if there is a note."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (
@@ -218,14 +216,14 @@ EXPONENTS_KNOW = (
     "the exponents have learned from all labels, wrong ones too, so the class probabilities expect some wrong labels "
     "already. Trust the order of the rows, not the number"
 )
-"""The note on the number of wrong labels of a model with a dependence."""
+"""The note for models with a dependence."""
 
 
 HELD = (
     "{reason}, so right labels are not drawn together with the parameters; the parameters are fixed, and they have "
     "learned from wrong labels too"
 )
-"""The note on a model whose right labels and parameters cannot be drawn together."""
+"""The note if right labels and parameters cannot be drawn together."""
 
 
 @question(
@@ -245,7 +243,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Parameters
     ----------
     X, y, sample_weight
-        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+        Exactly the learned rows, because the estimator does not store them.
 
     Returns
     -------
@@ -255,8 +253,8 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
         ``suggested`` is the most probable class of the row, and ``suggested_probability`` its probability. ``wrong`` is
         the probability that the label is wrong, if a share of all labels was replaced by other classes.
         ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row
-        of weight 2 counts as two. If there is ``attrs["note"]``, the number is a rough lower bound, ``sd`` is NaN, and
-        the note gives the reason. ``attrs["says"]`` states the result as a sentence.
+        of weight 2 counts as two. If there is ``attrs["note"]``, it says why the number is only a rough lower bound,
+        and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -267,23 +265,22 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -----
     If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
     labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
-    right labels, ε and the parameters jointly, with the same result for the same ``random_state``
-    (``bayesnb.inference.label_noise.drawn_wrong_labels``). The parameters are integrated out for every estimate. So
-    wrong labels do not hide each other, as they do in ``probability``, where D contains the wrong labels of other rows.
+    right labels, ε and the parameters jointly (``bayesnb.inference.label_noise.drawn_wrong_labels``), for every
+    estimate. So wrong labels do not hide each other, as they do in ``probability``, where D contains the wrong labels
+    of other rows.
 
-    The expected number is computed under this model. The prior of ε has no mass at exactly 0, and its mean is 1/4. So a
-    few wrong labels are expected even if there are none, and many if rows are few and classes overlap: among 40 rows
-    of three columns, 0.7 if the class means are 1.5 standard deviations apart, and 6.4 if they are 0.7 apart. ε is
-    assumed to be the same for all classes, so the number is too small if many labels of only one class are wrong.
+    The prior of ε has no mass at exactly 0. So a few wrong labels are expected even if there are none, and many if rows
+    are few and classes overlap: among 40 rows of three columns, 0.7 if the class means are 1.5 standard deviations
+    apart, and 6.4 if they are 0.7 apart. ε is the same for all classes, so the number is too small if many labels of
+    only one class are wrong.
 
-    If columns depend on each other given the class, naive Bayes is overconfident and counts many right labels as wrong.
-    The number is then too large, by much if there are many columns. To test whether columns depend on each other, use
-    :func:`bayesnb.checks.independence`.
+    If columns depend on each other given the class (see :func:`bayesnb.checks.independence`), naive Bayes is
+    overconfident and counts many right labels as wrong.
 
-    With a ``dependence``, the order of the rows is as good or better, but the number is of little use. The exponents
-    were learned from the wrong labels too, so the class probabilities include them already, and the excess is small.
-    The exponents stay fixed, and the label of each row took part in learning them. ``attrs["note"]`` states this. There
-    is also a note if a prior is improper or a feature is sampled, because the labels cannot be drawn then.
+    With a ``dependence``, the order of the rows is as good or better, but the number is of little use: the exponents
+    stay fixed and were learned from the wrong labels too, so the class probabilities include them already.
+    ``attrs["note"]`` states this. There is also a note if a prior is improper or a feature is sampled, because the
+    labels cannot be drawn then.
 
     Examples
     --------
@@ -318,7 +315,7 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
 
 def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
-    """Which labels are wrong, and a note if the number is only a lower bound because labels cannot be drawn."""
+    """Which labels are wrong, and a note if the number is only a lower bound."""
     if labels.n < 2 or not classifier.believed.naive:
         return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
     if classifier.posterior.model.sampled:

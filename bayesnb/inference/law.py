@@ -1,7 +1,6 @@
 """The posterior distribution of the log-odds of two classes as one object, by formula or from draws.
 
-Start with :meth:`Law.of`. A :class:`Law` computes ``quantile``, ``cdf``, ``mean`` and ``variance`` for all its rows at
-once. It uses the saddlepoint formula for rows for which the formula has a value, and draws for the other rows.
+:class:`Law` uses the saddlepoint formula for rows for which it has a value, and draws for the other rows.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from bayesnb.model import Data, counted_in, normalize, part_of
 from bayesnb.numerics import Array
 
 BLOCK = 2**12
-"""Rows to process at once: small enough that the cells of all points of a search fit into the cache."""
+"""Rows per block, so that the cells of all points of a search fit into the cache."""
 
 MOST = 1e300
 """Log-odds of draws are cut at this absolute value."""
@@ -28,23 +27,21 @@ MOST = 1e300
 
 @dataclass(frozen=True, eq=False)
 class DrawnLogOdds:
-    """The distribution of log-odds as draws (draw, row); a single draw means that the value is certain."""
+    """Log-odds as draws (draw, row); a single draw means that the value is certain."""
 
     draws: Array
 
     @property
     def mean(self) -> Array:
-        """Mean of the draws, (row,)."""
         return self.draws[0] if len(self.draws) == 1 else self.draws.mean(0)
 
     @property
     def variance(self) -> Array:
-        """Variance of the draws, (row,)."""
         return np.zeros(self.draws.shape[1]) if len(self.draws) == 1 else self.draws.var(0)
 
     def quantile(self, q: float | Array) -> Array:
         """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
-        # Infinite values cannot be interpolated, so return a certain value as it is.
+        # Infinite values cannot be interpolated, so a certain value is returned as it is.
         if len(self.draws) == 1:
             return np.broadcast_to(self.draws[0][(..., *[None] * np.ndim(q))], (self.draws.shape[1], *np.shape(q)))
         return np.moveaxis(np.quantile(self.draws, q, axis=0), 0, -1) if np.ndim(q) else np.quantile(self.draws, q, 0)
@@ -61,7 +58,7 @@ class Law:
     Parameters
     ----------
     answers : PosteriorDraws
-        Exact draws, used for outlying rows at which the formula overflows.
+        For outlying rows at which the formula overflows.
     formula : LogOdds
     certain : array (row,)
         Plus or minus infinity if one class is impossible, otherwise NaN.
@@ -77,7 +74,6 @@ class Law:
 
     @classmethod
     def of(cls, answers: PosteriorDraws, data: Data, n_rows: int, offset: Array | float = 0.0) -> Law:
-        """The distribution of the log-odds of rows under a model of two classes with exact families."""
         believed = answers.believed
         formula = LogOdds.of(believed.posterior, data, n_rows, offset=offset, power=believed.power)
         log_joint = believed.posterior.log_predictive(data, n_rows) + offset
@@ -91,7 +87,7 @@ class Law:
         return Law(self.answers, self.formula[rows], self.certain[rows], some, self.offset[rows])
 
     def in_blocks(self, ask: Callable[[Law], Array]) -> Array:
-        """Apply ``ask`` to blocks of rows and join the results, (row, ...). Rows are divided into blocks only here."""
+        """Apply ``ask`` to blocks of rows and join the results, (row, ...)."""
         cuts = slices(len(self.certain), BLOCK)
         return np.concatenate(list(each(lambda cut: ask(self if len(cuts) == 1 else self[cut]), cuts)))
 
@@ -117,17 +113,16 @@ class Law:
     def _drawn(self, rows: Array) -> DrawnLogOdds:
         with counted_in(rows):
             joint = self.answers.log_joint(part_of(self.data, rows), len(rows), self.offset[rows])
-        # A class probability may underflow to 0 in some draws. Infinite log-odds cannot be interpolated for quantiles,
-        # so cut them at ±MOST, where every class probability is 0 or 1 in double precision.
+        # A class probability may underflow to 0 in some draws. Cut infinite log-odds at ±MOST, where every class
+        # probability is 0 or 1 in double precision, so that quantiles can be interpolated.
         return DrawnLogOdds(np.clip(joint[..., 0] - joint[..., 1], -MOST, MOST))
 
     def _joined(self, answers: list[Array]) -> Array:
-        """Join the results of all parts in the order of the rows."""
         return np.concatenate(answers)[np.argsort(np.concatenate([rows for rows, _ in self._parts]))]
 
     @property
     def drawn(self) -> Array:
-        """Whether a row was drawn, as booleans (row,)."""
+        """Whether a row was drawn, (row,)."""
         drawn = [np.full(len(rows), isinstance(law, DrawnLogOdds) and len(law.draws) > 1) for rows, law in self._parts]
         return self._joined(drawn)
 

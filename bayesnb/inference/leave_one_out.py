@@ -41,7 +41,7 @@ def loo(
     Parameters
     ----------
     X, y, sample_weight
-        The rows, exactly as they were learned. The estimator keeps no rows, so it needs them again.
+        Exactly the learned rows, because the estimator does not store them.
     by : {"row", "feature"}
         One result per row, or the term of each column.
     refit : bool
@@ -51,31 +51,30 @@ def loo(
     Returns
     -------
     DataFrame (row, ...)
-        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class,
-        p(c | x_i, D without row i), both by the chosen estimate. ``pareto_k`` has one column for each column of a
-        sampled feature (see the notes). By feature: columns (class, term), in nats. "(prior)" is
-        log p(c | D without row i), and each column j has log p(x_ij | c, D without row i), with all parameters
-        integrated out; a bag of words is one term. The terms of a class sum to log p(x_i, c | D without row i). A prior
-        that was scaled to the data keeps its scale.
+        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class, p(c
+        | x_i, D without row i), both by the chosen estimate. ``pareto_k`` has one column for each column of a sampled
+        feature (see the notes). By feature: columns (class, term), in nats. "(prior)" is log p(c | D without row i),
+        and each column j has log p(x_ij | c, D without row i), with all parameters integrated out; a bag of words is
+        one term. The terms of a class sum to log p(x_i, c | D without row i). A prior that was scaled to the data keeps
+        its scale.
 
     Warns
     -----
     UserWarning
-        If the importance weights of some draws are unreliable (``pareto_k`` above 0.7), with the column and the rows;
-        if chains did not converge.
+        If importance weights are unreliable (``pareto_k`` above 0.7), with the column and the rows; if chains did not
+        converge.
 
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
     are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape parameter of the tail of
-    these weights. It is 0 if the feature was sampled again without the row, and NaN if the cell is missing.
+    these weights, 0 if the feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, including those of shapes, pairs and
-    joint columns. The exponents stay fixed, and the label of the row took part in learning them. So the probabilities
-    are too good, by much if rows are few (thirty columns of breast cancer: a log loss of 0.03, against 0.09 with five
-    folds). ``attrs["note"]`` of the frame states this. ``evaluate`` with ``cv=5`` learns the exponents again in each
-    fold. By feature, terms are not multiplied by their exponents. Terms that are not columns are not part of naive
-    Bayes, and are left out of the sum.
+    With a dependence, the row is left out of the class prior and of all terms, but the label of the row took part in
+    learning the exponents, which stay fixed. So the probabilities are too good, by much if rows are few (thirty columns
+    of breast cancer: a log loss of 0.03, against 0.09 with five folds), as ``attrs["note"]`` states. ``evaluate`` with
+    ``cv=5`` learns the exponents again in each fold. By feature, terms are not multiplied by their exponents, and only
+    terms of columns are in the sum.
 
     Examples
     --------

@@ -19,8 +19,9 @@ from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import Array
 
 type Moments = tuple[Array, Array, Array]
-"""Moments of ln p(c, x | θ): the means and variances, (row, class) each, and the contribution of covariances between
-classes to the variance of differences of two classes, (row, class, class)."""
+"""Moments of ln p(c, x | θ): means and variances, (row, class) each, and the contribution of covariances between
+classes to the variance of differences of two classes, (row, class, class).
+"""
 
 
 @question("mean and variance of log-odds", "how sure", "odds")
@@ -37,9 +38,9 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats, with one pair for every two classes. Infinite if one of the two classes is impossible, NaN if both are.
-        With a dependence, the moments are under the posterior of the parameters and the exponents, which are
-        independent. ``attrs["given"]`` is "row" or "data".
+        In nats, for every two classes. Infinite if one of the two classes is impossible, NaN if both are. With a
+        dependence, the moments are under the posterior of the parameters and the exponents, which are independent.
+        ``attrs["given"]`` is "row" or "data".
 
     Raises
     ------
@@ -81,8 +82,8 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
     They are sums over the factors of the model: of the first two derivatives at 0 of the log moments, and for sampled
     factors of moments over draws. The mean is infinite if one of the two classes is impossible, and NaN if both are.
-    Given the row too, the posterior is a mixture with one component for each possible class c of the row, in which the
-    derivatives for class c are taken at 1 instead of 0. The spread of the components' means adds to the variance.
+    Given the row too, the posterior is a mixture over the classes c of the row, in which the derivatives for class c
+    are taken at 1 instead of 0. The spread of the components' means adds to the variance.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
 
 
 def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
-    """Mean and variance of the difference between every two classes, (row, class, class), from their moments."""
+    """Mean and variance of the difference between every two classes, (row, class, class)."""
     with np.errstate(invalid="ignore"):
         difference, between = mean[:, :, None] - mean[:, None, :], own[:, :, None] + own[:, None, :] + together
     same = np.arange(mean.shape[1])
@@ -123,7 +124,7 @@ def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:
 
 
 def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> Moments:
-    """The moments under naive Bayes given the data (``c`` is None), or given the data and the row labelled ``c``."""
+    """The moments under naive Bayes given the data, and the row labelled ``c`` unless ``c`` is None."""
     posterior, n_classes = believed.posterior, len(believed.posterior.labels)
     mean, own = np.zeros((2, n_rows, n_classes))
     together, t = np.zeros((n_rows, n_classes, n_classes)), np.zeros(n_classes)

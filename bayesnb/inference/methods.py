@@ -1,8 +1,7 @@
-"""The methods of a fitted model. Questions that are declared as methods are registered here."""
+"""The methods of a fitted model, where questions that are declared as methods are registered."""
 
 
 class FittedModel:
-    """Base class of a fitted model, which is stored as ``classifier_``, with its questions as methods.
-
-    Every question is one function in this package; ``methods.pyi`` lists the methods for editors and type checkers.
+    """Base class of fitted models, which hold a ``classifier_``; its methods are the questions listed in
+    ``methods.pyi``.
     """

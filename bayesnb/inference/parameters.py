@@ -19,7 +19,7 @@ from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, labelled by the columns and levels of the data.
+    """The parameters of each feature at a point, labelled by columns and levels.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector; a parameter of two columns is named after the other column."""
+    """The parameters of one column of a vector; one of two columns is named after the other column."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -99,8 +99,8 @@ def softmax_regression(
         If the predictions of the estimate do not have this form; the error names the feature.
     """
     # In an exponential family ln p(x | θ_c) = η_c · φ(x) - A(η_c) + ln h(x). The base measure h is the same for all
-    # classes, so it cancels: η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. A
-    # column with the exponent w multiplies both by w. A part of φ with the same weights in all classes cancels too.
+    # classes, so η_c are the weights, and ln π_c - A(η_c), summed over the columns, is the intercept. An exponent w of
+    # a column multiplies both by w. A part of φ with the same weights in all classes cancels too.
     intercept, weights, term = point.log_pi.copy(), {}, 0
     if exponents is not None:
         intercept += exponents[:, -1]
@@ -142,7 +142,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(columns: Sequence[Any], curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) of the squares of columns and of products of two columns, without weights that are all 0."""
+    """Weights (class,) of squares of columns and of products of two columns, except weights that are all 0."""
     return {
         (column, columns[j]): curvature[:, i, j] * (1 + (i < j))
         for i, column in enumerate(columns)
@@ -166,7 +166,7 @@ def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
 
 
 def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
-    """The tables of parameters, transposed if they have many levels, so that each level is a row."""
+    """The tables of parameters, with many levels as rows."""
     return {
         name: frame.T.rename_axis("level") if frame.shape[1] > 8 and frame.index.nlevels == 1 else frame
         for name, frame in found.items()
@@ -177,9 +177,9 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    They are the parameters of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels,
-    "mean" and "sd" of real numbers, "rate" of counts. There is one row per class (and column). With a dependence, the
-    entry "(exponents)" holds ``exponents_``.
+    They are those of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels, "mean" and
+    "sd" of real numbers, "rate" of counts, with one row per class (and column). With a dependence, the entry
+    "(exponents)" holds ``exponents_``.
 
     Examples
     --------
@@ -211,9 +211,9 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     -------
     weights : DataFrame (term, class)
         β. A term of a categorical feature is (column, level), and φ is 1 at the level of the row and 0 otherwise. A
-        term of a column of text is (column, word), and φ is the number of times that the word occurs. A term of a
-        number is (column, ""), and φ is its value. With ``quadratic``, there are terms (column, other column), and φ is
-        the product of the two columns, or the square if they are the same column.
+        term of a column of text is (column, word), and φ is the count of the word. A term of a number is (column, ""),
+        and φ is its value. With ``quadratic``, there are terms (column, other column), and φ is the product of the two
+        columns, or the square of one.
     intercept : Series (class,)
         γ.
 
@@ -222,7 +222,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     ValueError
         If the log-odds are not linear. The error names the feature: without ``quadratic``, a Gaussian whose variance
         differs between classes, or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence,
-        weights are multiplied by the exponents; a dependence with terms other than exponents of features raises.
+        weights are multiplied by the exponents; terms other than exponents of features raise.
 
     References
     ----------
@@ -253,7 +253,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
 
 
 def _point(classifier: Classifier) -> Parameters:
-    """The parameters to show: those that the estimate plugs in, or the posterior mean."""
+    """The parameters that the estimate plugs in, or the posterior mean."""
     classifier.require_one_class_prior("a table of the parameters")
     return classifier.posterior.point("mean") if classifier.plug_in is None else classifier.plug_in
 

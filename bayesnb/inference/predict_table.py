@@ -16,7 +16,7 @@ from bayesnb.inference.questions import question
 from bayesnb.wording import meant
 
 ENDS = ("lower", "median", "upper")
-"""The numbers of an interval, as suffixes of columns in a table of predictions."""
+"""The numbers of an interval, as suffixes of column names."""
 
 
 @question("predictions as a table, beside columns of yours", "predict", "deploy")
@@ -39,9 +39,9 @@ def predict_table(
     Returns
     -------
     DataFrame (row, ...)
-        The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also
-        ``p_<class>_lower``, ``_median`` and ``_upper``. For a Dask or a Spark DataFrame, the result is a lazy DataFrame
-        of the same kind. For another table that is read in parts, it is an iterator of frames in the order of the rows.
+        The kept columns, ``prediction``, and ``p_<class>`` for each class; with an interval also ``p_<class>_lower``,
+        ``_median`` and ``_upper``. For a Dask or a Spark DataFrame, a lazy DataFrame of the same kind; for another
+        table that is read in parts, an iterator of frames in the order of the rows.
 
     Examples
     --------
@@ -66,12 +66,12 @@ def predict_table(
             )
         kept = {name: table.source[name].array if table.named else table.column(name).values for name in keep}
     if table.named:
-        # If absent columns raise anyway, extra columns cannot be typos, so drop them silently.
+        # If absent columns raise anyway, extra columns cannot be typos, so they are dropped silently.
         other = table.names if classifier.absent == "error" else (*keep, classifier.target)
         known = {*classifier.schema.raw, *classifier.schema.names}
         table = table.without([name for name in other if name not in known])
     proba = classifier.predict_proba(table)
-    # Convert the classes to an array of the result's type first, so that each class is converted once and not per row.
+    # An array of the result's type converts each class once, not per row.
     classes = pd.Series(classifier.classes, dtype=columns[0][1]).array
     values = {"prediction": classes.take(proba.argmax(axis=1))}
     values |= {f"p_{label}": p for label, p in zip(classifier.classes, proba.T, strict=True)}

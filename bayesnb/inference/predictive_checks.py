@@ -1,7 +1,4 @@
-"""Predictive checks: whether tables drawn from the model look like the observed table.
-
-Start with :func:`predictive_checks`. It returns :class:`PredictiveChecks`, which prints as one sentence.
-"""
+"""Predictive checks: whether tables drawn from the model look like the observed table."""
 
 from __future__ import annotations
 
@@ -28,15 +25,15 @@ from bayesnb.wording import require_whole
 type Kind = Literal["real", "positive", "count", "binary", "levels"]
 
 KINDS: Mapping[Any, Kind] = {COUNTS: "count", POSITIVE: "positive", ZEROS_AND_ONES: "binary", LEVELS: "levels"}
-"""The kind of values per support; columns with other supports hold real numbers."""
+"""The kind of values per support; other supports hold real numbers."""
 
 
 MOST_LEVELS = 64
-"""A column of more levels is not checked, because tables of two columns would have about one row per cell."""
+"""Columns of more levels are not checked, because tables of two columns would have about one row per cell."""
 
 
 FEWEST = 5
-"""The fewest rows of a class for which a test statistic is computed."""
+"""Fewest rows of a class for which a test statistic is computed."""
 
 
 SMALL = 0.25
@@ -51,16 +48,16 @@ class Checked:
     ----------
     name : column name
     feature : str
-        The feature of the model to which the column belongs.
+        Its feature in the model.
     position : int
-        The position of the column in the feature.
+        Its position in the feature.
     kind : {"real", "positive", "count", "binary", "levels"}
     levels : int
-        The number of levels; 0 for a column of numbers.
+        Number of levels; 0 for numbers.
     unit : float
         The unit to which the values were rounded; 0 if they were not rounded.
     origin : float
-        A value of the column. All other values differ from it by whole numbers of units.
+        A value from which all others differ by whole numbers of units.
     """
 
     name: Any
@@ -72,12 +69,12 @@ class Checked:
     origin: float = 0.0
 
     def rounded(self, x: Array) -> Array:
-        """Round replicated values as the observed values were rounded."""
+        """Round replicated values as the observed values."""
         if not self.unit:
             return x
         steps = np.rint((x - self.origin) / self.unit)
         if self.kind == "positive":
-            # Rounding must not make a positive number 0 or negative, because the column cannot hold such values.
+            # Rounding must not make a positive number 0 or negative.
             steps = np.maximum(steps, np.floor(-self.origin / self.unit) + 1)
         return self.origin + steps * self.unit
 
@@ -106,12 +103,12 @@ class Check:
     ----------
     statistic : str
     first, second : int
-        The positions of the columns; ``second`` is -1 for a test statistic of one column.
+        Positions of the columns; ``second`` is -1 if there is only one.
     scale : function
-        Transforms the test statistic to a scale on which its distribution is closer to a Normal.
+        Makes the distribution of the test statistic closer to a Normal.
     resolution : float
-        A lower limit of the standard deviation over replicated tables, on that scale. If nearly all replicated tables
-        have the same value, their standard deviation is unreliable.
+        A lower limit of the standard deviation over replicated tables on that scale, which is unreliable if nearly all
+        of them have the same value.
     """
 
     statistic: str
@@ -127,7 +124,7 @@ def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], A
     Parameters
     ----------
     cells : array (table, row, column)
-        Numbers, or codes of levels; NaN if missing. The same cells are missing in every table.
+        Numbers, or codes of levels; NaN if missing, equally in every table.
     columns : sequence of Checked
 
     Returns
@@ -184,7 +181,7 @@ def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Ar
 
 
 def _longest_run(x: Array) -> Array:
-    """The number of occurrences of the most frequent value of each table, (table,)."""
+    """Number of occurrences of the most frequent value of each table, (table,)."""
     ordered = np.sort(x, axis=1)
     place = np.arange(x.shape[1])
     starts = np.zeros(x.shape, np.intp)
@@ -195,9 +192,8 @@ def _longest_run(x: Array) -> Array:
 def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
     """The dependence of every two columns, over the rows in which neither cell is missing.
 
-    It is the correlation of two columns of numbers, and the mutual information, in nats, of two columns of levels. For
-    a column of levels and a column of numbers it is the correlation ratio: the square root of the share of the variance
-    between levels.
+    It is the correlation of two columns of numbers, the mutual information, in nats, of two columns of levels, and
+    otherwise the correlation ratio: the square root of the share of the variance between levels.
     """
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
     levels = [j for j, column in enumerate(columns) if column.kind == "levels"]
@@ -228,7 +224,7 @@ def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tu
 
 
 def _correlations(x: Array, known: Array) -> Array:
-    """The correlation of every two centred columns, (table, column, column); 0 where a column is constant."""
+    """The correlation of every two centred columns, (table, column, column); 0 if a column is constant."""
     spread = np.sqrt(np.square(x).sum(axis=1, keepdims=True))
     x = x / np.where(spread > 0, spread, 1.0)
     swapped = np.swapaxes(x, 1, 2)
@@ -270,11 +266,11 @@ ALARM = 0.05
 
 
 SAMPLE = 4096
-"""The most rows that are checked; if there are more, this number is drawn at random."""
+"""Most rows that are checked; of more, this number is drawn at random."""
 
 
 MOST_COLUMNS = 200
-"""The most columns that are checked."""
+"""Most columns that are checked."""
 
 
 CELLS = 2**23
@@ -292,9 +288,9 @@ class PredictiveChecks:
         are the columns (``second`` is None for a test statistic of one column), and ``class`` is the class.
         ``observed`` is its value in the rows; ``expected``, ``lower`` and ``upper`` are its mean and interval in
         replicated tables. ``distance`` is the number of standard deviations of the replicated tables between the
-        observed value and their mean, on a scale on which their distribution is closer to a Normal. ``p`` is the
-        two-sided p-value of this check alone. ``p_adjusted`` is the probability that the largest distance of all checks
-        of a replicated table is at least this distance.
+        observed value and their mean, on a scale closer to a Normal. ``p`` is the two-sided p-value of this check
+        alone. ``p_adjusted`` is the probability that the largest distance of all checks of a replicated table is at
+        least this distance.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -309,7 +305,6 @@ class PredictiveChecks:
     unchecked: tuple[Any, ...] = ()
 
     alarm: ClassVar[float] = ALARM
-    """A check fails if its adjusted p-value is at most this."""
 
     @property
     def failed(self) -> pd.DataFrame:
@@ -318,7 +313,6 @@ class PredictiveChecks:
 
     @property
     def fits(self) -> bool:
-        """True if no check fails."""
         return self.failed.empty
 
     def __str__(self) -> str:
@@ -345,9 +339,9 @@ class PredictiveChecks:
 def _flags_of_gaps(observed: Array) -> Array:
     """Pairs of a column and a flag of its missing cells, as booleans (column, column).
 
-    Such a flag varies in the table, and is constant over the rows in which the other column has a value. The model
-    assumes that both columns are independent, and replicated tables have the missing cells of the observed table. So a
-    check of the pair would fail for any model, however good.
+    Such a flag varies in the table, and is constant over the rows in which the other column has a value. Replicated
+    tables have the missing cells of the observed table, but independent columns, so a check of the pair would fail for
+    any model, however good.
     """
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
@@ -359,7 +353,7 @@ def _flags_of_gaps(observed: Array) -> Array:
 
 
 def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]]:
-    """The columns that can be checked, and the names of the others: words, vectors, exposed counts, many levels."""
+    """The columns that can be checked, and the names of the others."""
     found, others, names = [], [], iter(names_of_columns(posterior))
     for feature, family in posterior.model.features.items():
         x, kind = data[feature], KINDS.get(family.support, "real")
@@ -380,7 +374,7 @@ def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n
     Each table has its own draw of the parameters.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
-    # Drop features that are not checked: they may have thousands of levels, whose probabilities are copied per row.
+    # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
     needed = dict.fromkeys(column.feature for column in columns)
     drawn = replace(drawn, features={name: drawn.features[name] for name in needed})
     own, families = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n))).features, posterior.model.features
@@ -395,10 +389,10 @@ def _table(
 ) -> tuple[pd.DataFrame, float]:
     """One line for each check, the worst first, and the distance from which a check fails.
 
-    Some of many checks have a large distance by chance. So each distance is compared with the largest distance of all
-    checks in each replicated table (the maxT method of Westfall and Young 1993). The share of replicated tables whose
-    largest distance is at least as large is the adjusted p-value. It is valid for any dependence between the checks,
-    and more checks need no more draws. Distances are in standard deviations of the replicated tables.
+    Some of many checks have a large distance by chance. So the adjusted p-value is the share of replicated tables whose
+    largest distance of all checks is at least as large (the maxT method of Westfall and Young 1993). It is valid for
+    any dependence between the checks, and more checks need no more draws. Distances are in standard deviations of the
+    replicated tables.
     """
     draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
@@ -409,8 +403,8 @@ def _table(
     squares = np.square(away).sum(axis=0)
     least = np.array([check.resolution for check, _ in checks]) + 1e-9 * np.abs(middle) + 1e-300
     distance = own / np.maximum(np.sqrt(squares / draws), least)
-    # The observed table takes no part in the mean and the standard deviation of its distance. So compute the distance
-    # of each replicated table from the other replicated tables too; otherwise it would be too small.
+    # The observed table takes no part in the mean and the standard deviation of its distance. So the distance of each
+    # replicated table is computed from the other replicated tables too; otherwise it would be too small.
     others = np.sqrt(np.maximum(squares - away**2 * (draws / (draws - 1)), 0.0) / (draws - 1))
     chance = np.abs(away * (draws / (draws - 1)) / np.maximum(others, least))
     farthest = np.sort(chance.max(axis=1, initial=0.0))
@@ -466,8 +460,8 @@ def predictive_checks(
     X, y : table and labels
         The learned rows, or other rows of the same kind.
     draws : int
-        The number of replicated tables, at least 20. Each table has its own draw of the parameters. The classes, the
-        missing cells and the rounding are those of the rows.
+        The number of replicated tables, at least 20, each with its own draw of the parameters. The classes, the missing
+        cells and the rounding are those of the rows.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -489,9 +483,9 @@ def predictive_checks(
     Within each class, columns of reals are checked by mean, standard deviation, skewness, kurtosis, the largest
     distance from the mean, and how often the most frequent value occurs; positive reals and counts by similar numbers;
     pairs of columns by their correlation, correlation ratio or mutual information. p-values are adjusted for the number
-    of checks, so at most about one in twenty tables drawn from the model itself has a failed check. It is less for the
-    learned rows, because the parameters have adapted to them: such p-values are conservative (BDA3 6.3). With a
-    dependence, only its naive Bayes part is checked. If there are more than 4,096 rows, 4,096 are drawn at random.
+    of checks, so at most about one in twenty tables drawn from the model itself has a failed check, and fewer of the
+    learned tables, to which the parameters have adapted (BDA3 6.3). With a dependence, only its naive Bayes part is
+    checked. If there are more than 4,096 rows, 4,096 are drawn at random.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Regret of a plug-in: the increase in posterior expected loss per row when a plug-in replaces full Bayes.
 
-The class probabilities of a plug-in differ from the posterior predictive p(c | x, D). If model and prior are right, the
-decision that is best under the predictive has the smallest expected loss, so decisions by a plug-in cannot have a
-smaller one. The increase is a sum over classes, so it is exact.
+If model and prior are right, the decision that is best under the posterior predictive p(c | x, D) has the smallest
+expected loss, so decisions by a plug-in cannot have a smaller one. The increase is a sum over classes, so it is exact.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from bayesnb.priors import BoundaryError, ImproperError
 type Costs = Literal["log loss", "accuracy"] | pd.DataFrame
 
 ROWS = 1000
-"""Rows to draw from the model if no rows are passed."""
+"""Rows to draw from the model if none are passed."""
 
 
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
@@ -37,12 +36,12 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
     ----------
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The log loss of the predicted probabilities, in nats; a loss of 1 per wrong class; or the loss of the decision
-        whose expected cost under the predicted probabilities is smallest.
+        of least expected cost under the predicted probabilities.
     classes : array (class,)
         Not needed for the log loss.
     """
     if isinstance(costs, str) and costs == "log loss":
-        # Σ_c p_c ln(1 / q_c); a class of probability p_c = 0 adds 0, even if q_c is 0 too.
+        # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
         return lambda stated, true: (rel_entr(true, stated) - rel_entr(true, 1.0)).sum(-1)
     if isinstance(costs, str):
         if costs != "accuracy":
@@ -61,16 +60,15 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of acting on other probabilities than the predictive: the increase in expected loss, (row,).
-
-    Infinite where all these probabilities are 0.
+    """Regret of acting on other probabilities than the predictive, (row,); infinite if all these probabilities are
+    0.
     """
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
 
 
 def stated_by(believed: Believed, data: Data, rows: int) -> Array:
-    """Predicted class probabilities of encoded rows, (row, class); all 0 if a row is impossible in every class."""
+    """Predicted class probabilities of encoded rows, (row, class); all 0 if a row is impossible."""
     joint = believed.log_joint(data, rows)
     impossible = np.isneginf(joint).all(axis=1, keepdims=True)
     return np.where(impossible, 0.0, probabilities(np.where(impossible, 0.0, joint)))
@@ -80,9 +78,9 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
     """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
 
-    The regret is 0 if both lead to the same decision. It is never negative, because expectations are under the
-    predictive, for which the decision of full Bayes is best. It measures the difference *if the model is right*; to
-    compare log losses on held-out rows, use :func:`bayesnb.compare`.
+    It is 0 if both lead to the same decision, and never negative, because expectations are under the predictive, for
+    which the decision of full Bayes is best. It measures the difference *if the model is right*; to compare log losses
+    on held-out rows, use :func:`bayesnb.compare`.
 
     Parameters
     ----------
@@ -97,8 +95,7 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     -------
     DataFrame (row, plug-in)
         One column for each of "mle", "map" and "mean" that exists for these data. Infinite if a plug-in predicts
-        probability 0 for a class that is possible under the predictive. ``attrs["absent"]`` gives the reason why a
-        plug-in is missing.
+        probability 0 for a possible class. ``attrs["absent"]`` gives the reason why a plug-in is missing.
 
     Raises
     ------

@@ -1,11 +1,10 @@
 """The table of questions: each question to a fitted model is one plain function, registered once.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`. The
-decorator determines where users find it: as a method of :class:`bayesnb.BayesianNB` and of
-:class:`bayesnb.inference.classifier.Classifier`, or as a function of a public module such as :mod:`bayesnb.sets`. Its
-signature and docstring provide its type in ``methods.pyi`` or its line in the module, its line in the docstring of the
-estimator and in the API page, the options and the screen of a command, and, with :class:`Shown`, a section of the
-report. :data:`QUESTIONS` is the table.
+A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`, which
+makes it a method of :class:`bayesnb.BayesianNB` and of :class:`bayesnb.inference.classifier.Classifier`, or a function
+of a public module such as :mod:`bayesnb.sets`. Its signature and docstring provide its type in ``methods.pyi`` or its
+line in the module, its line in the docstring of the estimator and in the API page, the options and the screen of a
+command, and, with :class:`Shown`, a section of the report.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ MODULES: Mapping[Module, str] = {
     "odds": "The log-odds of a fitted model: their moments, and their weights as a linear form.",
     "sets": "Sets of classes, and bounds of their probabilities under a set of priors.",
 }
-"""The public modules with questions for specialists, and the summary of each module."""
+"""The public modules with questions for specialists, and their summaries."""
 
 
 MODEL = "model : BayesianNB or Classifier\n    The fitted model.\n"
-"""Description of the first argument in the docstring of a function of a public module."""
+"""Description of the first argument of a function of a public module."""
 
 
 class Asked[**P, R](Protocol):
-    """The type of a question for type checkers: a function of a fitted model, and a method of the model."""
+    """The type of a question for type checkers: a function of a fitted model, and its method."""
 
     def __call__(self, model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
@@ -65,19 +64,19 @@ class Shown:
     title : str
         The heading of the section.
     lines : callable
-        Returns the table of the answer, or a mapping of tables by name; by default the answer itself.
+        Returns the table of the answer, or tables by name; by default the answer itself.
     says : callable
-        Returns the answer as a sentence; by default its ``finding`` or its text, or ``attrs["says"]`` of a table.
+        Returns the answer as a sentence; by default its ``finding``, its text, or ``attrs["says"]`` of a table.
     notes : callable
-        Returns a text below the table; by default an empty text.
+        Returns a text below the table; empty by default.
     plot : str, optional
         The function of :mod:`bayesnb.plots` that draws the answer.
     asks : mapping
-        Arguments with which the report calls the question, if they differ from the defaults.
+        Arguments of the report, if they differ from the defaults.
     top : int
-        Number of lines of the table that are shown.
+        Number of lines that are shown.
     advised : bool
-        Whether the report uses the model with the dependence that the audit of the columns recommends.
+        Whether the report uses the model with the recommended dependence.
     finding : bool
         Whether the report lists the sentence among its findings.
     """
@@ -100,19 +99,18 @@ class Question:
     Parameters
     ----------
     name : str
-        Name of the function or method.
     want : str
-        What a user wants to know, as the end of a sentence that begins with "If you want".
+        The end of a sentence that begins with "If you want".
     group : str
-        The heading under which the question is listed.
+        Its heading in the list of questions.
     module : str or None
-        The public module of the function; ``None`` for a method of fitted models.
+        The public module of a function; ``None`` for a method.
     function : callable
         Its first argument is a fitted model.
     shown : Shown, optional
-        How the report displays the answer; ``None`` if the report does not use the question.
+        How the report displays the answer; ``None`` if it does not.
     columns : {column: str or Message}
-        The meaning of each column of the answer, for the legend of a table.
+        The meaning of each column of the answer, for a legend.
     """
 
     name: str
@@ -125,7 +123,7 @@ class Question:
 
     @property
     def file(self) -> str:
-        """Name of the file that defines the function, without its folder and ending."""
+        """Name of the file of the function, without folder and ending."""
         return self.function.__module__.rpartition(".")[2]
 
     @property
@@ -154,11 +152,11 @@ class Question:
 _TABLE: dict[str, Question] = {}
 
 QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
-"""All questions by name, in the order of headings and files. To add a question, write one function in one file."""
+"""All questions by name, in the order of headings and files."""
 
 
 def put_in_order() -> None:
-    """Sort the table by heading, then methods before functions, then file, so that import order does not matter."""
+    """Sort the table by heading, then methods before functions, then file."""
     headings = get_args(Group.__value__)
     for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
         _TABLE[each.name] = _TABLE.pop(each.name)
@@ -192,12 +190,12 @@ def question[**P, R](
 
         @cache
         def known() -> dict[str, tuple[Any, ...]]:
-            """The allowed values of each option with a fixed set of values."""
+            """The allowed values of options with a fixed set of values."""
             return {name: values for name in signature.parameters if (values := choices(function, name))}
 
         @wraps(function)
         def ask(model: FittedModel, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            """Check the options with fixed values, then call the question with the model's current classifier."""
+            """Check such options, then call the question with the model's current classifier."""
             try:
                 given = signature.bind(model, *args, **kwargs).arguments if known() else {}
             except TypeError:  # The call below raises it again, with the name of the function.
@@ -224,7 +222,7 @@ def question[**P, R](
 
 
 def listing_questions[C: type](kind: C) -> C:
-    """Put the table in place of "{questions}" in the docstring of a class; ``-OO`` leaves no docstring to change."""
+    """Put the table in place of "{questions}" in the docstring of a class, unless ``-OO`` removed it."""
     if kind.__doc__:
         kind.__doc__ = inspect.cleandoc(kind.__doc__).replace("{questions}", if_you_want())
     return kind

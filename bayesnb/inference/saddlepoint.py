@@ -1,9 +1,8 @@
 """The posterior distribution of the log-odds of two classes for each row, without draws.
 
-Start with :class:`LogOdds`. Its cumulant generating function is exact, a sum of closed forms. The saddlepoint formula
-turns it into probabilities and quantiles, and :func:`close` decides whether these are accurate.
-
-``offset``, (row, class), is added to log p(class, row). It holds class priors that are given per row.
+The cumulant generating function of the log-odds is exact, a sum of closed forms. The saddlepoint formula turns it into
+probabilities and quantiles, and :func:`close` decides whether these are accurate. ``offset``, (row, class), is added to
+log p(class, row).
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from bayesnb.numerics import Array, stirling
 from bayesnb.priors import Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma, Prior
 
 WIDE = 1e20
-"""The saddlepoint formula is used only if the variance of the log-odds is below this."""
+"""Largest variance of the log-odds for the saddlepoint formula."""
 
 
 LARGE = 1e12
-"""The saddlepoint formula is used only if abs(N) is below this: differences of 1 matter, and floats have 16 digits."""
+"""Largest abs(N) for the saddlepoint formula: differences of 1 matter, and floats have 16 digits."""
 
 
 NEAR = 0.05
@@ -44,21 +43,21 @@ class LogOdds:
     N(t) = ln E[J_a^t J_b^(s - t)] is a sum of the log moments of the factors, where s is ``power``. It is exact for t
     between ``bounds``; outside, a moment of some factor does not exist. Inside, N' takes every real value.
 
-    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D), the posterior given the data. With
-    s = 1, N describes p(θ | D, x), the posterior given the row as well, which is a mixture over the class of the row.
-    With probability proportional to e^N(0) the row has class b, and the log-odds have the cumulant generating function
-    N(t) - N(0). With probability proportional to e^N(1) it has class a, and the function is N(1 + t) - N(1). So the
-    components, with origins t = 0 to s, share one N and therefore one saddlepoint, the t with N'(t) = z.
+    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, N describes p(θ | D,
+    x), a mixture over the class of the row. With probability proportional to e^N(0) the row has class b, and the
+    log-odds have the cumulant generating function N(t) - N(0). With probability proportional to e^N(1) it has class a,
+    and the function is N(1 + t) - N(1). So the components, with origins t = 0 to s, share one N and therefore one
+    saddlepoint, the t with N'(t) = z.
 
     The distribution function of each component is the approximation of Lugannani and Rice (1980; Butler 2007,
-    Saddlepoint Approximations, 1.2.1). The docstring of :func:`close` gives its error.
+    Saddlepoint Approximations, 1.2.1), whose error :func:`close` gives.
 
     Parameters
     ----------
     factors : sequence of (Family, Prior, encoded column)
-        The family, the posterior of θ_a and θ_b, and the cells of the rows.
+        The family, the posterior of θ_a and θ_b, and the cells.
     label : Dirichlet, FixedProbabilities or None
-        The posterior of the probabilities of the two classes; None to leave them out of the log-odds.
+        The posterior of the probabilities of the two classes; None to leave them out.
     offset : array (row,)
         Added to the log-odds.
     power : {0, 1}
@@ -81,7 +80,7 @@ class LogOdds:
         offset: Array | float = 0.0,
         power: int = 0,
     ) -> LogOdds:
-        """The log-odds of the classes at two positions; ``offset`` is broadcast to (row, class)."""
+        """The log-odds of the classes at two positions."""
         posterior.require_exact("the moments of the log-odds", 'use method="draws"')
         features = posterior.model.features.items()
         factors = [(family, posterior.features[name].at([a, b]), data[name]) for name, family in features]
@@ -89,19 +88,18 @@ class LogOdds:
 
     @classmethod
     def of_classes(cls, posterior: Posterior, n_rows: int, a: int, b: int, offset: Array | float = 0.0) -> LogOdds:
-        """The log-odds of two classes from the posterior of the class probabilities alone, without features."""
+        """The log-odds of two classes without features."""
         offset = np.broadcast_to(offset, (n_rows, len(posterior.labels)))
         with np.errstate(invalid="ignore"):
             offset = offset[:, a] - offset[:, b]
         return cls((), posterior.label.at([a, b]), offset)
 
     def prepared(self) -> LogOdds:
-        """Join the columns of one kind in one array, for fast loops over all of them; the distribution is unchanged."""
+        """Join the columns of one kind in one array, for fast loops."""
         return replace(self, factors=prepared(self.factors, self.n_rows))
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(self.offset)
 
     def __getitem__(self, rows: Any) -> LogOdds:
@@ -130,7 +128,7 @@ class LogOdds:
             return level.sum(1) + t * self.offset, first[:, 0] - first[:, 1] + self.offset, second.sum(1)
 
     def _cumulants_at(self, t: Array) -> Array:
-        """N, N' and N'' at several t per row, (3, point, row); t is (point, row). All points are evaluated at once."""
+        """N, N' and N'' at several t per row, (3, point, row); t is (point, row)."""
         repeated = self[np.tile(np.arange(self.n_rows), len(t))] if len(t) > 1 else self
         return np.reshape(repeated.cumulants(t.ravel()), (3, *t.shape))
 
@@ -148,8 +146,8 @@ class LogOdds:
     def too_wide(self) -> Array:
         """Whether the saddlepoint of a row cannot be resolved in double precision, (row,).
 
-        An example is a row a hundred thousand standard deviations from the mean. N may have lost its digits there, and
-        the log-odds or their variance may overflow.
+        For example, N loses its digits in a row a hundred thousand standard deviations from the mean, and the log-odds
+        or their variance may overflow.
         """
         level, mean, variance = self._at_origins
         return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
@@ -174,7 +172,7 @@ class LogOdds:
 
     @cached_property
     def _moving(self) -> tuple[Array, LogOdds]:
-        """The rows whose log-odds vary, and their distribution; the log-odds of the other rows are constant."""
+        """The rows whose log-odds vary, and their distribution."""
         _, mean, variance = self._at_origins
         varies = (variance > 0) & np.isfinite(variance) & np.isfinite(mean)
         rows = np.flatnonzero(varies.all(0))
@@ -185,8 +183,8 @@ class LogOdds:
         """Seven quantities of each component, (quantity, component, row).
 
         They are N at the origin, the weight, h, then w and its correction at -h, and w and its correction at h. At the
-        origin of a component, the correction is the difference of two infinite terms. It is smooth, so from -h to h
-        around the origin it is interpolated by a straight line.
+        origin of a component, the correction is the difference of two infinite terms. It is smooth, so it is
+        interpolated linearly from -h to h.
         """
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -233,12 +231,11 @@ class LogOdds:
     def _found(self, aim: Array, at: Array | None = None) -> Array:
         """P(log-odds < ``at``) of each row or, if ``at`` is None, the quantile of probability Φ(``aim``): (point, row).
 
-        Both are functions of t, at z = N'(t), and there is no closed form for the t of a given z or probability. So the
-        t of all rows and points are found together, by Newton's method within a bracket. Φ⁻¹ of the distribution
-        function of one component is nearly linear in t, so the search begins at the t for which this line gives
-        P(log-odds < N'(t)) = Φ(aim). The miss is positive if t is too small. If a step leaves the bracket or does not
-        halve the miss, the middle of the bracket is used instead, or about 2t if the bracket is infinite. Only points
-        that have not converged are evaluated again.
+        Both are functions of t, at z = N'(t). The t of all rows and points are found together, by Newton's method
+        within a bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, so the search begins
+        at the t for which this line gives P(log-odds < N'(t)) = Φ(aim). The miss is positive if t is too small. If a
+        step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if
+        the bracket is infinite. Only points that have not converged are evaluated again.
         """
         (floor, ceiling), (points, n) = self.bounds, aim.shape
         _, _, h, *ends = self._formula[..., None, :]
@@ -285,7 +282,7 @@ def _lugannani_rice(w: Array, correction: Array) -> Array:
 
 
 TRIED = (Beta, Dirichlet, FixedProbabilities, Gamma, Normal, NormalGamma)
-"""The distributions for which the saddlepoint formula was compared with exact draws."""
+"""Distributions for which the saddlepoint formula was compared with exact draws."""
 
 
 def close(posterior: Posterior) -> bool:
@@ -294,26 +291,25 @@ def close(posterior: Posterior) -> bool:
     It was compared with exact draws on more than a hundred small tables (1 + 1 to 200 + 1 rows, one and ten columns,
     Gaussian, categorical and Poisson, priors from the defaults to 0.01) given the data, and on thirty of them given the
     row as well. Under this condition, the error of a probability was below 0.011 in all tables, and at most 0.0084
-    given the row. Without it, the error was up to 0.05 in both cases. It is larger if a factor of some class has a long
-    tail: a Normal-Gamma with fewer than 4 degrees of freedom (2a < 4, as after one or two rows), or a concentration
-    below 1/2.
+    given the row. Without it, the error was up to 0.05: a factor of some class then has a long tail, a Normal-Gamma
+    with fewer than 4 degrees of freedom (2a < 4, as after one or two rows), or a concentration below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):
         return False
     a = [np.min(prior.a) for prior in believed if isinstance(prior, NormalGamma)]
     dirichlet = [getattr(prior, name) for prior in believed for name in ("alpha", "beta") if hasattr(prior, name)]
-    # A concentration of 0 means an impossible outcome, whose probability has no distribution.
+    # The probability of an outcome with concentration 0 has no distribution.
     concentrations = [np.min(value[value > 0], initial=np.inf) for value in dirichlet]
     return min(a, default=np.inf) >= 2 and min(concentrations, default=np.inf) >= 0.5
 
 
 # Log moments of the same cells are computed at many exponents. So the terms without the exponent are computed once, and
-# columns of one kind are joined: columns of levels or of zeros and ones, and columns of real numbers. One loop over all
-# of them gives log moments with their first two derivatives. Chances and Reals below are used in place of families.
+# columns of one kind (levels or zeros and ones; real numbers) are joined, for one loop over all of them. Chances and
+# Reals below replace families.
 
 EVALUATIONS = 32
-"""Approximate number of evaluations per cell for an interval; because of it, compiled loops pay off at fewer rows."""
+"""Approximate number of evaluations per cell for an interval, which make compiled loops pay off at fewer rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,14 +338,13 @@ class Reals:
         return cumulants.normal_gammas(away, *believed, t, self.compiled)
 
     def moment_floor(self, believed: tuple[Array, Array, Array], away: Array) -> Array:
-        """The t above which the moment exists, (row, class)."""
         shape, kappa, _ = believed
         each = -np.minimum(2 * shape[..., 0], kappa / (1 + kappa * away))
         return np.fmax.reduce(each, axis=-1, initial=-np.inf)
 
 
 def prepared(factors: Sequence[tuple[Any, Prior, Any]], n_rows: int) -> list[tuple[Any, Any, Any]]:
-    """Join the columns of one kind into one factor; other factors do not change."""
+    """Join the columns of one kind into one factor."""
     others: list[tuple[Any, Any, Any]] = []
     trials: list[tuple[Array, Array]] = []
     reals: list[tuple[Array, ...]] = []

@@ -31,8 +31,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     -------
     DataFrame (n, ...)
         The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
-        column holds the names of bins. With ``estimate="predictive"``, each row is drawn under a new draw of the
-        parameters.
+        column holds the names of bins. With ``estimate="predictive"``, each row has a new draw of the parameters.
 
     Examples
     --------
@@ -70,13 +69,13 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
 
 
 def drawn_rows(classifier: Classifier, n: int, rng: np.random.Generator) -> tuple[Data, Array]:
-    """New rows, encoded as the families need them, and the codes of their classes."""
+    """New encoded rows, and the codes of their classes."""
     encoded, codes = _sample_encoded(classifier, n, None, rng)
     return {name: classifier.schema.features[name].read(cells) for name, cells in encoded.items()}, codes
 
 
 def rows_to_ask(classifier: Classifier, X: Any, rows: int) -> tuple[Data, int, pd.Index | None]:
-    """Encode the rows of X, or draw ``rows`` rows if X is None; return the data, the number of rows and the index."""
+    """Encode the rows of X, or draw ``rows`` rows if X is None; return data, number of rows and index."""
     if X is None:
         rng = np.random.default_rng(copy.deepcopy(classifier.seed or 0))
         return drawn_rows(classifier, rows, rng)[0], rows, None

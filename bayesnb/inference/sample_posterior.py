@@ -48,35 +48,35 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain and of chains. By default 1000 draws and 4 chains, or the numbers of a sampled feature
-        if these are smaller. If you ask for more, draws of that feature are picked at random, some of them twice, and
-        ArviZ cannot tell that they are repeats. A model from :func:`bayesnb.from_draws` has the draws of its tree.
+        if these are smaller; if you ask for more, some of its draws are repeated, which ArviZ cannot detect. A model
+        from :func:`bayesnb.from_draws` has the draws of its tree.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
-        give the same groups, variables, dimensions and coordinates. For sampled features, all three return the draws of
-        the chains that were run in the fit; this is valid because features are independent given the labels.
+        give the same groups, variables, dimensions and coordinates, and take the draws of sampled features from the
+        fit; this is valid because features are independent given the labels.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. X without y are new rows to predict. For "gibbs", pass the learned rows. For
-        "nuts", pass them if some have no label; the missing labels are then summed out. In both cases the tree
-        describes only the labelled rows.
+        Rows that the tree describes. X without y are new rows to predict. For "gibbs", pass the learned rows; for
+        "nuts", pass them if some have no label, so that the missing labels are summed out. The tree then describes only
+        the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
         "columns", whose arrays are large, (chain, draw, row, column). Each group that describes rows takes 8 bytes ×
         draws × rows.
     stage : {"parameters", "exponents"}
-        Which unknowns to draw. "parameters" draws the parameters of the columns and classes, without the exponents.
-        "exponents" draws the exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and
-        ``sample_weight``. "exact" then draws from Laplace's approximation, corrected if it is far off, and "nuts" from
-        the model of :meth:`to_pymc`. The log likelihood of a row is then log p(label | terms), times its weight.
+        "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
+        exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``.
+        "exact" then draws from Laplace's approximation, corrected if it is far off, and "nuts" from the model of
+        :meth:`to_pymc`. The log likelihood of a row is then log p(label | terms), times its weight.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
         For "nuts", arguments of ``pymc.sample``. If all rows have a label, only the step size must be tuned, so
         ``tune`` is 200 by default. For "gibbs", ``tune``, the number of steps of each chain before its first draw (200
-        by default), and ``thin``, the number of steps per draw (1 by default). Steps are cheap, and many chains take
-        little longer than a few.
+        by default), and ``thin``, the number of steps per draw (1 by default); many chains take little longer than a
+        few.
 
     Returns
     -------
@@ -89,14 +89,12 @@ def sample_posterior(
         * ``sample_stats``: ``diverging``, and the other statistics of the sampler;
         * ``constant_data``: the total weight of the rows of each class (``rows``) and of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
-        * with rows, ``observed_data``: the class ``y`` of each row, as its position among the classes. The names of the
-          classes are the coordinate ``class_label``;
+        * with rows, ``observed_data``: the class ``y`` of each row, as its position in the coordinate ``class_label``;
         * ``log_likelihood``: log p(y_i | x_i, θ), so that ``arviz.loo`` and ``arviz.compare`` rank classifiers by how
           well they predict the class. It is called ``y`` too, because ArviZ pairs arrays by name;
-        * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``. With it,
+        * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``, with which
           ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
-        * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row given the row's
-          columns, from p(y | x_i, θ);
+        * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row, from p(y | x_i, θ);
         * ``predictions``, if X is given without y: classes ``y`` of the new rows, drawn from p(y | x_i, θ); and
           ``predictions_constant_data``, their cells ``x_…``;
         * ``columns``, a separate tree: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
@@ -104,8 +102,8 @@ def sample_posterior(
         * ``unlabelled``, for "gibbs": for each chain and each row without a label, draws of the label (``y``, class
           codes) and probabilities of the classes (``p``). The coordinate ``row`` is the position of the row in X.
 
-        The attributes of the tree and of ``posterior`` hold the library that drew, its version, ``sampler``, ``seed``
-        and ``sampling_time`` in seconds.
+        Attributes of the tree and of ``posterior``: the library that drew, its version, ``sampler``, ``seed`` and
+        ``sampling_time`` in seconds.
 
     Raises
     ------
@@ -203,7 +201,7 @@ def sampled_parameters(
         conjugate = fitted.conjugate_part()
         model = summed_out(classifier, X, y, apart=False)
         drawn, sampled = nuts.sample(conjugate, draws, chains, seed, model, **arguments)
-        # The variables of sampled features keep the draws of the chains that were run in the fit.
+        # The variables of sampled features keep the draws of the fit.
         groups["posterior"] |= layout.variables(drawn, layout.blocks(conjugate))
         others["sample_stats"] = sampled["sample_stats"].dataset
     elif sampler == "gibbs":
@@ -227,7 +225,7 @@ def sampled_parameters(
 
 
 def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> tuple[int, int]:
-    """Number of draws per chain and of chains; by default the numbers that the posterior has, or 1000 and 4."""
+    """Number of draws per chain and of chains; by default those of the posterior, or 1000 and 4."""
     most_chains, most_draws = classifier.posterior.sizes
     return most_draws if draws is None else draws, most_chains if chains is None else chains
 
@@ -255,7 +253,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The rows that a tree describes. Learned rows without a label are dropped; None if no row has a label."""
+    """The rows that a tree describes, without unlabelled rows; None if no row has a label."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)
@@ -272,7 +270,7 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
 def _wanted(
     classifier: Classifier, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The names of the optional groups to put into the tree."""
+    """The optional groups to put into the tree."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}

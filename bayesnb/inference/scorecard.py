@@ -1,6 +1,5 @@
-"""Scores of predictions, each with an interval, the score that the model expected, and the score of class frequencies.
-
-Start with :func:`scorecard_of`; :func:`bayesnb.scorecard` asks a classifier first.
+"""Scores of predictions, each with an interval, the score that the model expected, and the score of class
+frequencies.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message, Spelled
 
 GROUPS = 2000
-"""Largest number of rows that the bootstrap weights one by one; more rows are put into this many random groups."""
+"""Largest number of rows that the bootstrap weights one by one; more rows form this many random groups."""
 
 
 DRAWS = 2000
@@ -40,15 +39,15 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How the rows that were scored were held out from the model.
+    """How the scored rows were held out from the model.
 
     Parameters
     ----------
     by : int, "loo", "once", "given" or "learned"
         The number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
-        "given", held out by the caller; "learned", not held out, because the model has learned these rows.
+        "given", held out by the caller; "learned", not held out.
     rows : int, optional
-        Number of rows that were drawn at random, if not all rows were scored.
+        Number of rows that were drawn at random.
     """
 
     by: int | Literal["loo", "once", "given", "learned"]
@@ -78,9 +77,8 @@ class Scorecard:
     table : DataFrame (score, ...)
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
         ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
-        the expected score if the predicted probabilities were true. ``frequencies`` is the score of a forecast that
-        gives every row the class frequencies of these rows. ``majority`` is the score of a forecast that gives the
-        largest class probability 1.
+        the expected score if the predicted probabilities were true, ``frequencies`` that of forecasting the class
+        frequencies of these rows, and ``majority`` that of giving the most frequent class probability 1.
     confusion : DataFrame (true class, predicted class)
         Numbers of rows. If rows are impossible under every class, a last column counts them.
     by_class : DataFrame (class, ...)
@@ -89,11 +87,11 @@ class Scorecard:
     prob : float
         The probability of the intervals.
     never_learned : {class: rows}
-        Number of rows of each class that the model has not learned. These rows are not scored.
+        Number of rows of classes that the model has not learned, which are not scored.
     how : HeldOut, optional
         How the rows were held out.
     cure : Cure, optional
-        What to try if the model is overconfident; then it is part of the finding.
+        What to try if the model is overconfident.
 
     Examples
     --------
@@ -126,8 +124,8 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If it is inside, the expected accuracy is compared with its interval instead. A log loss that is outside by less
-        than a thousandth of a nat counts as inside.
+        If it is inside, or outside by less than a thousandth of a nat, the expected accuracy is compared with its
+        interval instead.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:
@@ -137,7 +135,7 @@ class Scorecard:
 
     @property
     def finding(self) -> Message:
-        """The scores in sentences. Whether the model beats the class frequencies is decided by the log loss."""
+        """The scores in sentences; the log loss decides whether the model beats the class frequencies."""
         right, low, high, says, _, majority = map(percent, self.table.loc["accuracy"])
         loss, lower, upper, claimed, shares, _ = self.table.loc["log_loss"]
         verdict = Message("it is {confidence}", confidence=self.confidence)
@@ -182,7 +180,6 @@ class Scorecard:
 
     @property
     def sentence(self) -> str:
-        """The finding as text."""
         return str(self.finding)
 
     @property
@@ -239,22 +236,21 @@ def scorecard_of(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int, optional
-        Seed of the intervals that are computed from draws.
+        Seed of the intervals.
     never_learned, how, cure
         As for :class:`Scorecard`.
 
     Notes
     -----
-    Rows are assumed to be independent draws from one population. Accuracy, recall and precision are shares, and their
-    intervals are those of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy
-    comes from draws of the posteriors of the recalls.
+    Rows are assumed to be independent draws from one population. Accuracy, recall and precision are shares, with
+    intervals of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy comes from
+    draws of the posteriors of the recalls.
 
-    Every other score is a function of means over rows, and its interval comes from the Bayesian bootstrap (Rubin 1981,
-    The Bayesian bootstrap). The posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw gives
-    the rows new weights. It gives unseen rows probability 0, so a perfect AUC has an interval of width 0. The AUC is
-    expanded to first order in the weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988) as slopes.
-    The expansion is made on the scale of log-odds, which keeps the AUC between 0 and 1. An interval always includes its
-    score.
+    Every other score is a function of means over rows, with an interval by the Bayesian bootstrap (Rubin 1981, The
+    Bayesian bootstrap): the posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw gives the
+    rows new weights. It gives unseen rows probability 0, so a perfect AUC has an interval of width 0. The log-odds of
+    the AUC are expanded to first order in the weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988)
+    as slopes, which keeps the AUC between 0 and 1. An interval always includes its score.
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
@@ -273,7 +269,7 @@ def scorecard_of(
     table["upper"] = [max(ends[name][1], table.loc[name, "value"]) for name in SCORES]
     table["claimed"] = pd.Series(_claimed(log_proba, rng))
     for name, p in (("frequencies", n_rows / len(codes)), ("majority", np.eye(len(classes))[n_rows.argmax()])):
-        # A forecast that gives every row the same class probabilities.
+        # A forecast with the same class probabilities for every row.
         table[name] = pd.Series(scores(np.broadcast_to(log(p), log_joint.shape), codes))
     names = pd.Index(classes)
     confusion = np.zeros((len(classes), len(classes) + 1), int)
@@ -298,9 +294,8 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
     """Bayesian bootstrap intervals of the scores that are functions of means over rows.
 
     With n rows and Dirichlet(1, ..., 1) weights, the variance of a mean is s²/(n + 1). If the rows are put into G
-    random groups of m rows, and all rows of a group have one weight, the variance between group means is s²/m. So the
-    variance of the mean is s²/(m (G + 1)), which is nearly the same, and only G weights are drawn for any number of
-    rows.
+    random groups of m rows with one weight each, the variance between group means is s²/m, so that of the mean is s²/(m
+    (G + 1)), nearly the same with only G weights.
     """
     n, n_classes = log_proba.shape
     groups = min(n, GROUPS)
@@ -331,9 +326,9 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
         "ece": _ends(np.abs(drawn["ece"]).sum(axis=1) / total, prob),
         "auc": (auc, auc),
     }
-    # The AUC is a mean over pairs of rows, not over rows, so it is replaced by its first-order expansion: the sum of
-    # each row's influence, divided by the weight of its class in the draw. The log-odds of the AUC are expanded, so the
-    # interval stays between 0 and 1.
+    # The AUC is a mean over pairs of rows, so it is replaced by its first-order expansion: the sum of each row's
+    # influence, divided by the weight of its class in the draw. The log-odds of the AUC are expanded, so the interval
+    # stays between 0 and 1.
     if 0 < auc < 1:
         present = drawn["class"].any(axis=0)
         away = (drawn["auc"][:, present] / drawn["class"][:, present]).sum(axis=1)
@@ -345,10 +340,9 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
 def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     """The expected scores if the class of each row were drawn from its predicted probabilities.
 
-    For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
-    1 - Σ p². Even for calibrated forecasts, the expected calibration error is not 0, because the number of rows per bin
-    is finite. It is estimated as the mean over simulations in which a row is right with the probability of its
-    confidence. The other scores have no short formula.
+    For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and 1
+    - Σ p². Even for calibrated forecasts, the expected calibration error is not 0, because the number of rows per bin
+    is finite. It is the mean over simulations in which a row is right with the probability of its confidence.
     """
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)

@@ -1,6 +1,5 @@
-"""Scores of class probabilities. Start with :func:`scores`.
-
-Probabilities are not clipped: if the true class has probability 0, the log loss is infinite.
+"""Scores of class probabilities, which are not clipped: if the true class has probability 0, the log loss is
+infinite.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from bayesnb.priors import Array, first
 from bayesnb.wording import require_whole
 
 GUESSED_NONE = -1
-"""Code of the predicted class of a row that is impossible under every class."""
+"""Code of the predicted class of an impossible row."""
 
 
 MOST_CLASSES = 100
-"""With more classes, the area under the ROC curve is not computed, because it needs each pair of classes."""
+"""Most classes for which the area under the ROC curve is computed, because it needs each pair of classes."""
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
@@ -30,7 +29,7 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     Parameters
     ----------
     log_joint : array (row, class)
-        log p(c, x); a row of -inf, impossible under every class, gives every class probability 0.
+        log p(c, x); an impossible row, -inf for every class, gives every class probability 0.
     codes : int array (row,)
         The true classes.
     bins : int
@@ -40,10 +39,9 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
     -------
     dict
         ``accuracy``; ``balanced_accuracy``, the mean recall of the classes that have rows; ``log_loss``, the mean of
-        -log p(true class) in nats, infinite if a true class has probability 0 (no clipping); ``brier``, the mean of
-        Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``, the expected calibration error of the most probable
-        class over bins of equal width (Guo et al. 2017); ``auc`` as in :func:`auc_and_influence`; ``impossible``, the
-        number of impossible rows.
+        -log p(true class) in nats; ``brier``, the mean of Σ_c (p_c - [c is true])², from 0 to 2 (Brier 1950); ``ece``,
+        the expected calibration error of the most probable class over bins of equal width (Guo et al. 2017); ``auc`` as
+        in :func:`auc_and_influence`; ``impossible``, the number of impossible rows.
     """
     log_proba = log_proba_of(log_joint)
     proba = np.exp(log_proba)
@@ -61,7 +59,7 @@ def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
 
 
 def guesses(log_proba: Array) -> Array:
-    """The most probable class of each row, (row,); ``GUESSED_NONE`` if the row is impossible under every class."""
+    """The most probable class of each row, (row,); ``GUESSED_NONE`` if the row is impossible."""
     return np.where(np.isneginf(log_proba).all(axis=1), GUESSED_NONE, log_proba.argmax(axis=1))
 
 
@@ -83,20 +81,20 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     -------
     auc : float
         With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
-        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows, one against
-        one, like scikit-learn's ``roc_auc_score(multi_class="ovo")`` (Hand and Till 2001). NaN if fewer than two or
-        more than ``MOST_CLASSES`` classes have rows.
+        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows, like
+        scikit-learn's ``roc_auc_score(multi_class="ovo")`` (Hand and Till 2001). NaN if fewer than two or more than
+        ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
-        The first-order effect of the weight of each row: with weights w, the area is
-        auc + Σ_c Σ_i w_i influence_i / Σ_i w_i, where the sums over i run over the rows of class c. These are the
-        centred placements of DeLong, DeLong and Clarke-Pearson (1988).
+        The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
+        Σ_i w_i, with sums over the rows i of class c. These are the centred placements of DeLong, DeLong and
+        Clarke-Pearson (1988).
     """
     influence = np.zeros(len(codes))
     present = np.unique(codes)
     if not 2 <= len(present) <= MOST_CLASSES:
         return float("nan"), influence
     rows = {c: np.flatnonzero(codes == c) for c in present}
-    # With two classes, both columns give the same area; scikit-learn uses the second column.
+    # With two classes, both columns give the same area.
     pairs = [(a, b) for a in present for b in present if a != b] if proba.shape[1] > 2 else [(1, 0)]
     total = 0.0
     for a in dict.fromkeys(a for a, _ in pairs):
@@ -126,7 +124,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """The value of each row at the class given by its code, (row,)."""
+    """The value of each row at the class of its code, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 
@@ -147,10 +145,10 @@ def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Ar
 
 
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
-    """The interval of a share, from k of n rows.
+    """The equal-tailed interval of a share, from k of n rows: Beta(k + 1/2, n - k + 1/2), the posterior under Jeffreys'
+    prior.
 
-    It is the equal-tailed interval of Beta(k + 1/2, n - k + 1/2), the posterior under Jeffreys' prior, except that its
-    lower end is 0 if k = 0, and its upper end is 1 if k = n (Brown, Cai and DasGupta 2001).
+    Its lower end is 0 if k = 0, and its upper end 1 if k = n (Brown, Cai and DasGupta 2001).
     """
     k, n, tail = np.asarray(k), np.asarray(n), (1 - prob) / 2
     lower = np.where(k == 0, 0.0, betaincinv(k + 0.5, n - k + 0.5, tail))
@@ -159,7 +157,7 @@ def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
 
 
 def _binned(p: Array, bins: int) -> Array:
-    """The position of the bin of each probability, for ``bins`` bins of equal width; 1 is in the last bin."""
+    """The bin of each probability among ``bins`` bins of equal width; 1 is in the last bin."""
     return np.minimum((p * bins).astype(int), bins - 1)
 
 
@@ -176,14 +174,13 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        One row for each bin that contains a prediction: ``from`` and ``to``, the ends of the bin; ``rows``;
-        ``confidence``, the mean probability; ``share``, the share of rows whose true class was the class in question;
-        ``lower`` and ``upper``, the interval of that share. The bins are the same as in :func:`calibration_error`.
+        One row for each bin of :func:`calibration_error` that contains a prediction: ``from`` and ``to``, the ends of
+        the bin; ``rows``; ``confidence``, the mean probability; ``share``, the share of rows whose true class was the
+        class in question; ``lower`` and ``upper``, the interval of that share.
 
     Notes
     -----
-    The interval is computed by :func:`share_interval`. It assumes independent rows; leave-one-out predictions are
-    nearly independent.
+    :func:`share_interval` assumes independent rows; leave-one-out predictions are nearly independent.
 
     Examples
     --------
@@ -240,9 +237,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest consists of the
-    variance of the forecasts within a bin and their covariance with the truth. Both are included in the resolution, so
-    the sum is exact up to rounding.
+    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest, the variance of the
+    forecasts within a bin and their covariance with the truth, is included in the resolution, so the sum is exact.
 
     References
     ----------

@@ -2,8 +2,7 @@
 
 Raising a prior to the power s makes it stronger (s > 1) or weaker (s < 1) without a new choice of its shape
 (Kallioinen, Paananen, Bürkner and Vehtari 2024). A power of a conjugate prior is a conjugate prior, and a power of the
-likelihood counts every row s times. So the posterior under each power has a closed form, and no draws have to be
-reweighted. Start with :func:`sensitivity`.
+likelihood counts every row s times. So the posterior under each power has a closed form.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ type Scaling = Literal["density", "rows"]
 
 
 CLASS, ALL = "(class)", "(all)"
-"""The names of the class prior, and of all priors together."""
+"""Names of the class prior, and of all priors together."""
 
 
 PARTS = ("prior", "likelihood")
@@ -58,20 +57,20 @@ FLAT: Mapping[type, Mapping[str, float]] = {
     Normal: {"v": np.inf},
     FixedProbabilities: {},
 }
-"""The parameters that make the density of each prior constant. The log density is linear in the finite parameters."""
+"""The parameters that make the density of each prior constant; the log density is linear in the finite ones."""
 
 
 def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
     """A prior raised to the power s and normalized, which is a prior of the same class.
 
     The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
-    power s multiplies the distance from the flat parameters by s. A Dirichlet's α becomes 1 + s (α - 1), a Gamma's
-    (α, β) becomes (1 + s (α - 1), s β), a Normal-Gamma's (κ, a, b) becomes (s κ, 1/2 + s (a - 1/2), s b), a
-    Normal-Wishart changes likewise, and the variance v of a Normal becomes v / s.
+    power s multiplies the distance from the flat parameters by s: a Dirichlet's α becomes 1 + s (α - 1), a Gamma's (α,
+    β) becomes (1 + s (α - 1), s β), a Normal-Gamma's (κ, a, b) becomes (s κ, 1/2 + s (a - 1/2), s b), a Normal-Wishart
+    changes likewise, and the variance v of a Normal becomes v / s.
 
     With ``scaling="rows"``, the imaginary rows of the prior are counted s times: α becomes s α, and so on. This is the
-    power of the density of the log-odds, of the log rate, or of (μ, √τ); in log-odds no Dirichlet is flat. For a
-    Normal-Wishart, it is the power of the density times (det Λ)^(1/2).
+    power of the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times
+    (det Λ)^(1/2).
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     Raises
     ------
     ImproperError
-        If a positive parameter would become 0 or negative: this power of the density is not integrable.
+        If a positive parameter would become 0 or negative, so that this power is not integrable.
     """
     if isinstance(prior, Normal | FixedProbabilities):
         return prior._with(v=prior.v / s) if isinstance(prior, Normal) else prior
@@ -93,7 +92,7 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
         start = flat if scaling == "density" else 0.0
         value = start + s * (own - start)
         if isinstance(prior, Dirichlet | Beta):
-            # A level that cannot occur does not enter the density.
+            # An impossible level does not enter the density.
             value = np.where(own == 0, 0.0, value)
         if (lost := (own > 0) & (value <= 0)).any():
             where = tuple(int(i) for i in np.argwhere(lost)[0])
@@ -126,15 +125,15 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """One factor of the model, the class probabilities or a feature, under powers of its prior and its likelihood.
+    """The class probabilities or a feature, under powers of its prior and its likelihood.
 
     Parameters
     ----------
     prior : Prior or FixedProbabilities
     s : Statistic or array (class,)
-        The statistics of the learned rows; for the class probabilities, the weight of the rows of each class.
+        Of the learned rows; for the class probabilities, the weight of each class.
     family : Conjugate or None
-        The likelihood of a feature; None for the class probabilities.
+        None for the class probabilities.
     x : encoded column
         The cells of the rows to predict.
     rule : EstimateRule
@@ -149,7 +148,7 @@ class Factor:
     scaling: Scaling
 
     def log_term(self, of_prior: float, of_likelihood: float) -> Array:
-        """Contribution of the factor to log p(c, x), (row, class) or (class,), at powers of prior and likelihood."""
+        """Contribution of the factor to log p(c, x), (row, class) or (class,)."""
         before = powered(self.prior, of_prior, self.scaling)
         if self.family is None:
             return log(getattr(before.update(of_likelihood * self.s), self.rule.point)())
@@ -159,7 +158,7 @@ class Factor:
         return self.family.log_predictive(believed, self.x)
 
     def log_evidence(self, of_prior: float, of_likelihood: float) -> float:
-        """The log evidence at powers of prior and likelihood; NaN if the prior is improper."""
+        """The log evidence; NaN if the prior is improper."""
         before = powered(self.prior, of_prior, self.scaling)
         if isinstance(before, FixedProbabilities):
             return of_likelihood * before.log_evidence(self.s)
@@ -178,8 +177,8 @@ class Factor:
 def slope(f: Callable[[float], Any], step: float) -> Any:
     """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power.
 
-    The five-point central difference in ln s has an error of step⁴ / 30 times the fifth derivative. That is about 1e-9
-    of the value for smooth functions with a scale of 1.
+    The five-point central difference in ln s has an error of step⁴ / 30 times the fifth derivative, about 1e-9 of the
+    value for smooth functions with a scale of 1.
     """
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -205,8 +204,7 @@ def changes(
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x). The parts are the power of the prior and of the likelihood; the last factor stands for all
-        factors together.
+        Change of p(c | x). The parts are the powers of prior and likelihood; the last factor is all factors together.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
@@ -243,7 +241,7 @@ def factors(posterior: Posterior, data: Data, rule: EstimateRule, scaling: Scali
 
 
 ROWS = 200
-"""Number of rows that are drawn from the model if no rows are given."""
+"""Rows that are drawn from the model if none are given."""
 
 
 def _largest(found: pd.DataFrame) -> str:
@@ -277,23 +275,22 @@ def sensitivity(
     X : table, optional
         Rows whose class probabilities are examined; by default, 200 rows that are drawn from the model.
     scaling : {"density", "rows"}
-        What a power s of the prior means. "density" raises the density of the parameters to the power s, as ArviZ'
+        The meaning of a power s of the prior. "density" raises the density of the parameters to the power s, as ArviZ'
         ``psense`` and priorsense do: Dirichlet(α) becomes Dirichlet(1 + s (α - 1)), and a flat prior does not change.
-        "rows" counts the imaginary rows of the prior s times: Dirichlet(α) becomes Dirichlet(s α), and every Dirichlet
-        changes.
+        "rows" counts the imaginary rows of the prior s times: Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
         Whether the answer has a line for each factor of the model or for each row.
 
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)", which stands for all factors together. The first level of the
-        columns, ``prior`` or ``likelihood``, names what is raised to a power. Below it, ``mean`` and ``largest`` are
-        taken over the rows, from the largest change of a class probability in each row; ``log_evidence`` is the change
-        of the log evidence in nats (NaN under an improper prior). ``prior`` also has ``flat``: True if no power changes
-        this prior. With ``by="row"``, the columns are (part, factor), and the values are signed changes of the
-        probability of the predicted class. All changes are slopes with respect to log2 of the power, at the power 1:
-        the change by a doubling if the slope stayed constant.
+        A factor is "(class)", a feature, or "(all)", all factors together. The first level of the columns, ``prior`` or
+        ``likelihood``, is what is raised to a power. Below it, ``mean`` and ``largest`` are taken over the rows, from
+        the largest change of a class probability in each row; ``log_evidence`` is the change of the log evidence in
+        nats (NaN under an improper prior). ``prior`` also has ``flat``: True if no power changes this prior. With
+        ``by="row"``, the columns are (part, factor), and the values are signed changes of the probability of the
+        predicted class. All changes are slopes with respect to log2 of the power, at the power 1: the change by a
+        doubling if the slope stayed constant.
 
     Raises
     ------
@@ -303,7 +300,7 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale. The power of the likelihood counts each learned row s times; a
+    A prior that was scaled to the data keeps its scale. A power of the likelihood counts each learned row s times; a
     predicted row counts once. To first order, the changes by several factors add.
 
     Examples

@@ -1,11 +1,9 @@
 """A fitted classifier as one SELECT, which computes the class probabilities inside a database.
 
-Start with :func:`to_sql`. A term is the log density of one column in each class, as SQL in the dialect of DuckDB;
-sqlglot translates the query. A missing cell is NULL or NaN. Some databases order NaN above all numbers, others do not
-order it. In both, ``known`` is true for numbers, and not true for NaN and NULL.
-
-:class:`Dialect` holds what sqlglot does not translate: how a database reads cells and compares names. If a cell holds a
-value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an error.
+A term is the log density of one column in each class, as SQL in the dialect of DuckDB; sqlglot translates the query,
+and :class:`Dialect` holds the rest: how a database reads cells and compares names. A missing cell is NULL or NaN, which
+some databases order above all numbers, others not at all; in both, ``known`` is true only for numbers. If a cell holds
+a value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an error.
 """
 
 from __future__ import annotations
@@ -40,12 +38,12 @@ class Dialect:
     number, text : str
         The value of a cell {c} of a column of numbers or of text; NULL if the cell holds something else.
     holds_number, holds_text : str
-        Whether the cell {c} is not missing; then a value of NULL means that the cell is invalid. Empty if the database
-        raises an error for such cells.
+        Whether the cell {c} is not missing, so that a NULL value means that it is invalid. Empty if the database raises
+        an error for such cells.
     folded : function of a name
-        Two names with the same result are the same column of a table.
+        Names with the same result are the same column.
     pseudo : tuple of str
-        Names that the database accepts as columns even if the table does not have them.
+        Names that the database accepts although the table has no such column.
     """
 
     number: str
@@ -58,10 +56,10 @@ class Dialect:
 
 # Cells are read strictly, because conversions differ between databases: SQLite reads the text "12 kg" as 12 and any
 # other text as 0, and DuckDB reads "1_000" as 1000 and a BIT as the float with these bits. As in a CSV file, text that
-# spells a number is read as this number, and blank text is a missing value. Text is compared by its bytes, even if the
-# column has a collation that ignores case. SQLite compares a text with a number as numbers only if the whole text is a
-# number (https://sqlite.org/datatype3.html, 4.2). PostgreSQL itself raises an error for `text + 0` and
-# `integer COLLATE "C"`, reads at most 63 bytes of a name, and raises an error if EXP underflows (see Query.text).
+# spells a number is this number, and blank text is a missing value. Text is compared by its bytes, even if the column
+# has a collation that ignores case. SQLite compares a text with a number as numbers only if the whole text is a number
+# (https://sqlite.org/datatype3.html, 4.2). PostgreSQL raises an error for `text + 0` and `integer COLLATE "C"`, reads
+# at most 63 bytes of a name, and raises an error if EXP underflows (see Query.text).
 BLANK_IS_A_GAP = "TRIM(CAST({c} AS VARCHAR)) <> ''"
 OF_NUMBERS = (
     "(STARTS_WITH(TYPEOF({c}), 'DECIMAL') OR TYPEOF({c}) IN ('BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', "
@@ -94,28 +92,28 @@ DIALECTS: dict[str, Dialect] = {
         ("rowid", "oid", "_rowid_"),
     ),
 }
-"""The databases in which the tests run the queries. Other databases convert cells and compare text differently."""
+"""The databases in which the tests run the queries; others convert cells and compare text differently."""
 
 ROWS = "rows_to_predict"
-"""Alias of the table in the query: without it, SQLite reads "age" as a text if there is no such column."""
+"""Alias of the table: without it, SQLite reads "age" as a text if there is no such column."""
 
 MOST_EXACT = 2.0**53
-"""From this whole number on, several whole numbers are rounded to the same float."""
+"""From this whole number on, floats skip whole numbers."""
 
 LEAST_POWER = -700
 """Exponents below this give 0, because PostgreSQL raises an error if EXP underflows."""
 
 FEW = 16
-"""Largest number of values of a column that are compared one by one; more values are joined as an inline table."""
+"""Most values of a column that are compared one by one; more are joined as an inline table."""
 
 IMPOSSIBLE = -1e300
 """Replaces the logarithm of 0, for which many databases have no literal."""
 
 LARGE = 1e5
-"""If the factor ``a`` of :func:`curve` is at least this, the rounding error of 1 + z² affects the probabilities."""
+"""From this factor ``a`` of :func:`curve` on, the rounding error of 1 + z² affects the probabilities."""
 
 MOST = "1e150"
-"""The largest number that a column may hold."""
+"""Largest number in a column."""
 
 
 def number(value: float) -> str:
@@ -134,16 +132,15 @@ def known(cell: str) -> str:
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """A formula if the value of the cell is allowed; 0 if the cell is missing, ``refused`` if the value is invalid."""
+    """A formula if the value of the cell is allowed; 0 if it is missing, ``refused`` if it is invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
     """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
 
-    Rounding of 1 + z² changes its logarithm, and the error is multiplied by a, which is half the rows of a class. If a
-    is large, z² ln(u) / (u - 1) is used instead, with u the rounded 1 + z²; it is accurate (Kahan; Goldberg 1991,
-    theorem 4).
+    The rounding error of 1 + z² is multiplied by a, which is half the rows of a class. If a is large, z² ln(u) / (u -
+    1) is used instead, with u the rounded 1 + z²; it is accurate (Kahan; Goldberg 1991, theorem 4).
     """
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
     square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"
@@ -163,7 +160,7 @@ def steps(cell: str, edges: Sequence[float], densities: Array) -> str:
 
 
 class Query:
-    """The parts of the SELECT: the columns that it reads, the tables that it joins, and a sum of terms per class."""
+    """The columns that the SELECT reads, the tables that it joins, and a sum of terms per class."""
 
     def __init__(self, classifier: Classifier, dialect: Database) -> None:
         self.classifier, self.dialect = classifier, DIALECTS[dialect]
@@ -248,7 +245,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add a term with a log density per value; ``beyond`` gives that of all other values, per class."""
+        """Add a term with a log density per value; ``beyond`` is that of all other values."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -279,8 +276,8 @@ class Query:
         """The log density of a value that is not in the table, per class, as SQL with {x} in place of the cell.
 
         For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
-        with the exponent r, plus a constant that continues the last line of the table. ln Γ is computed by Stirling's
-        series, which is accurate to all digits for such counts.
+        with the exponent r, plus a constant that continues the last line of the table. Stirling's series of ln Γ is
+        accurate to all digits for such counts.
         """
         classifier, n = self.classifier, len(self.sums)
         if not isinstance(feature.family, Poisson):
@@ -309,7 +306,7 @@ class Query:
     def text(self, table: str, keep: Sequence[str]) -> str:
         """The whole SELECT.
 
-        The names of the inner tables begin with ``ROWS``, so that they do not hide the table of the user.
+        Names of inner tables begin with ``ROWS``, so that they do not hide the user's table.
         """
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
@@ -380,25 +377,22 @@ def to_sql(
     str
         The query. Its result has the columns of ``keep`` and a column "p_LABEL" for each class. The probabilities of a
         row are NULL if :meth:`predict_proba` would raise an error for it, for example because of an infinite number or,
-        with ``unseen="error"``, an unknown level. They are also NULL for a count of 256 or more whose family is not
-        Poisson.
+        with ``unseen="error"``, an unknown level; also for a count of 256 or more whose family is not Poisson.
 
     Raises
     ------
     ImportError
         If sqlglot is not installed.
     ValueError
-        If the density of a column's family cannot be written as SQL, or if a column is read as dates, as numbers with
-        marks or as several choices (the error names the column), if two columns have
-        the same name in the database, or if the model has exponents for which :func:`bayesnb.odds.linear_form` raises
-        an error too.
+        If the density of a column's family cannot be written as SQL; if a column is read as dates, as numbers with
+        marks or as several choices; if two columns have the same name in the database; or if the model has exponents
+        for which :func:`bayesnb.odds.linear_form` raises an error too.
 
     Notes
     -----
-    Missing values are NULL or NaN. Levels and counts are looked up in tables within the query. For a number, the query
-    has the formula of Student's t density, or of a Normal density if parameters are plugged in. Databases compute in
-    floats, so the probabilities agree with :meth:`predict_proba` to about 1e-12, or to about 1e-8 for counts above
-    100,000.
+    Missing values are NULL or NaN. Levels and counts are looked up in tables within the query; a number has the formula
+    of Student's t density, or of a Normal density if parameters are plugged in. Databases compute in floats, so the
+    probabilities agree with :meth:`predict_proba` to about 1e-12, or to about 1e-8 for counts above 100,000.
 
     Examples
     --------

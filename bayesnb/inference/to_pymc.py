@@ -1,4 +1,4 @@
-"""The fitted model written out in PyMC, which is imported only here."""
+"""The fitted model in PyMC."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The rows to observe, which must be the learned rows. If some have no label, their labels are summed out in a
-        Potential called ``unlabelled``, and the labelled rows are observed by their sufficient statistics. If such rows
-        are not passed, the expected counts of EM are observed like counts of labelled rows.
+        The rows to observe, which must be the learned rows. Labels that are missing are summed out in a Potential
+        called ``unlabelled``, and the labelled rows are then observed by their sufficient statistics. Without
+        unlabelled rows that were learned, the expected counts of EM are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three have the same log density, and so the same posterior.
 
@@ -110,7 +110,7 @@ def second_stage(classifier: Classifier, X: Any = None, y: Any = None, sample_we
 
 
 def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm.Model | None:
-    """The PyMC model of the learned rows if some have no label; ``None`` if all rows have a label.
+    """The PyMC model of the learned rows if some have no label, otherwise ``None``.
 
     With ``apart``, each column of a small table has a separate variable.
     """
@@ -133,7 +133,7 @@ class LearnedRows:
 
 
 def learned_in_two(classifier: Classifier, X: Any, y: Any) -> LearnedRows:
-    """The learned rows, split into labelled and unlabelled; ``ValueError`` if their total weight is another."""
+    """The learned rows, split into labelled and unlabelled; ``ValueError`` if their total weight differs."""
     rows = classifier.rows(X, y).weighing_unlabelled(Unlabelled.of(classifier.unlabelled).weight)
     if not np.isclose(rows.weight.sum(), classifier.statistics.rows.sum()):
         raise ValueError(

@@ -54,7 +54,7 @@ def uncertainty(
     X : table
         The rows to predict.
     learned : (X, y) or (X, y, sample_weight), optional
-        The learned rows, needed for ``novelty_rank`` because the estimator does not store them.
+        The learned rows, for ``novelty_rank``.
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
@@ -81,14 +81,14 @@ def uncertainty(
         * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
 
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` holds the largest Monte Carlo
-        standard error of each column. If labels were learned as expected counts, ``attrs["note"]`` states it.
+        standard error of each column. ``attrs["note"]`` states if labels were learned as expected counts.
 
     Notes
     -----
     After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
-    counts. With ``given="data"``, the total is the entropy of the mean of p(c | x, θ) over draws. This mean is an
-    average of ratios and differs from the predictive probability. Novelties of rows with different missing values
-    cannot be compared, because they are densities of different sets of columns.
+    counts. With ``given="data"``, the mean of p(c | x, θ) over draws is an average of ratios and differs from the
+    predictive probability. Novelties of rows with different missing values cannot be compared, because they are
+    densities of different columns.
 
     ``probability`` is a mean, and the interval consists of quantiles. The mean of a skewed distribution may lie outside
     the interval, for example if the probability is near 1; the median never does.

@@ -1,4 +1,4 @@
-"""Check the closed form against draws of a sampler. PyMC is imported only when it is needed."""
+"""Check the closed form against draws of a sampler."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def verify(
 ) -> Agreement | Verdict:
     """Check the closed-form posterior against sampled draws.
 
-    The check covers the class probabilities and the conjugate features. Sampled features have no closed form; given the
-    labels, the other features do not depend on them. For a model from :func:`bayesnb.from_draws`, the check compares
-    its draws with the closed form of the fitted model.
+    The check covers the class probabilities and the conjugate features, which do not depend on sampled features given
+    the labels. For a model from :func:`bayesnb.from_draws`, it compares the draws with the closed form of the fitted
+    model.
 
     Parameters
     ----------
@@ -51,15 +51,14 @@ def verify(
     draws, chains, random_seed, **arguments
         As in :meth:`sample_posterior`.
     tree : DataTree, optional
-        Existing draws to compare with, from the same model written or fitted elsewhere. Variables and coordinates must
-        be named as in :meth:`sample_posterior`.
+        Existing draws of the same model, with variables and coordinates named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, needed if some have no label: NUTS then samples the model with their labels summed out, and
-        the Gibbs sampler draws these labels. Expect disagreement: the closed form of such a fit replaces labels by
-        expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
+        The learned rows, needed if some have no label: NUTS then sums their labels out, and the Gibbs sampler draws
+        them. Expect disagreement, because the closed form of such a fit replaces labels by expected counts. For the
+        exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
-        What to check: the parameters of the columns; or, with a dependence, the exponents. The posterior of the
-        exponents is Laplace's approximation, corrected if it is far off.
+        Check the parameters of the columns; or, with a dependence, the exponents, whose posterior is Laplace's
+        approximation, corrected if it is far off.
 
     Returns
     -------

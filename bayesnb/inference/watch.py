@@ -1,7 +1,7 @@
 """An alarm for streams: whether further rows still come from where the learned rows came from.
 
-Start with :func:`watch`, which returns a :class:`Watch`. ``docs/theory/watch.md`` proves that a false alarm has at most
-the stated probability, whatever the parameters are and however often one looks:
+``docs/theory/watch.md`` proves that a false alarm has at most the stated probability, whatever the parameters are and
+however often one looks:
 
 Let T_t be the sufficient statistic of a column's learned rows and of the first t rows of the stream. Given T_t, the
 distribution of the last value is free of the parameters, so its conditional distribution function, randomized at ties,
@@ -37,28 +37,27 @@ from bayesnb.wording import Message, RefusedError, require_whole
 
 
 class Reader(ABC):
-    """What is known of a column in one class, and how its next values become uniform numbers."""
+    """The state of a column in one class, which turns its next values into uniform numbers."""
 
     @property
     def streams(self) -> int:
-        """How many streams of uniform numbers there are."""
+        """Number of streams of uniform numbers."""
         return 1
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
         """The reader after the values (row,), and their uniform numbers, (stream, row).
 
-        ``chance`` are uniform random numbers (row,) for values that have a positive probability. NaN is a row on which
-        nothing can be bet.
+        ``chance`` are uniform random numbers (row,) for values of positive probability. NaN is a row without a bet.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Learned counts of levels. Given the counts with the last row, each row is as probable to be the last one.
+    """Learned counts of levels. Given the counts with the last row, each row is equally probable to be the last one.
 
-    Each level has a stream of its own, this level against all others, with the level on top. Those of two levels would
-    mirror each other, so these have one.
+    Each level has a stream, this level against all others, with the level on top. Two levels share one stream, because
+    their streams would mirror each other.
     """
 
     counts: Array
@@ -80,7 +79,7 @@ class Normals(Reader):
     """Learned number of rows, mean and scatter of a Normal column.
 
     Given mean and scatter with the last row, the distance of this row from the mean of the others, in their standard
-    deviations, has a Student t distribution with two degrees of freedom less than there are rows.
+    deviations, has a Student t distribution; its degrees of freedom are the number of rows minus two.
     """
 
     n: float
@@ -112,14 +111,14 @@ class Rates(Reader):
 
 
 def _binomial(k: Array, n: Array, p: Array) -> Array:
-    """P(at most k of n), by the incomplete beta function, which takes numbers beyond whole ones of 32 bits."""
+    """P(at most k of n), by the incomplete beta function, because n may exceed 32 bits."""
     inner = betainc(np.maximum(n - k, 1), np.maximum(k + 1, 1), 1 - p)
     return np.where(k < 0, 0.0, np.where(k >= n, 1.0, inner))
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """Learned values themselves, sorted. Given all values, each is as probable to be the last one, whatever the family.
+    """The learned values, sorted. Given all values, each is equally probable to be the last one, whatever the family.
 
     This is a conformal p-value (Vovk, Nouretdinov and Gammerman 2003).
     """
@@ -138,19 +137,19 @@ class Ranks(Reader):
 # Bets on uniform numbers
 
 SPLITS = np.array([1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
-"""Bets that more or fewer numbers than expected lie above these: frequencies of levels change in this way."""
+"""Bets are on more or fewer numbers than expected above these, as when frequencies of levels change."""
 
 ROWS_OF_BET = 8.0
-"""Rows that the prior of the share above a split counts for; its mean is the expected share."""
+"""Rows that the prior of the share above a split counts as; its mean is the expected share."""
 
 KAPPA, SHAPE = 4.0, 10.0
 """The Normal-Gamma prior of the bet on z = Φ⁻¹(u): mean 0 worth four rows, precision Gamma(10, 10)."""
 
 FURTHEST = 7.0
-"""The largest |z|. Beyond it floats keep few digits of 1 - u, and the bet of a nearer z wins less: the safe side."""
+"""Largest |z|. Beyond it floats keep few digits of 1 - u, and the bet on a nearer z wins less, which is safe."""
 
 FIRST_RESTART, RESTARTS = 64, 48
-"""Bets that begin later, when the stream has 64 rows and after each further factor of √2, for a change on the way."""
+"""Bets that begin when the stream has 64 rows, and after each further factor of √2, for later changes."""
 
 
 def _starts() -> Array:
@@ -170,7 +169,7 @@ class Bets:
     sums : array (1 + 2 + split,)
         Rows, Σ z, Σ z², and rows above each split.
     began : array (bet, 1 + 2 + split)
-        The sums when each bet began that has begun.
+        The sums at the beginning of each bet that has begun.
     log_e : float
         Logarithm of the capital, which began with 1.
     """
@@ -181,7 +180,6 @@ class Bets:
 
     @classmethod
     def new(cls) -> Bets:
-        """Bets on a stream without a row."""
         return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
 
     def after(self, u: Array) -> tuple[Bets, Array]:
@@ -193,10 +191,10 @@ class Bets:
         path = self.sums + np.cumsum(each, axis=0)
         begin = (self.sums[0] < STARTS) & (path[-1, 0] >= STARTS)
         began = np.concatenate([self.began, path[(STARTS[begin] - self.sums[0] - 1).astype(np.intp)]])
-        # The prior of the bets is 1/2, 1/6, 1/12, …; what has not begun yet is held in cash.
+        # The prior of the bets is 1/2, 1/6, 1/12, …; bets that have not begun are held in cash.
         bets, found = np.arange(len(began)), np.empty(len(u))
         for cut in slices(len(u), 2048):
-            # A bet that has not begun yet has no rows, and the capital 1.
+            # A bet that has not begun has no rows, and the capital 1.
             since = np.where(STARTS[bets][:, None] < path[cut, None, :1], path[cut, None] - began, 0.0)
             log_each = _log_bet(since)
             cash = np.full((len(log_each), 1), -np.log(len(began) + 1.0))
@@ -226,18 +224,18 @@ class Line:
     Parameters
     ----------
     column, label
-        ``label`` is None if the classes of the rows are not known.
+        ``label`` is None without labels.
     feature : str or None
-        The feature of the column; ``None`` for the class frequencies.
+        ``None`` for the class frequencies.
     place : int
         Position of the column in the feature, or of the class.
     reader : Reader
     bets : tuple of Bets
-        One for each stream of the reader; the line's capital is the largest of them, divided by their number.
+        One per stream; the line's capital is the largest of theirs, divided by their number.
     log_largest : float
         Largest logarithm of the capital so far.
     alarm : int
-        Row of the stream at which the alarm was raised; 0 if there is none.
+        Row of the stream at which the alarm was raised; 0 without one.
     path : tuple of array (2, point)
         Rows of the stream, and the logarithm of the capital.
     """
@@ -258,7 +256,7 @@ class Line:
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
-        """The line after further values (row,), which stand in these rows of the stream."""
+        """The line after further values (row,) at these rows of the stream."""
         if not len(x):
             return self
         reader, streams = self.reader.after(x, chance)
@@ -281,13 +279,13 @@ class Line:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watch:
-    """The evidence that a stream has left the model, column by column; :meth:`update` returns it after further rows.
+    """The evidence that a stream has left the model, column by column.
 
     Parameters
     ----------
     classifier : Classifier
     level : float
-        Probability of a false alarm, at most, over all lines and the whole stream.
+        Largest probability of a false alarm over all lines and the whole stream.
     random_state : int
     lines : tuple of Line
     unwatched : tuple
@@ -307,13 +305,13 @@ class Watch:
     rows: int = 0
 
     def update(self, X: Any, y: Any = None) -> Watch:
-        """Return the watch after further rows, in the order of the stream; this watch stays as it is.
+        """The watch after further rows, in the order of the stream; this watch does not change.
 
         Parameters
         ----------
         X : table
         y : array (row,) or column name, optional
-            Labels. Either all updates have them, or none has. Rows without a label are passed over.
+            Labels, in all updates or in none. Rows without a label are passed over.
 
         Examples
         --------
@@ -435,7 +433,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     ----------
     X, y : table and labels, optional
         Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, so the
-        alarm does not depend on their family, and without labels in the stream they are watched too.
+        alarm does not depend on their family, and they are watched even without labels in the stream.
     level : float
         Largest probability of a false alarm, over all columns, classes and the whole stream.
     random_state : int
@@ -450,14 +448,14 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model holds fractions of rows, because the guarantee is for rows that were counted.
+        If the model holds fractions of rows, for which there is no guarantee.
 
     Notes
     -----
     A line of the table is a column in one class, or the frequency of a class. Its e-value is a bet that started with 1
-    against the model. If the stream comes from the distribution of the learned rows, then whatever its parameters are,
-    the probability that any line ever exceeds (number of lines) / ``level`` is at most ``level``. Watched are levels,
-    0/1, Normal and Log-normal columns, and counts; other columns of numbers need learned rows. Without these, a Normal
+    against the model. If the stream comes from the distribution of the learned rows, the probability that any line ever
+    exceeds (number of lines) / ``level`` is at most ``level``, whatever the parameters are. Watched are levels, 0/1,
+    Normal and Log-normal columns, and counts; other columns of numbers need learned rows. Without these, a Normal
     column that is not Normal raises an alarm in the end.
 
     Examples

@@ -1,7 +1,7 @@
 """The command line: parses arguments, calls the package, prints results.
 
-Results go to stdout, everything else to stderr. Each command imports its modules when it runs, so that
-``bayesnb --help`` starts quickly.
+Results go to stdout, everything else to stderr. Commands import their modules when they run, so that ``bayesnb --help``
+starts quickly.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from bayesnb.wording import TableRemark
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which a user needs them, not alphabetically."""
+    """A group that lists its commands in the order in which a user needs them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
         return list(self.commands)
 
 
@@ -57,7 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code. An error is printed as one line.
+    """Run the command and return its exit code; an error is printed as one line.
 
     An error counts as an interruption if a signal has ``arrived`` before.
     """
@@ -66,7 +65,7 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
         terminal.require_text(arguments)
         code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
         if sys.stdout is not None:
-            # Flush here: a write error while the process exits could not be reported.
+            # Flush here, because a write error while the process exits could not be reported.
             sys.stdout.flush()
         return code
     except click.ClickException as error:

@@ -33,9 +33,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    DATA is the name of an embedded data set, or a path as for `fit`, and a model is fitted to it; or MODEL is a file
-    that holds one, and the row is one of NEW. The entries sum to the total. A missing value adds nothing; of those that
-    are, it is said how much each would tell about the class.
+    DATA is the name of an embedded data set, or a path as for `fit`, and a model is fitted to it; or MODEL is a model
+    file, and the row is one of NEW. The entries sum to the total. Missing values add nothing; for each, the expected
+    information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section
@@ -123,7 +123,7 @@ def predict(
 ) -> int:  # fmt: skip
     """Predict the class of each row, with its probability and those of the other classes.
 
-    Rows are read and written in parts, in their order. A file is written whole or not at all.
+    Rows are read and written in parts, in order. A file is written completely or not at all.
     """
     from bayesnb import deploy
     from bayesnb.data import writers
@@ -195,8 +195,8 @@ def watch(
 ) -> int:  # fmt: skip
     """Watch a stream of further rows: an alarm if they leave the model, at which one may look after every row.
 
-    Rows are taken in their order. If they hold the class, each column is watched in each class, and so are the class
-    frequencies. Otherwise levels and 0/1 are watched, and numbers too if --learned gives the rows to compare with.
+    If the rows hold the class, each column is watched in each class, and so are the class frequencies. Otherwise levels
+    and 0/1 are watched, and numbers too if --learned gives the rows to compare with.
     """
     from bayesnb import checks
     from bayesnb.report.parts import Section, TablePart
@@ -224,18 +224,16 @@ ELSEWHERE = (
     "predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "predict_table", "explain",
     "independence", "predictive_checks", "conformal", "log_odds", "sample_proba",
 )  # fmt: skip
-"""Questions that another command already covers, or whose answer is not a table."""
+"""Questions that another command covers, or whose answer is not a table."""
 
 
 class Questions(click.Group):
-    """The questions about the rows of a table. Their modules are imported when one of them runs."""
+    """The questions about the rows of a table, whose modules are imported when one of them runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the questions."""
         return [name.replace("_", "-") for name in options.stated()["questions"]]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of one question."""
         word = name.replace("-", "_")
         return _command(word) if word in options.stated()["questions"] else None
 

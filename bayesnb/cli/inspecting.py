@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
     """Show how a table and its columns are read, and what deserves attention; or what a model file contains.
 
-    The last line is the command that fits a model to the table with the advised options: columns to leave out, markers
-    to read as missing, and families of columns.
+    The last line is the command that fits a model with the advised options: columns to leave out, markers to read as
+    missing, and families of columns.
     """
     import pandas as pd
 

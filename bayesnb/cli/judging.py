@@ -33,7 +33,7 @@ COMPARED = (
     "bayesnb.evaluation.estimates:compare_estimates bayesnb.inference.intervals:predict_interval "
     "bayesnb.inference.further_rows:worth_of_rows"
 )
-"""The functions whose parameters are options of ``compare``."""
+"""Functions whose parameters are options of ``compare``."""
 
 FOOTNOTE = (
     "mle and map are the same under the priors that features have by default (the mode under Dirichlet(1) is the "
@@ -188,7 +188,7 @@ def _answer_of(
 
 
 def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
-    """A section with the class probabilities of one row by each estimate, and their interval."""
+    """A section with :func:`_answer_of`."""
     import pandas as pd
 
     from bayesnb.report.parts import Section, TablePart
@@ -285,7 +285,6 @@ def _as_learned(y: pd.Series, clf: Classifier) -> Any:
 
 
 def _document_of(card: Scorecard) -> dict[str, Any]:
-    """A scorecard as a document for JSON."""
     return {
         "sentence": card.finding, "rows": card.rows, "prob": card.prob, "scored_by": str(card.how),
         "confidence": card.confidence, "scores": card.table, "confusion": card.confusion, "classes": card.by_class,

@@ -86,7 +86,7 @@ def fit(
 
 
 CHANGED = ("target", "weight", "format", "output", "force")
-"""The options of the commands that change a model file."""
+"""Options of the commands that change a model file."""
 
 
 @options.command("MODEL MORE", names=CHANGED, output="to_same_model")
@@ -107,7 +107,7 @@ def forget(model: str, rows: str, **given: Any) -> int:
 
 
 TRIES = 100
-"""How often to read a model again that other processes change; each new attempt follows a change by one of them."""
+"""How often to read a model again that other processes change."""
 
 
 def _changed(

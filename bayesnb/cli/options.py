@@ -1,9 +1,9 @@
 """The options of all commands, each under one name, with one default and one meaning.
 
 Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` (the model) or of
-:class:`bayesnb.data.csv_reader.Format` (how to read a file). Signatures and docstrings state the type, the default and
-the text of such an option; :func:`of_parameter` reads these facts from the file that :mod:`bayesnb.cli.stated` writes.
-This module itself defines the other options: the rows to predict, and the output.
+:class:`bayesnb.data.csv_reader.Format` (how to read a file). Their type, default and text come from signatures and
+docstrings; :func:`of_parameter` reads them from the file that :mod:`bayesnb.cli.stated` writes. The other options, the
+rows to predict and the output, are defined here.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"
 
 
 class Option(click.Option):
-    """An option of a group of the help."""
+    """An option in a group of the help."""
 
     group: str = ANSWER
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The option and its text, as it is shown."""
-        # A docstring names methods and marks code as Sphinx reads them.
+        # Docstrings use Sphinx markup for methods and code.
         self.help = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", self.help or "").replace("``", "")
         return super().get_help_record(ctx)
 
 
 class Command(click.Command):
-    """A command whose help has its options by group."""
+    """A command whose help groups its options."""
 
     functions: Sequence[str] = ()
     asks: Sequence[str] = ()
@@ -56,7 +55,6 @@ class Command(click.Command):
         return super().get_params(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those of one group under one heading."""
         groups: dict[str, list[Any]] = {name: [] for name in (READING, MODEL, ANSWER, OUTPUT)}
         for option in self.get_params(ctx):
             if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
@@ -68,7 +66,7 @@ class Command(click.Command):
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """An option in one of the groups of the help, as a function of the parameter that takes it."""
+    """An option in a group of the help, as a function of the parameter that takes it."""
 
     def made(name: str) -> click.Option:
         shown = settings.get("default") not in (None, False, ())
@@ -80,10 +78,9 @@ def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Op
 
 
 class Word(click.Choice):
-    """One of some words; the error about another one says which may be meant."""
+    """A choice whose error suggests the closest word."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """What the choices are, and which one may be meant."""
         return super().get_invalid_choice_message(value, ctx).rstrip(".") + meant(value, self.choices)
 
 
@@ -93,7 +90,6 @@ class NumberList(click.ParamType):
     name = "N,N…"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        """The numbers."""
         try:
             return [int(number) for number in value.split(",")] if isinstance(value, str) else value
         except ValueError:
@@ -106,7 +102,6 @@ class Folds(click.ParamType):
     name = "folds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or "loo"."""
         return value if value == "loo" else click.IntRange(2).convert(value, param, ctx)
 
 
@@ -121,7 +116,7 @@ WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "random_state": {"type": int, "default": 0, "flag": "--seed", "group": ANSWER, "help": "Seed of random draws."},
     "rows": {"type": click.IntRange(1)},
 }
-"""Settings of the options for parameters of these names, in addition to their signatures, for all questions."""
+"""Settings of options by the names of their parameters, in addition to their signatures."""
 
 
 FACTS = Path(__file__).with_name("stated.json")
@@ -132,27 +127,27 @@ FACTS = Path(__file__).with_name("stated.json")
 def stated() -> Mapping[str, Any]:
     """The file of facts.
 
-    ``"parameters"`` holds the facts of each parameter by "module:function" and name; ``"questions"`` holds the
-    summary, the options and the function of each question that is a command.
+    ``"parameters"`` holds the facts of each parameter by "module:function" and name; ``"questions"`` holds the summary,
+    the options and the function of each question that is a command.
     """
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
 TYPES: Mapping[str | None, Any] = {"bool": bool, "int": int, "float": float, "str": str}
-"""How the types of parameters are written on the command line."""
+"""The types of parameters on the command line."""
 
 
 def type_of(name: str, facts: Mapping[str, Any]) -> Any:
-    """How a parameter is written on the command line; ``None`` if it cannot be."""
+    """The type of a parameter on the command line; ``None`` if it has none there."""
     if "type" in WRITTEN.get(name, {}):
         return WRITTEN[name]["type"]
     return Word(facts["choices"]) if facts["choices"] else TYPES.get(facts["type"])
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option of the first of the functions and classes ``sources`` that has a parameter of this name.
+    """The option for a parameter of the first of the functions and classes ``sources`` that has it.
 
-    A field may state a ``metavar``, as what the option takes is shown, and the ``group`` of the option in the help.
+    A field may state the ``metavar`` of its option, and its ``group`` in the help.
     """
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
@@ -248,7 +243,7 @@ OPTIONS = {
 FORMAT = ("sep", "decimal", "encoding", "header", "skip", "na", "sheet")
 SETTINGS = tuple(each.name for each in fields(Settings))
 GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name in SETTINGS if name != "dependence")}
-"""Options that a command gets as one argument: how a file is read, and what a model is."""
+"""Options that form one argument of a command: how a file is read, and what a model is."""
 
 STATED = ("bayesnb.data.csv_reader:Format", "bayesnb.cli.settings:Settings")
 """Classes whose fields are the same options for every command."""
@@ -257,7 +252,7 @@ PARAMETERS = "bayesnb.data.specifications:EstimatorParameters"
 """The parameters of a model."""
 
 GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
-"""The group of the options that are fields of a class; those of a question stand in that of answers."""
+"""The group of the options that are fields of a class; options of questions are in the group of answers."""
 
 
 def command(
@@ -268,15 +263,15 @@ def command(
     Parameters
     ----------
     arguments : str
-        As they are written in the help: ``[NEW]`` may be left out.
+        As in the help, where ``[NEW]`` is optional.
     asks : "module:function", several separated by blanks
         The functions whose parameters are the options that are neither in ``OPTIONS`` nor fields of ``STATED``.
     epilog : str, optional
-        By default it says what the last argument may be.
+        By default a text about the last argument.
     names : names of options
-        Those of a function that takes any.
+        For a function that accepts any.
     **variants : name in ``OPTIONS`` or ``GATHERED``
-        What a parameter is, where its name does not say it.
+        The option of a parameter with another name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

@@ -20,7 +20,7 @@ WRITTEN = {
     "sql": ("a query in SQL", (".sql", ".txt")),
     "picture": ("a picture", (".png", ".svg")),
 }
-"""The description of each kind of file, and its suffixes."""
+"""Each kind of file, and its suffixes."""
 
 OWN_PICTURE = "bayesnb audit"
 """Marker in the metadata of a picture that a command has drawn."""
@@ -36,11 +36,10 @@ def require_output(
     output : path, "-" or None
         "-" and None are not files and are always accepted.
     kind : key of WRITTEN
-        The kind of file that will be written.
     inputs : paths, globs, "-", or names of embedded data
         The input files.
     is_own : function of a path
-        True if the file could have been written by this command; a second run may then replace it.
+        Whether this command could have written the file; a second run may then replace it.
     force : bool
         Replace any existing file that is not an input.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 HALVES = (12, 10, 8, 6, 5)
-"""Lengths of a bar to either side, in characters; the longest for which no other column must be wrapped is used."""
+"""Lengths of a bar to either side, in characters; the longest one that needs no wrapping of other columns is used."""
 
 
 def print_command(command: str) -> None:
@@ -132,7 +132,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """Draw a bar, to the right if the share is positive and to the left if it is negative; an arrow means infinity."""
+    """A bar to the right for a positive share, to the left for a negative one; an arrow means infinity."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

@@ -29,7 +29,7 @@ TEXTBOOK_ROWS = {
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """Read a model from a file or from stdin: its parameters, the fitted classifier and the content hash."""
+    """A model from a file or stdin: its parameters, the classifier and the content hash."""
     from bayesnb import learning
 
     if path == "-":
@@ -38,7 +38,7 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """Read a model, and the name of its class column, from a file or from stdin; ``absent`` replaces its setting."""
+    """A model, and the name of its class column, from a file or stdin; ``absent`` replaces its setting."""
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
@@ -84,7 +84,7 @@ def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position, counted from 0, of a table that is read in parts; ``name`` appears in errors."""
+    """The row at a position, from 0, of a table that is read in parts; ``name`` appears in errors."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -96,7 +96,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict, each value read as its column's type; if none is named, the row of the textbook, if any.
+    """The rows to predict, each value read as its column's type; without any, the row of the textbook.
 
     ``values`` describe one additional row.
     """
@@ -110,7 +110,7 @@ def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """Parse the columns and values of a row, written as K=V,K=V or as JSON.
+    """The columns and values of a row, written as K=V,K=V or as JSON.
 
     Values and names may contain commas and equals signs: a new item begins only at the name of a column.
     """
@@ -197,7 +197,7 @@ def class_of(clf: Classifier, text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """Make the asked rows a table of the fitted columns; cells of columns that a row does not name are missing."""
+    """The asked rows as a table of the fitted columns; other cells are missing."""
     import pandas as pd
 
     columns = {}

@@ -1,7 +1,6 @@
 """The options that specify a model, shared by all commands that learn.
 
-They correspond to parameters of the estimator. :func:`fit_command` writes them, with the advised options, as a command
-to copy.
+They correspond to parameters of the estimator. :func:`fit_command` writes them as a command to copy.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class Settings:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether the remark advises a family and the options already choose one for its column."""
+        """Whether the remark advises a family for a column for which the options choose one."""
         from bayesnb.data.specifications import Missing, values_of
 
         advised = remark.families
@@ -129,7 +128,7 @@ class Settings:
 
 
 def by_label(given: Any, labels: list[Any]) -> Any:
-    """Replace the texts of labels by the labels. If labels are text, a label without rows may be named."""
+    """Replace the texts of labels by the labels; if labels are text, a label without rows may be named."""
     if not isinstance(given, Mapping):
         return given
     texts = {str(label): label for label in labels}
@@ -177,7 +176,7 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """Set the prior of a categorical or Bernoulli feature to m imaginary rows. Other features stay unchanged."""
+    """Set the prior of a categorical or Bernoulli feature to m imaginary rows."""
     from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES
 
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names:
@@ -208,7 +207,7 @@ def _class_prior(text: str | None) -> Any:
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
-    """The command that fits a model to a file with these settings and this way of reading the file."""
+    """The command that fits a model to a file with these settings and this format."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
     for name in ("sep", "decimal", "encoding", "skip", "sheet"):
         if (value := getattr(format, name)) is not None:

@@ -39,11 +39,11 @@ class Opened:
     ----------
     name : str
     embedded : DataFrame, optional
-        An embedded table with its class column.
+        With its class column.
     file : Source, optional
-        The source of any other table.
+        Of any other table.
     settings : Settings
-        Options about its columns; the columns in ``drop`` are left out.
+        Its columns in ``drop`` are left out.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Opened:
         return [str(name) for name in names]
 
     def require(self, column: str | None, option: str = "") -> None:
-        """Raise an error, with a did-you-mean hint, if the table does not have the column."""
+        """Raise an error with a suggestion if the table does not have the column."""
         if column is None or column in self.names:
             return
         if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
@@ -113,7 +113,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     """Open a table for a fitted model, and read it as the model's own table was read.
 
     The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A CSV file
-    does not show whether 101 is a number or a code, so a column is read as text if the model has learned text.
+    does not show whether 101 is a number or a code, so a column of which the model learned text is read as text.
     """
     text = [
         column
@@ -140,9 +140,9 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
     data : str
     format : Format
     settings : Settings, optional
-        The columns in ``drop`` are left out. All columns that the settings name must exist.
+        All columns that they name must exist.
     names : names of columns
-        Expected names, used to recognize a header in the first line.
+        Recognize a header in the first line.
     """
     from bayesnb.data.readers import Source
 
@@ -221,8 +221,8 @@ def fitted(
 ) -> FittedTable:
     """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
 
-    If rows are weighted and ``repeat`` is true, rows are repeated, so that they have the same weight in the scores as
-    in the fit.
+    If rows are weighted and ``repeat`` is true, rows are repeated, so that their weight in the scores is that in the
+    fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -257,9 +257,9 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence in three cases. First, the estimate plugs in a point, as in textbooks.
-    Second, columns may join later, and such columns have no exponents. Third, exponents cannot be learned; the reason
-    is then printed on stderr. If models were averaged, stderr names them.
+    The default, "auto", adds no dependence if the estimate plugs in a point, as in textbooks; if columns, which would
+    have no exponents, may join later; or if exponents cannot be learned, with the reason on stderr. If models were
+    averaged, stderr names them.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
@@ -282,7 +282,6 @@ def with_dependence(
 
 
 def _times(weight: pd.Series) -> pd.Series:
-    """The number of repetitions of each row."""
     wrong = ~(weight.ge(0) & weight.mod(1).eq(0)).fillna(False)
     if wrong.any():
         raise ValueError(

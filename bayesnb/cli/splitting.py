@@ -26,8 +26,8 @@ def split(
     """Split a table into rows to learn from and rows to score: STEM-train and STEM-test.
 
     Each class gives the same share of its rows. Which rows are drawn depends on their content and on the seed, not on
-    their order, so a sorted or shuffled file is split in the same way. Rows without a class are left out. The cells of
-    CSV and Excel files are written as they are, as CSV in UTF-8; other tables as Parquet.
+    their order. Rows without a class are left out. The cells of CSV and Excel files are written unchanged, as CSV in
+    UTF-8; other tables as Parquet.
     """
     from bayesnb.data import writers
 
@@ -56,11 +56,10 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """Return a mask of the drawn rows: this share of each class, rounded, by the content of a row and the seed.
+    """A mask of the drawn rows: this share of each class, rounded, by the content of a row and the seed.
 
-    Every row gets a number, a hash of its cells with the seed as the key. Equal rows are numbered, and their numbers
-    are hashed too, so it does not matter which of them is which. The rows of a class with the smallest numbers are
-    drawn.
+    The rows of a class with the smallest hashes are drawn. The key of the hash is the seed. Equal rows are numbered,
+    and the numbers are hashed too, so it does not matter which row is which.
     """
     import numpy as np
     import pandas as pd

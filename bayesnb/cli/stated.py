@@ -1,7 +1,7 @@
 """Write the file of facts about options, from signatures and docstrings: ``python -m bayesnb.cli.stated``.
 
 The functions are in modules that import numerical libraries, which takes a second. The help of a command and the error
-about a mistyped option read the file instead, so they appear at once.
+about a mistyped option read the file instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes the escape sequences in them. So every control
+Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so every control
 character is shown escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
 """
 
@@ -27,7 +27,7 @@ ESCAPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # Two format characters that some scripts and emoji require.
 JOINERS = "\u200c\u200d"
 LONGEST = 2000
-"""The maximum length of a message, in characters; a longer message is truncated."""
+"""Largest length of a message, in characters; longer messages are truncated."""
 
 
 def visible(text: Any, keep: str = "") -> str:
@@ -101,8 +101,8 @@ def set_up_streams() -> None:
 def ended_by_signals() -> Iterator[list[int]]:
     """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed.
 
-    Yields the list of signals that have arrived. It identifies an interruption even if it surfaces as another error,
-    such as the ImportError of a package that was interrupted during its import.
+    Yield the list of signals that have arrived, which identifies an interruption even if it surfaces as another error,
+    such as the ImportError of an interrupted import.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -167,12 +167,12 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """Stdout for tables. If it is not a terminal, its width is the environment variable COLUMNS, or 120."""
+    """Stdout for tables; if it is not a terminal, its width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again; rich would end the process with code 1."""
+            """Raise the error again, because rich would end the process with code 1."""
             raise
 
     stdout()

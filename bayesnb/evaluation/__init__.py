@@ -1,7 +1,7 @@
 """Evaluate predicted probabilities on rows that were not learned.
 
-Start with :func:`scorecard` or :func:`evaluate` for one classifier, and with :func:`compare` for several.
-:func:`compare_estimates` compares the four estimates of one naive Bayes model, and models with exponents and pairs.
+:func:`scorecard` and :func:`evaluate` score one classifier, :func:`compare` several. :func:`compare_estimates` compares
+the four estimates of one naive Bayes model, and models with exponents and pairs.
 """
 
 from __future__ import annotations
@@ -35,13 +35,11 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     ----------
     clf : BayesianNB, or any scikit-learn classifier with ``predict_proba``
     X : table (row, column)
-        Any table that the classifier supports, with missing values if it supports them.
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, which are shuffled
-        with a fixed seed. None: ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows. Unless ``cv`` is
-        None, a clone is fitted.
+        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, which are shuffled with
+        a fixed seed. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
 
     Returns
     -------
@@ -56,8 +54,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, or "loo" is used with another classifier or with a ``dependence``. Also if the
-        result of ``with_class_prior`` would have to be refitted.
+        fewer rows than there are folds, "loo" is used with another classifier or with a ``dependence``, or the result
+        of ``with_class_prior`` would have to be refitted.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -94,10 +92,9 @@ def scorecard(
     Parameters
     ----------
     clf, X, y, cv
-        As in :func:`evaluate`. With ``cv=None``, rows of a class that the classifier has not learned are counted but
-        not scored.
+        As in :func:`evaluate`. With ``cv=None``, rows of a class that was not learned are counted but not scored.
     prob : float, optional
-        The probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     random_state : int
         Seed of the simulated intervals.
 
@@ -140,7 +137,7 @@ def scorecard(
     log_joint, codes = answers_of(folds, target)
     fitted = folds[0].fitted
     how = HeldOut(cv) if cv is not None else HeldOut("learned" if _has_learned(fitted, X, y) else "given")
-    # Other classifiers have no dependence; if pairs already have terms, no further dependence is suggested.
+    # Other classifiers have no dependence; if pairs already have terms, none is suggested.
     dependence = fitted.classifier_.dependence if isinstance(fitted, FittedModel) else None
     pairs = not isinstance(fitted, FittedModel) or (dependence is not None and dependence.spec.pairs > 0)
     cure = None if pairs else Cure("dependence", "pairwise")
@@ -148,7 +145,7 @@ def scorecard(
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:
-    """Whether the rows appear to be the learned rows: the statistics of the model equal those of the rows."""
+    """Whether the statistics of the model equal those of the rows, so that these appear to be the learned rows."""
     if not isinstance(clf, FittedModel):
         return False
     fitted, known = clf.classifier_, clf.classifier_.statistics
@@ -208,11 +205,11 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     Returns
     -------
     DataFrame (estimator, ...)
-        ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error
-        ``se``; ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the
-        paired differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives
-        a true class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered
-        by the Brier score, the smaller first.
+        ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
+        ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the paired
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a true
+        class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered by the
+        Brier score.
 
     Raises
     ------

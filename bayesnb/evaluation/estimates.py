@@ -1,6 +1,6 @@
 """Compare the four estimates of one naive Bayes model, and models with exponents and pairs.
 
-Start with :func:`compare_estimates`, a table, or with :func:`comparison`, which also explains it.
+:func:`comparison` also explains the table of :func:`compare_estimates`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from bayesnb.estimator import BayesianNB
 
 MOST_SCORED = 20_000
-"""Maximum rows that are scored by default, drawn at random. The sd of the accuracy is then below 0.004."""
+"""Most rows that are scored by default, drawn at random. The sd of the accuracy is then below 0.004."""
 
 TWO_FOLDS = 2 * Exponents().rows
-"""From this number of rows on, a dependence is scored by two folds: exponents learn from half of them at most."""
+"""Number of rows from which a dependence is scored by two folds, because exponents learn from half of them at most."""
 
 LEAST = 0.0005
-"""The smallest improvement in log loss, in nats per row, for which another line is recommended."""
+"""Smallest improvement in log loss, in nats per row, for which another line is recommended."""
 
 
 SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
-"""The scores of a table or a picture of a comparison, and their titles."""
+"""The scores of a table or picture of a comparison, and their titles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,11 +53,11 @@ class Comparison:
     Parameters
     ----------
     table : DataFrame
-        As :func:`compare_estimates` returns it.
+        The table of :func:`compare_estimates`.
     how : {name: HeldOut}
-        How the rows of each estimate and each dependence were held out.
+        How the rows were held out from each estimate and each dependence.
     answers : {name: log p(c, x) as (row, class)}
-        The lines of the table that exist on these data.
+        The lines of the table that exist.
     absent : {name: error}
         Why the other lines do not exist.
     codes : int array (row,)
@@ -65,9 +65,9 @@ class Comparison:
     prob : float
         The probability of the intervals.
     default : str
-        The estimate or dependence that is recommended unless another one is clearly better.
+        The line that is recommended unless another one is clearly better.
     scored : int array, optional
-        The positions of the scored rows, if not all rows are scored.
+        The positions of the scored rows.
     """
 
     table: pd.DataFrame
@@ -87,27 +87,27 @@ class Comparison:
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of an estimate or a dependence, by default of the recommended line."""
+        """The scorecard of a line, by default of the recommended one."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
     @property
     def best(self) -> Any:
-        """The estimate or dependence with the smallest log loss."""
+        """The line with the smallest log loss."""
         return self.table["difference"].astype(float).idxmin()
 
     @property
     def worse(self) -> list[Any]:
         """The lines that are worse than the best by more than two standard errors of the paired difference.
 
-        Differences of the size of rounding errors are ignored.
+        Rounding errors are ignored.
         """
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
     @property
     def recommended(self) -> Any:
-        """The default, unless another line of the table is clearly better; then the best of the clearly better lines.
+        """The default, or the best of the lines that are clearly better.
 
         Clearly better means a log loss smaller by more than two standard errors and 0.0005 nats per row. A plug-in
         whose regret is infinite, because it gives probability 0 to values that may occur, is not recommended.
@@ -151,7 +151,7 @@ class Comparison:
 
     @property
     def recommendation(self) -> Message:
-        """Which line of the table to use, in a sentence or two."""
+        """Which line of the table to use."""
         name, kept = self.recommended, self.recommended == self.default
         loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
         known = {"name": _cure(name), "default": _cure(self.default), "loss": nats(loss), "claimed": nats(claimed)}
@@ -180,7 +180,6 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """The finding as text."""
         return str(self.finding)
 
     def to_frame(self) -> pd.DataFrame:
@@ -191,9 +190,9 @@ class Comparison:
         DataFrame (estimate, ...)
             ``log_loss``, ``brier`` and ``accuracy``, each with an interval, ``…_lower`` to ``…_upper``, of probability
             ``attrs["prob"]``; ``difference``, the log loss minus that of the best line, and its standard error
-            ``se_difference``, from the paired differences of the rows; ``regret``, the expected increase in log loss of
-            a plug-in over full Bayes, in nats per row, if the model is right; ``impossible``, the number of held-out
-            rows to whose class it gave probability 0. Lines that do not exist on these data are NaN.
+            ``se_difference`` from paired rows; ``regret``, the expected increase in log loss of a plug-in over full
+            Bayes, in nats per row, if the model is right; ``impossible``, the number of held-out rows to whose class it
+            gave probability 0. Lines that do not exist on these data are NaN.
 
         Examples
         --------
@@ -315,7 +314,6 @@ def _credible(gap: Any, se: Any) -> Any:
 
 
 def _cure(name: Any) -> Cure:
-    """The option that selects an estimate or a dependence."""
     return Cure("estimate" if name in ESTIMATES else "dependence", name)
 
 
@@ -340,9 +338,8 @@ def compare_estimates(
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Even with "loo", they are scored by folds, because exponents
-        learn from the labels. There are five folds, or two folds from 65,536 rows on, since half of the rows is then as
-        many as exponents learn from. If at most a fifth of all rows is scored, these rows are held out once. Each fold
-        requires a fit.
+        learn from the labels: five folds, or two from 65,536 rows on, since exponents learn from at most half of these.
+        If at most a fifth of all rows is scored, these rows are held out once. Each fold requires a fit.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
@@ -352,11 +349,11 @@ def compare_estimates(
     -------
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
-        ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference``, from
-        the paired differences of the rows; ``from_predictive``, the largest difference of a class probability from the
-        fully Bayesian probability of naive Bayes; ``price``, the regret of a plug-in: its expected increase in log loss
-        over full Bayes, in nats per row, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``, the
-        reason if an estimate does not exist on these data.
+        ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
+        paired rows; ``from_predictive``, the largest difference of a class probability from the fully Bayesian
+        probability of naive Bayes; ``price``, the regret of a plug-in: its expected increase in log loss over full
+        Bayes, in nats per row, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``, the reason if an
+        estimate does not exist on these data.
 
     Examples
     --------
@@ -399,8 +396,8 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The line that is recommended unless another line is clearly better. By default the line of ``clf`` itself, if
-        the table contains it, otherwise "predictive".
+        The line that is recommended unless another line is clearly better; by default that of ``clf``, if the table
+        contains it, otherwise "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     codes = true_classes(plain, y, Table.of(X).n_rows).codes
@@ -457,7 +454,6 @@ def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal[
 
 
 def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> dict[str, Any]:
-    """The scores of one line of the table."""
     answer, predictive = answers[name], answers.get("predictive")
     columns: dict[str, Any] = {}
     for score, value in scores(answer, codes).items():
@@ -487,7 +483,7 @@ def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: 
 
 
 def minus(a: Any, b: Any) -> Array:
-    """a - b, and 0 where both are infinite with the same sign."""
+    """a - b; 0 if both are infinite with the same sign."""
     return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
 
 

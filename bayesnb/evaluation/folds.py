@@ -1,7 +1,4 @@
-"""The folds of a table: classifiers, their held-out rows, and their predictions for these rows.
-
-Start with :func:`folds_of`; :func:`answers_of` joins the predictions of all folds.
-"""
+"""The folds of a table: classifiers, their held-out rows, and their predictions for these rows."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ class Fold:
     ----------
     fitted : classifier
     rows : int array or slice
-        Positions of the held-out rows in the whole table.
+        Positions of the held-out rows.
     ask : function of a classifier
         log p(c, x) of the held-out rows, up to a constant per row, as (row, class).
     """
@@ -57,7 +54,7 @@ def folds_of(
     ----------
     clf, X, y, cv
         As in :func:`bayesnb.evaluate`; ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to
-        the rows that are not scored, and an array (row,) gives the fold of each row.
+        the rows that are not scored; an array (row,) is the fold of each row.
     scored : int array, optional
         Sorted positions of the rows to score; by default all rows.
     """
@@ -128,7 +125,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
     ``of`` selects the variant of the classifier of a fold.
     """
-    # Every fold has the same classes: the classes of all rows, and the classes that priors name.
+    # Every fold has the classes of all rows and those that priors name.
     classes = folds[0].fitted.classes_
     log_joint = np.full((len(target), len(classes)), np.nan)
     for fold in folds:
@@ -150,7 +147,6 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def _length(rows: Any) -> int:
-    """The number of rows of a table or of labels."""
     if isinstance(rows, np.ndarray | pd.Series):
         return len(rows)
     from sklearn.utils.validation import _num_samples

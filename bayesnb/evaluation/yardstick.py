@@ -1,10 +1,10 @@
 """Test methods that state the uncertainty of a class probability against the exact answer.
 
-On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. Here tables are simulated: the
-parameters θ are drawn from their prior, and the rows are drawn given θ. Then p(c | x, θ) of a row is known. Its exact
-distribution given the table and the row is known too, because it is the posterior of a conjugate model. A method is
-scored by the distance of its distribution from the exact distribution, and by the coverage of its intervals. The exact
-distribution itself scores the same with few draws as with many.
+On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. In simulated tables, whose
+parameters θ are drawn from their prior and whose rows are drawn given θ, p(c | x, θ) is known, and so is its exact
+distribution given the table and the row, the posterior of a conjugate model. A method is scored by the distance of its
+distribution from the exact one, and by the coverage of its intervals. The exact distribution itself scores the same
+with few draws as with many.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from bayesnb.progress import Progress
 type Method = Callable[[pd.DataFrame, Array, pd.DataFrame, Generator], Array]
 """A function (X, y, asked, rng) that fits X and y, with classes 0 and 1, and predicts the rows ``asked``.
 
-It returns draws of p(1 | row), (draw, row). A method without a distribution returns ends of intervals, (row, 2).
+It returns draws of p(1 | row), (draw, row), or ends of intervals, (row, 2).
 """
 
 DRAWS = 400
-"""Number of draws of a distribution, at most: a method that returns more is thinned to these."""
+"""Most draws of a distribution; more are thinned to this number."""
 
 GRID = (np.arange(DRAWS) + 0.5) / DRAWS
-"""The probabilities at which the quantiles of two distributions are compared."""
+"""Probabilities at which the quantiles of two distributions are compared."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class World:
     features : {column: Family}
         With proper priors, from which θ is drawn; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        Transforms the drawn rows before methods see them. It may repeat or transform columns, so that naive Bayes
-        becomes false. It must be invertible, so that the true probabilities do not change.
+        Transforms the drawn rows before methods see them, for example by repeating columns, so that naive Bayes becomes
+        false. It must be invertible, so that the true probabilities do not change.
     true : bool
         Whether naive Bayes is true for the transformed rows.
     """
@@ -61,7 +61,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model itself, whose posterior is exact for the rows before ``seen`` transforms them."""
+        """The model, whose posterior is exact for the rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -91,11 +91,11 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         "skewed numbers": World(NORMALS, np.exp, true=False),
     }
 )
-"""Worlds in which naive Bayes is true, and worlds in which it is not."""
+"""Three worlds in which naive Bayes is true, and three in which it is not."""
 
 
 def ours(**parameters: Any) -> Method:
-    """Draws of p(c | row, θ) by a BayesianNB with these parameters, given also the row if the model supports it."""
+    """Draws of p(c | row, θ) by a BayesianNB with these parameters, given also the row if possible."""
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
         clf = BayesianNB(random_state=int(rng.integers(2**31)), **parameters).fit(X, y)
@@ -121,7 +121,7 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 def members(classifier: Any, times: int = 100) -> Method:
     """A scikit-learn classifier fitted with several seeds, such as one tree of a forest or one neural network.
 
-    If the members are neural networks, this is a deep ensemble (Lakshminarayanan, Pritzel and Blundell 2017).
+    With neural networks, this is a deep ensemble (Lakshminarayanan, Pritzel and Blundell 2017).
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -186,7 +186,7 @@ def _as_numbers(X: pd.DataFrame, asked: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def _proba(classifier: Any, X: Array, y: Array, asked: Array, rng: Generator) -> Array:
-    """p(1 | row) by a clone of a classifier, fitted with a new seed."""
+    """p(1 | row) by a clone of a classifier with a new seed."""
     from sklearn.base import clone
 
     fresh: Any = clone(classifier)
@@ -209,13 +209,12 @@ def yardstick(
     Parameters
     ----------
     methods : function or {name: function}
-        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and returns draws of
-        p(1 | row) for the rows ``asked``, (draw, row). A method without a distribution returns the ends of intervals,
-        (row, 2). If there are more than 400 draws, 400 evenly spaced ones are used.
+        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and returns draws of p(1 |
+        row) for the rows ``asked``, (draw, row), of which at most 400 are used, or the ends of intervals, (row, 2).
         ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
-        By default the six of ``bayesnb.evaluation.yardstick.WORLDS``: three in which naive Bayes is true, and three in
-        which it is not.
+        ``bayesnb.evaluation.yardstick.WORLDS`` by default: three in which naive Bayes is true, and three in which it is
+        not.
     tables : int
         Number of tables drawn from each world.
     rows, asked : int
@@ -227,17 +226,16 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain
-        p(1 | row, θ), and ``level``, the coverage that the exact distribution has on average with as many draws.
-        ``level`` is below ``prob`` if there are few draws: 5 draws have no interval wider than that from the smallest
-        to the largest, which covers a sixth draw with probability 4/6. ``width`` is the mean width of the intervals.
-        ``crps`` is the continuous ranked probability score at the truth in its fair form, whose mean does not depend
-        on the number of draws (Ferro 2014); smaller is better. ``distance`` is the Wasserstein distance between the
-        distribution and the exact distribution, minus the distance of as many draws of the exact distribution, so
-        that it is 0 on average for the exact answer. ``coverage``, ``width``, ``crps`` and ``distance`` are followed by
-        their standard errors over tables, ``se_…``. ``seconds`` is processor time per table, and ``true`` states
-        whether naive Bayes is true in the world. A method that returns intervals has no ``draws``, no ``crps`` and no
-        ``distance``. The method "exact" is a third sample of the posterior of the world itself.
+        ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain p(1 | row, θ),
+        and ``level``, the coverage that the exact distribution has on average with as many draws. ``level`` is below
+        ``prob`` if there are few draws: the widest interval of 5 draws, from the smallest to the largest, covers a
+        sixth draw with probability 4/6. ``width`` is the mean width of the intervals. ``crps`` is the continuous ranked
+        probability score at the truth in its fair form, whose mean does not depend on the number of draws (Ferro 2014);
+        smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus the distance of
+        as many exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
+        ``coverage``, ``width``, ``crps`` and ``distance`` over tables. ``seconds`` is processor time per table, and
+        ``true`` states whether naive Bayes is true in the world. Intervals have no ``draws``, no ``crps`` and no
+        ``distance``. The method "exact" is a third sample of the posterior of the world.
 
     Raises
     ------
@@ -318,11 +316,11 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
-    No score is better or worse because a method has few draws. If m draws and the truth are exchangeable, as they are
-    for the exact law, the truth falls into each of the m + 1 gaps between draws with the same probability. So quantiles
-    at the ranks q (m + 1) have the nominal coverage, as long as these ranks lie between 1 and m; otherwise the interval
-    from the smallest to the largest draw has the coverage (m - 1) / (m + 1). The mean difference of two draws is taken
-    over pairs of different draws, and the noise of m draws is subtracted from their distance.
+    No score depends on the number of draws. If m draws and the truth are exchangeable, as for the exact law, the truth
+    falls into each of the m + 1 gaps between draws with the same probability. So quantiles at the ranks q (m + 1) have
+    the nominal coverage, as long as these ranks lie between 1 and m; otherwise the interval from the smallest to the
+    largest draw has the coverage (m - 1) / (m + 1). The mean difference of two draws is taken over pairs of different
+    draws, and the noise of m draws is subtracted from their distance.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

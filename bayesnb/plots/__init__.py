@@ -1,8 +1,7 @@
 """Plots: each function takes a result of the estimator or of an evaluation, and returns a Figure.
 
-Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. The functions do not show the figure, and
-pyplot does not keep it. ``figure.savefig`` writes it to a file; a notebook shows it after ``%matplotlib inline``. The
-modules are ``parameters``, ``rows``, ``regions``, ``checks`` and ``scores``.
+Start with :func:`ledger`, for one row, and :func:`reliability`, for all rows. Figures are not shown, and pyplot does
+not keep them. ``figure.savefig`` writes one to a file; a notebook shows it after ``%matplotlib inline``.
 """
 
 import lazy_loader

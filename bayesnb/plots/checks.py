@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 40
-"""The largest number of columns with readable names."""
+"""Largest number of columns with readable names."""
 
 MOST_NUMBERS = 14
-"""The largest number of columns for which every cell shows its number."""
+"""Largest number of columns for which every cell shows its number."""
 
 NOTHING = (0.5, 0.5, 0.5, 0.16)
-"""The colour of a pair without evidence of dependence: a transparent grey that suits light and dark pages."""
+"""Colour of a pair without evidence of dependence: a transparent grey that suits light and dark pages."""
 
 MOST_FACTORS = 30
-"""The largest number of factors shown: those with the most influential priors, and all factors together."""
+"""Largest number of factors shown."""
 
 
 def predictive_checks(found: PredictiveChecks, most: int = 20) -> Figure:
@@ -103,8 +103,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        One cell per pair; the colour is the mutual information in nats. Pairs without evidence of dependence are grey.
-        If there are more than 40 columns, the 40 with the strongest dependence are shown.
+        One cell per pair; the colour is the mutual information in nats, grey without evidence of dependence. Of more
+        than 40 columns, the 40 with the strongest dependence are shown.
 
     Raises
     ------
@@ -161,7 +161,6 @@ def independence(found: Independence) -> Figure:
 
 
 def _shown(found: Independence) -> list[Any]:
-    """The columns to draw, in the order of the table."""
     if len(found.columns) <= MOST_COLUMNS:
         return list(found.columns)
     ends = zip(found.pairs["first"], found.pairs["second"], strict=True)
@@ -193,9 +192,9 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One line per factor of the model, and a last line for all factors together. For each row, take the largest
-        change over the classes: a filled marker shows its mean over the rows, a hollow marker its maximum. If there are
-        more than 30 factors, those with the most influential priors are shown.
+        One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
+        the rows of the largest change over the classes, a hollow marker its maximum. Of more than 30 factors, those
+        with the most influential priors are shown.
 
     Raises
     ------
@@ -246,13 +245,12 @@ def watch(found: Watch, most: int = 8) -> Figure:
     found : Watch
         From ``checks.watch(clf).update(X, y)``.
     most : int
-        The largest number of lines to show: those with the most evidence.
+        The largest number of lines, those with the most evidence.
 
     Returns
     -------
     Figure
-        One line per column and class: the logarithm of its e-value. The alarm is raised where it crosses the dashed
-        line.
+        One line per column and class: the logarithm of its e-value, with an alarm where it crosses the dashed line.
 
     Raises
     ------

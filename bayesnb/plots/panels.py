@@ -1,6 +1,6 @@
 """Shared parts of the plots: colours, markers, escaped names, and figures of several panels.
 
-The colours are from Okabe and Ito (2008); colour-blind readers can distinguish them.
+The colours of Okabe and Ito (2008) suit colour-blind readers.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ FOR, AGAINST, GREY = OKABE_ITO[0], OKABE_ITO[1], "#666666"
 MARKERS = "os^DvPX*"
 
 ON_LIGHT, ON_DARK = "#111111", "#fefefe"
-"""Colours of text on a coloured field. A dark page, which swaps black and white, leaves these colours unchanged."""
+"""Colours of text on a coloured field, which dark pages leave unchanged."""
 
 PANELS = 24
-"""The largest number of readable panels in a figure."""
+"""Largest number of readable panels in a figure."""
 
 
 def colours_of(n: int) -> list[Any]:

@@ -33,7 +33,7 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     -------
     Figure
         One density per class, in the unit of the parameter; the prior is dashed. A panel shows the range of the
-        posteriors and half of this range on either side, so a wide prior is cut off.
+        posteriors and half of it on either side, so a wide prior is cut off.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _require_readable(titles: Sequence[str]) -> None:
 
 
 def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
-    """The titles of the panels; a level has the name that it has in its column."""
+    """The titles of the panels."""
     titles = [""]
     for dim in inner:
         titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]

@@ -96,7 +96,7 @@ def decision_regions(
 
 
 def _real_columns(clf: BayesianNB, features: tuple[Any, Any]) -> list[Any]:
-    """The two columns; raise ``ValueError`` unless both are read as real numbers."""
+    """The two columns; raise ``ValueError`` unless both are real numbers."""
     if isinstance(features, str) or len(features) != 2 or features[0] == features[1]:
         raise ValueError(f"Expected two different columns; got {features!r}")
     owner = {column: feature for feature in clf.classifier_.schema.features.values() for column in feature.named}

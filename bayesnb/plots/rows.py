@@ -113,9 +113,9 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     Returns
     -------
     Figure
-        Bars to the right favour the label, bars to the left the other class; lines are intervals. A missing value is
-        marked as missing and has no bar. An infinite contribution, from a probability of 0, reaches the edge of the
-        figure; if both probabilities are 0, the text is 0/0.
+        Bars to the right favour the label, bars to the left the other class; lines are intervals. A missing value has
+        no bar. An infinite contribution, from a probability of 0, reaches the edge of the figure; if both probabilities
+        are 0, the text is 0/0.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _one_ledger(frame: pd.DataFrame) -> tuple[pd.DataFrame, Any, Any]:
     entries = frame.index.get_level_values(-1).tolist()
     if entries[:1] != ["(prior)"] or entries[-1] != "(total)":
         raise ValueError(f"Expected the entries of a row from '(prior)' to '(total)'; got {entries[:20]}")
-    # A column may be named like one of these entries, but two columns will hardly be named like both.
+    # A column may be named like one of these entries, but hardly two like both.
     rows = max(
         min(map(entries.count, ("(prior)", "(total)"))),
         frame.index.droplevel(-1).nunique() if frame.index.nlevels > 1 else 1,

@@ -76,8 +76,7 @@ def map_against_bayes(
     Parameters
     ----------
     plug_in : DataFrame ((row, class), ...) or array (row, class)
-        The frame of ``Agreement.plug_ins``, with columns ``predictive`` and the estimate; or the probabilities of the
-        plug-in, with NaN for rows that have probability 0 under every class.
+        The frame of ``Agreement.plug_ins``; or the probabilities of the plug-in, NaN for impossible rows.
     predictive : array (row, class), optional
         The probabilities of full Bayes, if ``plug_in`` is an array.
     classes : sequence (class,), optional
@@ -88,8 +87,8 @@ def map_against_bayes(
     Returns
     -------
     Figure
-        The probability of the second of two classes; with more classes, of each class in a different colour. On the
-        line, both estimates are equal. Circles mark rows with different predicted classes.
+        The probability of the second of two classes, or of each class in a different colour. On the line, both
+        estimates are equal. Circles mark rows with different predicted classes.
 
     Raises
     ------
@@ -153,9 +152,8 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        The left panel shows the expected loss per row, with a band if ``found`` has one. The right panel shows the
-        price of each plug-in, and the price below which it does not matter. The horizontal axis of both is the total
-        number of learned rows.
+        On the left the expected loss per row, with a band if ``found`` has one; on the right the price of each plug-in,
+        and the price below which it does not matter; both against the total number of learned rows.
 
     Examples
     --------

@@ -39,17 +39,17 @@ MADE = "How this page was made"
 TELLS, READ = "What each column tells", "How each column was read"
 
 OPEN = {scores.WORTH, TELLS, UNCERTAIN}
-"""The sections that are open when the page is opened."""
+"""Sections that are open at first."""
 
 ORDER = (
     scores.WORTH, TELLS, UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,
     "Dependence between columns", "Does the model fit", "How much the priors matter", "Rows that a prior decides",
     READ, "Parameters", scores.EVIDENCE,
 )  # fmt: skip
-"""The sections in order of importance; sections of other questions follow."""
+"""The sections in order of importance; other questions follow."""
 
 MOST_REMARKS = 4
-"""The number of remarks at the top of the page; all remarks are listed with the families of the columns."""
+"""Number of remarks at the top of the page; all are listed with the families of the columns."""
 
 
 def report(
@@ -76,7 +76,7 @@ def report(
     clf : BayesianNB
         Fitted.
     X, y : table and labels
-        The rows that it was fitted to; the estimator does not store them.
+        Exactly the learned rows, because the estimator does not store them.
     title : str
     format : {"html", "md"}
         One self-contained HTML page, or Markdown with tables instead of pictures.
@@ -87,7 +87,7 @@ def report(
     unit : {"nats", "bits", "decibans"}
         The unit of the contributions.
     prob : float, optional
-        The probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
+        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
         The number of exact posterior draws for the entropies.
     progress : callable, optional
@@ -104,8 +104,8 @@ def report(
     Returns
     -------
     str
-        The page. Sections that do not exist for the model, such as the evidence under an improper prior, are left out;
-        the last section gives the reason.
+        The page. Its last section gives the reason for sections that do not exist for the model, such as the evidence
+        under an improper prior.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def report(
 
 
 def write(page: str, path: str | Path) -> None:
-    """Write a page as UTF-8 and atomically: at every moment the file holds the complete old or the complete new page.
+    """Write a page as UTF-8 and atomically: the file always holds the complete old or the complete new page.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def is_report(path: str | Path) -> bool:
 
 
 def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
-    """Encode the classes of the rows; raise ``ValueError`` if the class counts differ from the learned rows."""
+    """The classes of the rows as codes; raise ``ValueError`` if their counts differ from the learned rows."""
     target = read_target(y, Unlabelled.of(clf.unlabelled).marker)
     if len(target) != table.n_rows:
         raise ValueError(f"X has {table.n_rows} rows and y has {len(target)}")

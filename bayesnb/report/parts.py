@@ -1,6 +1,6 @@
 """The parts of a page or a screen (sections, paragraphs, lists, tables, pictures), and the format of numbers.
 
-A section is built once. :mod:`bayesnb.report.writer` and the command line each render it.
+:mod:`bayesnb.report.writer` and the command line render them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TablePart:
         The index contains the row headings.
     caption : str
     folded : bool
-        True if HTML shows it only on demand, such as the numbers behind a picture.
+        Whether HTML shows it only on demand.
     bars : Bars, optional
         If given, the last row is the total of the other rows.
     """
@@ -69,7 +69,7 @@ class TablePart:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture with a text description for readers who cannot see it. The writer of the page draws it."""
+    """A picture with a text description for readers who cannot see it."""
 
     figure: Callable[[], Figure]
     caption: str
@@ -84,7 +84,7 @@ class FindingList:
 
 
 type Sentence = str | Message
-"""A text for people; the writer of the page or of the screen spells its cures."""
+"""A text for people, whose cures the writer spells."""
 
 type Part = Sentence | TablePart | Picture | FindingList
 
@@ -103,7 +103,7 @@ class Section:
     finding : str or Message
         One sentence for the list of findings.
     folded : bool
-        True if HTML shows the section only on demand.
+        Whether HTML shows the section only on demand.
     """
 
     title: str
@@ -161,7 +161,7 @@ def with_error(value: float, error: float, digits: int = DIGITS, sign: str = "")
 
 
 def _digits(column: pd.Series) -> int | None:
-    """Choose the decimal places of a column; None if the column contains other values than numbers."""
+    """The decimal places of a column; None if it contains other values than numbers."""
     if not all(v is None or (isinstance(v, int | float | np.number) and not isinstance(v, bool)) for v in column):
         return None
     values = np.array([0.0 if v is None else float(v) for v in column])
@@ -185,7 +185,7 @@ class CellTexts:
     numbers : list of bool
         Whether each column contains numbers.
     heads : int
-        The number of columns that are the index.
+        Number of columns that are the index.
     """
 
     names: list[str]
@@ -210,7 +210,7 @@ def cells_of(frame: pd.DataFrame) -> CellTexts:
 
 
 def spoken(name: Any) -> str:
-    """The name of a column of an answer as shown to people, such as "log Bayes factor"."""
+    """The name of a column for people, such as "log Bayes factor"."""
     return str(name).replace("_", " ").replace("bayes", "Bayes")
 
 

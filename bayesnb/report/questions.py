@@ -1,7 +1,7 @@
 """Build sections of the report, and screens of commands, from questions about the table and their answers.
 
 The declaration of a question (:class:`bayesnb.inference.questions.Shown`) defines the heading, the sentence, the table
-and the picture. Its docstring explains the columns. Uncertain rows and the ledger of a row have special layouts.
+and the picture. Uncertain rows and the ledger of a row have special layouts.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from bayesnb.priors import Array
 
 MOST_ROWS = 200
-"""Maximum rows for a question without labels; longer tables are reduced to this number of evenly spaced rows."""
+"""Most rows for a question without labels, evenly spaced in longer tables."""
 
 WIDEST = 40
-"""Maximum columns of a table on the page; the caption gives the number of omitted columns."""
+"""Most columns of a table on the page."""
 
 UNCERTAIN = "Uncertain rows"
 
 CANDIDATES = 500
-"""Number of rows, those with the highest predictive entropy, whose uncertainty is split by draws."""
+"""Number of rows with the highest predictive entropy, whose uncertainty is split by draws."""
 
 MOST_ENTRIES = 12
-"""Maximum entries of a ledger on a page; the smallest contributions share one line."""
+"""Most entries of a ledger on a page; the smallest contributions share one line."""
 
 MEANT = {
     OFFSET: "what the labels say of the class beside its columns",
@@ -54,7 +54,7 @@ MEANT = {
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A fitted model with its learned rows; answers each question once and caches the answer.
+    """A fitted model with its learned rows; answers each question once.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ class Asking:
 
     @cached_property
     def advice(self) -> str | None:
-        """The dependence that the audit of the columns advises, if the model does not already have it."""
+        """The dependence that the audit advises, if the model does not already have it."""
         with contextlib.suppress(ValueError):
             return self.answer("independence").advice if self.model.dependence is None else None
         return None
 
     def answer(self, name: str) -> Any:
-        """The answer to a question with the options that its section requires."""
+        """The answer to a question with the options of its section."""
         if name not in self._answers:
             question, model, rows = QUESTIONS[name], self.model, self.X
             shown = question.shown or Shown(name)
@@ -117,7 +117,7 @@ def section_of(question: Question, found: Any, top: int | None = None) -> Sectio
     question : Question
     found : its answer
     top : int, optional
-        Number of lines of the table; by default, the number that the question declares.
+        Number of lines of the table; by default that of the question.
     """
     shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
     says, lines = shown.says(found), shown.lines(found)
@@ -146,7 +146,7 @@ def table_of(question: Question, found: Any) -> pd.DataFrame:
 
 
 def shortened(frame: pd.DataFrame, caption: str, top: int) -> Iterator[Part]:
-    """The first rows and columns of a table; the caption mentions omitted rows and columns."""
+    """The first rows and columns of a table; the caption mentions the omitted ones."""
     for size, most, what in zip(frame.shape, (top, WIDEST), ("rows", "columns"), strict=True):
         caption += f": the first {most} of {size} {what}" if size > most else ""
     yield TablePart(readable(frame.iloc[:top, :WIDEST]), caption)
@@ -213,7 +213,7 @@ def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool =
 
 
 def answer(proba: Array, ends: pd.DataFrame, classes: Array, label: Any, prob: float) -> str:
-    """A sentence with the probability of a class and its interval; names the prediction if it is another class."""
+    """A sentence with the probability of a class and its interval; names the prediction if it differs."""
     best = classes[proba.argmax()]
     shown = best if label is None else label
     lower, upper = (float(ends[shown, end].iloc[0]) for end in ("lower", "upper"))

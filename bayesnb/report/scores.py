@@ -37,10 +37,10 @@ MORE = "What more rows are worth"
 EVIDENCE = "Evidence"
 
 MOST_CLASSES = 12
-"""With more classes, the most confused pairs are shown instead of the confusion matrix."""
+"""Most classes with a confusion matrix; with more, the most confused pairs are shown."""
 
 MOST_COLUMNS = 40
-"""Maximum number of columns whose evidence is listed."""
+"""Most columns whose evidence is listed."""
 
 LEGEND = (
     "claimed: what the score would be if the probabilities were true. class shares: a forecast that gives each row the "
@@ -63,7 +63,7 @@ NAMES = {
 
 
 def worth(card: Scorecard, recommendation: Message | str = "") -> Section:
-    """The scores of a model beside those of simple forecasts, and the confusion matrix."""
+    """The scores of a model and of simple forecasts, and the confusion matrix."""
     digits = 3 if card.rows < 20_000 else 4
     scores = card.table.map(lambda value: written(value, digits)).rename(NAMES).rename_axis("score")
     ends = scores.pop("lower") + "–" + scores.pop("upper")
@@ -98,7 +98,6 @@ def _confusion(card: Scorecard) -> pd.DataFrame:
 
 
 def _commonest_mistake(card: Scorecard) -> str:
-    """A sentence about the most frequent confusion of two classes."""
     wrong = card.confusion.to_numpy().copy()
     np.fill_diagonal(wrong, 0)
     if not wrong.any():
@@ -151,7 +150,7 @@ def estimates(compared: Comparison) -> Section:
 
 
 def four_estimates(compared: Comparison) -> Section:
-    """The estimates and the models with dependence in a short table, and what plugging in costs, in a sentence."""
+    """The estimates and the models with dependence in a short table, and the regret of plugging in."""
     table = compared.table[["accuracy", "log_loss", "difference", "se_difference"]].astype(float)
     lines = {
         name: {

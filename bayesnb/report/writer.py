@@ -1,9 +1,8 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-The templates are ``templates/page.html`` and ``templates/page.md``. In HTML, Jinja2 escapes every inserted text. The
-templates also write the tables, because the methods of pandas do not suffice. ``DataFrame.to_html`` cannot mark a
-column of numbers or the scope of a heading. ``Styler.to_html`` does not escape captions and adds a style sheet, which
-the content security policy of the page forbids.
+Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because ``DataFrame.to_html``
+cannot mark a column of numbers or the scope of a heading, and ``Styler.to_html`` does not escape captions and adds a
+style sheet, which the content security policy of the page forbids.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = "bayesnb report"
-"""Marker in the head of an HTML page, by which the file is recognized as a report."""
+"""Marker in the head of an HTML page, which identifies it as a report."""
 
 LONGEST = 2000
-"""Maximum length of a paragraph, in characters."""
+"""Largest length of a paragraph, in characters."""
 
 PHONE = 46
 """Width of a table, in letters, that fits a screen of 390 pixels."""
@@ -37,7 +36,7 @@ PHONE = 46
 def page_as(page: Page, format: str, form: Form = "python") -> str:
     """Write the page as "html" or as "md". The content security policy of HTML forbids scripts and requests.
 
-    ``form`` selects whether cures are spelled for Python or for the command line.
+    ``form`` is the spelling of cures, for Python or for the command line.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -91,7 +90,7 @@ def _filled(part: Part) -> dict[str, Any]:
 
 
 def _letters(cells: CellTexts) -> int:
-    """Approximate minimum width of a table in letters, if headings stay on one line and cells wrap between words."""
+    """Approximate least width of a table in letters, if headings stay on one line and cells wrap between words."""
     columns = zip(cells.names, zip(*cells.rows, strict=True), strict=True)
     words = (
         [name, *(word for cell in column for word in re.split(r" \(|(?<!to) (?!±|to)", cell))]
@@ -101,7 +100,7 @@ def _letters(cells: CellTexts) -> int:
 
 
 def _places(bars: Bars) -> dict[str, Any]:
-    """The labels of the bars, and the ends of each bar and of its interval on a scale from -100 to 100."""
+    """The labels of the bars, and the ends of bars and intervals on a scale from -100 to 100."""
     numbers = np.array([bars.sizes, bars.lower, bars.upper]).T
     far = 1.04 * (np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0) or 1.0)
     lines = []
@@ -125,8 +124,8 @@ def escaped(text: Any) -> str:
 
 
 # Pictures are SVG for light and dark pages. The colours of text, axes and background are variables in the style sheet
-# of the picture, which switches with the browser's preference for dark pages. The blue and the orange become lighter
-# there for contrast. Letters are drawn as outlines, so a picture looks the same everywhere.
+# of the picture, which follows the browser's preference; the blue and the orange become lighter on dark pages. Letters
+# are outlines, so a picture looks the same everywhere.
 
 
 PIXELS = 90
@@ -139,11 +138,11 @@ SHADES = {
     FOR.lower(): ("for", FOR.lower(), "#56a8dd"),
     AGAINST.lower(): ("against", AGAINST.lower(), "#ff8a45"),
 }
-"""Colours of matplotlib with their names in the style sheet and their colours on light and on dark pages."""
+"""Colours of matplotlib, their names in the style sheet, and their colours on light and on dark pages."""
 
 
 def svg(figure: Figure) -> tuple[str, int, int]:
-    """Draw a figure as SVG; return it with its width and height on the page in pixels."""
+    """A figure as SVG, with its width and height on the page in pixels."""
     import matplotlib as mpl
 
     file = io.StringIO()

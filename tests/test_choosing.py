@@ -242,3 +242,16 @@ def test_a_row_of_weight_two_chooses_as_two_rows():
     weighted = BayesianNB("best").fit(X, y, weight)
     repeated = BayesianNB("best").fit(X.iloc[twice], y[twice])
     pd.testing.assert_frame_equal(weighted.classifier_.choice.table, repeated.classifier_.choice.table)
+
+
+def test_the_rows_that_choose_follow_from_their_content():
+    X, y = table()
+    rng = default_rng(0)
+    order, weight = rng.permutation(len(y)), rng.integers(0, 3, len(y))
+    copies = np.repeat(np.arange(len(y)), weight)
+    expected = chosen(X, y, rows=50).table["log_score"]
+    renamed = X[X.columns[::-1]].assign(size=0.3 * X["size"], kind="_" + X["kind"].astype(str).str[::-1])
+    for found in (chosen(X.iloc[order], y[order], rows=50), chosen(renamed, 1 - y, rows=50)):
+        assert_allclose(found.table["log_score"][expected.index], expected, rtol=1e-9)
+    weighted = BayesianNB(BestFamily(rows=50)).fit(X, y, weight).classifier_.choice.table["log_score"]
+    assert_allclose(weighted, chosen(X.iloc[copies], y[copies], rows=50).table["log_score"], rtol=1e-9)

@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose
 
 import bayesnb as nb
 from bayesnb import BayesianNB, datasets
-from bayesnb.dependence.columns import Cells, order_of
+from bayesnb.dependence.columns import Cells
 from bayesnb.dependence.exponents import named
 from bayesnb.dependence.learning import ALL, NAIVE, SHARES, weights
 from bayesnb.dependence.near import NearCounts, NearTerm
-from bayesnb.dependence.order import Order
 from bayesnb.dependence.pairs import Axis
 from bayesnb.dependence.partitions import Partitions, PartitionTerm
 from bayesnb.model import NaiveBayes
+from bayesnb.model.order import Order
 from bayesnb.statistics.membership import Labels
 
 X, Y = datasets.penguins()
@@ -129,7 +129,7 @@ def test_columns_that_are_too_many_for_all_pairs_are_averaged_without_pairs():
     x, labels = {"x": rng.normal(y[:, None], 3.0, (40, 205))}, Labels.of(y)
     model = NaiveBayes({"x": nb.Gaussian()})
     posterior = model.posterior(model.statistics(x, labels, [0, 1]))
-    assert not Cells.chosen(named("auto"), posterior, x, labels, order_of(posterior, x, labels)).pairs
+    assert not Cells.chosen(named("auto"), posterior, x, labels, Order.under(posterior.model, x, labels)).pairs
 
 
 def test_partitions_differ_and_ask_only_what_splits_rows():

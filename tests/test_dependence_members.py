@@ -16,8 +16,8 @@ from bayesnb import BayesianNB, datasets
 from bayesnb.dependence.exponents import Group, Layout
 from bayesnb.dependence.label_trees import STRENGTH, LabelTrees, LabelTreeTerm
 from bayesnb.dependence.learning import LINEAR, TREES, stacked
-from bayesnb.dependence.order import Order
 from bayesnb.families.columns import Coded
+from bayesnb.model.order import Order
 from bayesnb.statistics.membership import Labels
 
 REAL, SIZES = np.array([True, True, True, False, True]), [32, 32, 32, 4, 32]

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
-from bayesnb.dependence.order import Order
 from bayesnb.families.dyadic import Dyadic
+from bayesnb.model.order import Order
 from bayesnb.statistics.membership import Labels
 
 

@@ -129,3 +129,11 @@ def test_columns_of_odd_numbers_have_finite_densities_and_can_be_sampled(values)
     assert np.isfinite(clf.log_evidence_.joint)
     assert np.isfinite(clf.loo(table, list("aabbab"))["log_density"]).all()
     assert np.isfinite(nb.draws.sample(clf, 20)["v"]).all()
+
+
+def test_the_cells_of_many_rows_do_not_depend_on_their_order():
+    rng = default_rng(0)
+    x, y, asked = rng.normal(size=70_000).round(4), rng.integers(2, size=70_000), {"x": np.linspace(-3, 3, 50)}
+    order = np.argsort(rng.permutation(len(x)) + 40_000 * (x > 0))
+    there, back = (BayesianNB({"x": PolyaTree()}).fit({"x": x[k]}, y[k]).predict_proba(asked) for k in (..., order))
+    assert_allclose(there, back, rtol=1e-9)

@@ -28,6 +28,7 @@ from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family, left_out_of_all
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.model import about
+from bayesnb.model.order import Order, size
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError
@@ -131,9 +132,16 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
     others = {k: v for k, v in features.items() if k not in asked} if isinstance(features, Mapping) else {}
     if not columns:
         return others or None, {}
-    keep = _drawn(target, max(one.rows for one in columns.values()))
-    table, target, weight = table.rows(keep), target.rows(keep), weight[keep]
-    schema = Schema.infer(table, others | dict.fromkeys(columns, Gaussian()), "missing", weight)
+    if not target.labelled.any():
+        raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
+    table, target, weight = table.rows(target.labelled), target.rows(target.labelled), weight[target.labelled]
+    specs, most = others | dict.fromkeys(columns, Gaussian()), max(one.rows for one in columns.values())
+    schema, labels = Schema.infer(table, specs, "missing", weight), Labels(target.codes, weight, len(target.classes))
+    if size(labels) > most:
+        schema, data = schema.read(table, learn=True)
+        some, own = Order.under(schema.model(label), data, labels).drawn(labels, most, 0)
+        table, target, weight = table.rows(np.asarray(some)), target.rows(some), own.weight
+        schema = Schema.infer(table, specs, "missing", weight)
     # As in a fit, a class exists if rows have it or if it is named.
     classes = with_named(target.classes, [*target.declared, *schema.model(label).named_classes(list(target.classes))])
     labels = Labels(target.among(classes), weight, len(classes))
@@ -200,16 +208,6 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
             columns = named_columns(table, entry.columns)
         found |= dict.fromkeys(columns, entry.spec)
     return found
-
-
-def _drawn(target: Target, most: int) -> Array:
-    """Return which rows have a label, or a sample of these if they are too many; it depends only on their number."""
-    places = np.flatnonzero(target.labelled)
-    if not len(places):
-        raise ValueError("families are chosen by rows with a label, and no row has one: name the families instead")
-    if len(places) > most:
-        places = np.random.default_rng(0).choice(places, most, replace=False)
-    return np.isin(np.arange(len(target)), places)
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:

@@ -269,8 +269,8 @@ class BestFamily:
         Choose the families that predict the class best (for classification), or the family that predicts the values of
         the column best (to describe it, or to draw rows).
     rows : int
-        The largest number of rows that are used for the choice. From a larger table this many rows are drawn, always
-        the same ones. The chosen family learns from all rows.
+        The largest number of rows that are used for the choice. From a larger table this many rows are drawn, whatever
+        their order is always the same ones. The chosen family learns from all rows.
 
     Raises
     ------

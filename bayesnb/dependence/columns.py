@@ -24,15 +24,15 @@ from bayesnb.dependence.forests import Shared
 from bayesnb.dependence.joint import Blocks, blocks, scatters
 from bayesnb.dependence.label_trees import LabelTrees
 from bayesnb.dependence.near import MOST_ROWS, NearCounts
-from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.pairs import Axis, PairCounts, log_bayes_factors, selected
 from bayesnb.dependence.partitions import Partitions
-from bayesnb.families.columns import BAG, ZEROS_AND_ONES, Coded, columns_of, dense_cells
+from bayesnb.families.columns import ZEROS_AND_ONES, Coded, columns_of, dense_cells
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model.order import Order, size
 from bayesnb.numerics import Array
 from bayesnb.priors import Prior
 from bayesnb.statistics.membership import Column, Labels
@@ -90,13 +90,6 @@ def names(posterior: Posterior) -> list[Any]:
         else:
             called.append(columns[piece.column] if columns else (piece.feature, piece.column))
     return called
-
-
-def order_of(posterior: Posterior, data: Data, labels: Labels) -> Order:
-    """An order of labelled rows by what they hold."""
-    features = posterior.model.features
-    bags = [k for k, family in enumerate(features.values()) if family.support == BAG]
-    return Order.of([data[name] for name in features], labels, bags)
 
 
 def by_column(data: Data) -> Data:

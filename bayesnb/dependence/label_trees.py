@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.dependence.order import Order, beside, mixed, times
 from bayesnb.kernels import trees
+from bayesnb.model.order import Order, beside, mixed, times
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 

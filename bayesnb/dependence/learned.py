@@ -14,13 +14,14 @@ import pandas as pd
 from numpy.random import Generator
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, DependenceStatistics, names, order_of, uninformative
+from bayesnb.dependence.columns import Cells, DependenceStatistics, names, uninformative
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
 from bayesnb.dependence.terms import TermSet, exponent_terms, relative, terms_of
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Parameters, Posterior, normalize, part_of
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure
@@ -101,7 +102,7 @@ class Dependence:
 
     def drawn(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array | slice, Labels]:
         """The positions and the labels of the rows, among all rows, that the exponents are learned from."""
-        return order_of(posterior, data, labels).drawn(labels, self.spec.rows, self.spec.random_seed)
+        return Order.under(posterior.model, data, labels).drawn(labels, self.spec.rows, self.spec.random_seed)
 
     # Answering
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from bayesnb.dependence import terms
-from bayesnb.dependence.columns import Cells, names, order_of, pieces
+from bayesnb.dependence.columns import Cells, names, pieces
 from bayesnb.dependence.exponents import (
     CELLS,
     MOST_OFFSETS,
@@ -30,11 +30,11 @@ from bayesnb.dependence.exponents import (
 )
 from bayesnb.dependence.learned import Dependence, rows_left_out
 from bayesnb.dependence.likelihood import HELD
-from bayesnb.dependence.order import Order, size
 from bayesnb.dependence.posterior import LearnedExponents, learn_exponents, tempered
 from bayesnb.dependence.scores import Spread
 from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
+from bayesnb.model.order import Order, size
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, Message, RefusedError
@@ -86,9 +86,9 @@ def learn(
             "exponent: rescale the weights of the rows, or use dependence=None"
         )
     if before is not None and all(getattr(spec, what) == getattr(before.spec, what) for what in COUNTED):
-        return _learned(before.terms, posterior, data, labels, spec, order_of(posterior, data, labels))
+        return _learned(before.terms, posterior, data, labels, spec, Order.under(posterior.model, data, labels))
     _require_learnable(posterior, spec)
-    order = order_of(posterior, data, labels)
+    order = Order.under(posterior.model, data, labels)
     found = TermSet(Cells.chosen(spec, posterior, data, labels, order).statistics(posterior, data, labels))
     return _learned(found, posterior, data, labels, spec, order)
 

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesnb.dependence.order import Order
 from bayesnb.kernels import densities, reading
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 

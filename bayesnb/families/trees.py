@@ -92,10 +92,6 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
         return total if within is None else total + within.sum(-1, keepdims=True)
 
 
-ENOUGH = 2**15
-"""Largest number of rows from which the cells are taken, evenly spaced in the first table."""
-
-
 @dataclass(frozen=True, eq=False)
 class CellCounts(Statistic):
     """Weight of each cell, (class, column, cell), and Σ w ln g(x), the log density within cells, (class, column)."""
@@ -142,8 +138,7 @@ class PolyaTree(OnTree[CellCounts]):
     from_rows = ("edges", "cuts")
 
     def taken(self, column: Array, weight: Array | None) -> Dyadic:
-        some = slice(None, None, -(-len(column) // ENOUGH) or 1)
-        return Dyadic.of(column[some], DEPTH, None if weight is None else weight[some])
+        return Dyadic.of(column, DEPTH, weight)
 
     def of_column(self, column: int) -> Dyadic:
         return self._cuts(column + 1)[column]

@@ -14,6 +14,7 @@ from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import loo
 from bayesnb.inference.questions import Shown, question
+from bayesnb.model.order import Order
 from bayesnb.priors import Array
 from bayesnb.wording import Message
 
@@ -66,11 +67,13 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     """
     table, target = Table.of(X), read_target(y)
     names = names_of_columns(classifier.posterior)
-    chosen = _drawn(table.n_rows, len(classifier.classes) * (len(names) + 1))
     target.require_labels("what a column tells is asked of labelled rows")
-    own = target.among(classifier.classes)[chosen]
-    rows = table.rows(np.isin(np.arange(table.n_rows), chosen))
-    found = loo(classifier, rows, classifier.classes[own], by="feature").to_numpy()
+    own, most = target.among(classifier.classes), max(1000, NUMBERS // (len(classifier.classes) * (len(names) + 1)))
+    if table.n_rows > most:
+        data, labels = classifier.encoded(classifier.rows(X, y))
+        some = np.asarray(Order.under(classifier.posterior.model, data, labels).drawn(labels, most, 0)[0])
+        table, own = table.rows(some), own[some]
+    found = loo(classifier, table, classifier.classes[own], by="feature").to_numpy()
     # Further terms of a dependence, which follow those of the columns, are not used.
     log_p = found.reshape(len(own), len(classifier.classes), -1)[:, :, : 1 + len(names)]
     prior, whole = log_p[:, :, 0], log_p.sum(axis=2)
@@ -83,12 +86,6 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     frame = frame.sort_values("alone", ascending=False, kind="stable")
     frame.attrs["says"] = _telling(frame, classifier.dependence is None)
     return frame
-
-
-def _drawn(n: int, numbers: int) -> Array:
-    """Positions of all rows, or of a random sample if there are more than ``NUMBERS`` log probabilities."""
-    most = max(1000, NUMBERS // numbers)
-    return np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def _loss(log_joint: Array, codes: Array) -> Array:

@@ -18,7 +18,6 @@ from bayesnb.dependence.columns import (
     Grid,
     counted,
     names,
-    order_of,
     searched,
 )
 from bayesnb.dependence.exponents import DependenceName, Exponents, name_of
@@ -29,6 +28,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
 from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, Message
@@ -272,7 +272,7 @@ def audited(
 
 def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Grid, PairCounts, DependenceStatistics]:
     """The cells of the columns, and the counts of all pairs by coarse and by fine cells."""
-    grid = Grid.of(posterior, data, labels.weight, order_of(posterior, data, labels))
+    grid = Grid.of(posterior, data, labels.weight, Order.under(posterior.model, data, labels))
     which = searched(grid)
     fine = Cells(grid, False, tuple(which), ()).statistics(posterior, data, labels)
     return grid, counted(grid, data, labels, which, SCREEN_DEPTH), fine
@@ -328,7 +328,7 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
     left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
-    drawn, own = order_of(posterior, data, labels).drawn(labels, SAMPLE, 0)
+    drawn, own = Order.under(posterior.model, data, labels).drawn(labels, SAMPLE, 0)
     some, times = np.arange(len(labels))[drawn], own.weight
     total, sums = 0.0, np.zeros((4, many))
     for cut in terms.in_blocks(len(some), labels.n, many):

@@ -19,6 +19,7 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.wording import require_whole
 
@@ -513,7 +514,7 @@ def predictive_checks(
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"Expected at most {MOST_COLUMNS} columns to check; got {len(columns)}: pass fewer columns")
     if len(labels) > SAMPLE:
-        some = np.sort(rng.choice(len(labels), SAMPLE, replace=False))
+        some, _ = Order.under(posterior.model, data, labels).drawn(labels, SAMPLE, int(rng.integers(2**31)))
         data, labels = part_of(data, some), labels[some]
     n = len(labels)
     cells = [dense_cells(data[column.feature])[:, column.position] for column in columns]

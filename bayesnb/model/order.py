@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from bayesnb.families.columns import Coded, columns_in, columns_of, dense_cells
+from bayesnb.families.columns import BAG, Coded, columns_in, columns_of, dense_cells
 from bayesnb.kernels import trees
+from bayesnb.model.naive_bayes import NaiveBayes
+from bayesnb.model.statistics import Data
 from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column, Labels
 
@@ -68,6 +70,12 @@ class Order:
             columns = refined
             keys = _of_rows(len(labels), columns)
         return cls(keys, _mixed(ties + _mixed(labels.codes.astype(np.uint64))))
+
+    @classmethod
+    def under(cls, model: NaiveBayes, data: Data, labels: Labels) -> Order:
+        """The keys of labelled rows that are encoded for a model."""
+        bags = [k for k, family in enumerate(model.features.values()) if family.support == BAG]
+        return cls.of([data[name] for name in model.features], labels, bags)
 
     def __getitem__(self, rows: Array | slice) -> Order:
         return Order(self.keys[rows], self.ties[rows])

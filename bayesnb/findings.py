@@ -234,9 +234,19 @@ def inspect(X: Any, y: Any = None) -> Findings:
         target = CLASS
         frame = frame.assign(**{CLASS: list(y)})
     rows = len(frame)
-    frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if rows > LOOKED_AT else frame
+    frame = looked_at(frame)
     declares = [name for name in table.names if table.column(name).declared is not None]
     return Findings(tuple(examine(frame.reset_index(drop=True), target, rows, declares=declares)), target)
+
+
+def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a frame, or those of them that are looked at, if there are more."""
+    if len(frame) <= LOOKED_AT:
+        return frame
+    from bayesnb.data.rows import few_rows
+    from bayesnb.data.tables import Table
+
+    return frame.iloc[few_rows(Table.of(frame), LOOKED_AT, 0)]
 
 
 CLASS = "the class"

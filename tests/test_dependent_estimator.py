@@ -318,6 +318,9 @@ def test_the_rows_that_are_drawn_do_not_depend_on_how_the_table_is_cut(tmp_path)
     X.assign(kind=y).to_parquet(tmp_path / "rows.parquet")
     read = BayesianNB(FEATURES, dependence=spec).fit(tmp_path / "rows.parquet", "kind")
     assert_allclose(read.predict_proba(X), one.predict_proba(X), atol=1e-8)
+    order = np.random.default_rng(0).permutation(len(X))
+    other = BayesianNB(FEATURES, dependence=spec).fit(parts_of(X.iloc[order, ::-1], y.iloc[order], 30), "kind")
+    assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)

@@ -15,7 +15,7 @@ import click
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings, by_label
 from bayesnb.cli.terminal import require_stdin, say, warn
-from bayesnb.findings import LOOKED_AT, Remark, examine, without
+from bayesnb.findings import LOOKED_AT, Remark, examine, looked_at, without
 from bayesnb.wording import Message, RefusedError, meant
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class Opened:
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
         """The findings about its columns, from a frame with all rows or a sample of them."""
         layouts = () if self.file is None else self.file.layouts
-        frame = frame.sample(LOOKED_AT, random_state=0).sort_index() if len(frame) > LOOKED_AT else frame
-        remarks = examine(frame, target, rows, layouts)
+        remarks = examine(looked_at(frame), target, rows, layouts)
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 

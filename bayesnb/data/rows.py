@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.choice import chosen, with_reasons
-from bayesnb.data.columns import as_objects, without_unused
+from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
 from bayesnb.data.inferring import readable, readings_in, through
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, Target, labels_of, read_target, soft_labels
 from bayesnb.model import Data, NaiveBayes, Statistics, part_of
+from bayesnb.model.order import mixed
 from bayesnb.priors import Array, Dirichlet
 from bayesnb.statistics.membership import Labels, every_row
 from bayesnb.wording import meant, warn
@@ -254,9 +255,74 @@ def table_of(X: Any, schema: Schema) -> Table:
     return schema.through(table)
 
 
-# Rows are drawn at random from a table that is read in parts, in a single pass. Every row gets a random number, in the
-# order of the rows, and the rows with the smallest numbers are kept. So the sample does not depend on how the table is
-# cut.
+# Rows are drawn at random from a table, also from one that is read in parts, in a single pass. Every row has a number,
+# a hash of its cells and of how many equal rows stand before it, and the rows with the smallest numbers are kept. So
+# the sample depends neither on the order of rows and columns, nor on the container, nor on how the table is cut. It
+# does depend on names and units: the keys of ``model.order``, which do not, need all rows at once.
+
+
+def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
+    """Return the sorted positions of at most so many rows, drawn by their content and their class."""
+    if table.n_rows <= most:
+        return np.arange(table.n_rows)
+    keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
+    return np.sort(np.argsort(_Copies(seed).numbers(keys), kind="stable")[:most])
+
+
+def row_keys(table: Table) -> Array:
+    """Return a hash of the known cells of each row and the names of their columns, uint64 (row,)."""
+    found = np.zeros(table.n_rows, np.uint64)
+    if table.sparse:
+        cells = table.source.tocoo()
+        rows = np.flatnonzero(cells.data)
+        keys = mixed(mixed(cells.col[rows].astype(np.uint64)) + cells.data[rows].astype(float).view(np.uint64))
+        np.add.at(found, cells.row[rows], keys)
+        return found
+    for name in table.names:
+        known, cells = _cell_keys(table.column(name))
+        found += np.where(known, mixed(cells + pd.util.hash_array(np.array([str(name)], object))), np.uint64(0))
+    return found
+
+
+def _cell_keys(column: Column) -> tuple[Array, Array]:
+    """Return which cells are known, and a hash of each by its value, however it is stored."""
+    try:
+        textual = column.kind == "text"
+    except (NoFamilyError, CellError):
+        cells = pd.Series(column.values)
+        return cells.notna().to_numpy(), pd.util.hash_array(cells.map(str).to_numpy(object))
+    if textual:
+        codes, distinct = column.coded
+        return codes >= 0, np.append(pd.util.hash_array(np.array([*map(str, distinct)], object)), np.uint64(0))[codes]
+    x = column.reals() + 0.0  # -0.0 is 0.0
+    return ~np.isnan(x), x.view(np.uint64)
+
+
+class _Copies:
+    """Numbers of rows by their keys, in which the k-th of equal rows counts as a row of its own.
+
+    How often each key has come up is kept in sorted runs, of which two are merged where they are of like size, so that
+    all parts of a table take n log n time together.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.salt = mixed(np.array([seed % 2**64], np.uint64))
+        self.runs: list[tuple[Array, Array]] = []
+
+    def numbers(self, keys: Array) -> Array:
+        """Return the numbers of further rows, uint64 (row,)."""
+        values, place, n = np.unique(keys, return_inverse=True, return_counts=True)
+        before = np.empty(len(keys), np.int64)
+        before[np.argsort(keys, kind="stable")] = np.arange(len(keys)) - np.repeat(np.cumsum(n) - n, n)
+        for known, times in self.runs:
+            at = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            before += np.where(known[at] == values, times[at], 0)[place]
+        self.runs.append((values, n))
+        while len(self.runs) > 1 and len(self.runs[-2][0]) <= 2 * len(self.runs[-1][0]):
+            each, times = map(np.concatenate, zip(self.runs.pop(), self.runs.pop(), strict=True))
+            values, place = np.unique(each, return_inverse=True)
+            self.runs.append((values, np.bincount(place, times).astype(np.int64)))
+        return mixed(keys + mixed(self.salt + before.astype(np.uint64)))
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
@@ -270,13 +336,12 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
         Number of rows to keep. If there are no more rows than this, all are kept in their order.
     seed : int
     """
-    rng = np.random.default_rng(seed)
-    kept: list[tuple[Array, Table]] = []
+    copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:
         for table in tables:
             if table.n_rows:
-                kept.append((rng.random(table.n_rows), table))
+                kept.append((copies.numbers(row_keys(table)), table))
                 kept[:] = _smallest(kept, most)
             yield table
 
@@ -288,7 +353,7 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
 
 
 def _smallest(parts: list[tuple[Array, Table]], most: int) -> list[tuple[Array, Table]]:
-    """Return the rows with the smallest random numbers."""
+    """Return the rows with the smallest numbers."""
     numbers = np.concatenate([numbers for numbers, _ in parts])
     if len(numbers) <= most:
         return parts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.rows import few_rows
 from bayesnb.data.tables import Table
 from bayesnb.dependence.exponents import DependenceName, Exponents
 from bayesnb.evaluation.folds import answers_of, few_folds, folds_of, true_classes
@@ -400,8 +401,9 @@ def comparison(
         contains it, otherwise "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
-    codes = true_classes(plain, y, Table.of(X).n_rows).codes
-    scored = drawn(len(codes), rows, random_state)
+    table = Table.of(X)
+    codes = true_classes(plain, y, table.n_rows).codes
+    scored = drawn(table, codes, rows, random_state)
     by = _folds_of_a_dependence(codes, scored) if cv == "loo" else cv
     answers: dict[Any, Array] = {}
     absent: dict[Any, Exception] = {}
@@ -437,13 +439,11 @@ def comparison(
     return Comparison(found, how, answers, absent, codes, classes, prob, default, scored)
 
 
-def drawn(n: int, rows: int | None, seed: int) -> Array | None:
+def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | None:
     """Sorted positions of rows drawn at random; None for all rows."""
     if rows is not None and rows < 1:
         raise ValueError(f"Expected rows to be 1 or more, or None for all of them; got {rows!r}")
-    if rows is None or rows >= n:
-        return None
-    return np.sort(np.random.default_rng(seed).choice(n, rows, replace=False))
+    return None if rows is None or rows >= table.n_rows else few_rows(table, rows, seed, codes)
 
 
 def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal["once"]:

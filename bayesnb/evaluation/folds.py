@@ -187,7 +187,11 @@ def at_rows(target: Target, rows: Array) -> Target:
 
 
 def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
-    """Sorted positions of the rows to learn and of the rows to score, for each fold."""
+    """Sorted positions of the rows to learn and of the rows to score, for each fold.
+
+    Rows are dealt to folds by their positions, as scikit-learn deals them, and not by their content: any classifier and
+    any X that it reads can be scored, and all classifiers on the same folds. Leave-one-out has no folds.
+    """
     codes = target.codes
     if isinstance(cv, np.ndarray):
         for fold in np.unique(cv):

@@ -1,0 +1,89 @@
+"""Samples of rows are functions of their content: of no order, container or division, and k copies count k times."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+import bayesnb as nb
+from bayesnb.data.rows import drawn, few_rows
+from bayesnb.data.tables import Table
+from bayesnb.evaluation.estimates import compare_estimates
+
+RNG = np.random.default_rng(0)
+ROWS = pd.DataFrame(
+    {
+        "x": RNG.normal(size=400).round(1),
+        "n": RNG.integers(0, 3, 400),
+        "level": RNG.choice(["u", "v", None], 400),
+        "day": pd.date_range("2024-01-01", periods=5).to_numpy()[RNG.integers(5, size=400)],
+    }
+)
+
+
+def content(frame: pd.DataFrame) -> list[str]:
+    return sorted(frame[[*ROWS]].astype({"n": float, "level": object}).map(str).agg("|".join, axis=1))
+
+
+def in_parts(frame: pd.DataFrame, *cuts: int, most: int = 60, seed: int = 0) -> list[str]:
+    """What a sample holds of a table that is cut at these rows."""
+    passing, sample = drawn((Table.of(frame.iloc[a:b]) for a, b in pairwise([0, *cuts, len(frame)])), most, seed)
+    assert sum(table.n_rows for table in passing) == len(frame)
+    return content(sample().source)
+
+
+def test_a_sample_depends_neither_on_the_order_of_rows_nor_on_how_they_are_cut():
+    expected = in_parts(ROWS)
+    assert len(expected) == 60
+    mixed = ROWS.iloc[np.random.default_rng(1).permutation(400)]
+    for cuts in ((), (1,), (200,), (7, 8, 100, 399), tuple(range(10, 400, 10))):
+        assert in_parts(ROWS, *cuts) == in_parts(mixed, *cuts) == expected
+    assert in_parts(ROWS, seed=1) != expected
+    assert content(ROWS.iloc[few_rows(Table.of(ROWS), 60, 0)]) == expected
+    assert in_parts(ROWS, 200, most=400) == content(ROWS)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: X[X.columns[::-1]],
+        lambda X: X.astype({"n": float, "level": "category"}),
+        lambda X: X.convert_dtypes(),
+        lambda X: X.convert_dtypes(dtype_backend="pyarrow"),
+        lambda X: X.astype({"x": object, "n": object}),
+        pl.DataFrame,
+    ],
+)
+def test_a_sample_does_not_depend_on_the_container(make):
+    X = ROWS.drop(columns="day")
+    assert_array_equal(few_rows(Table.of(make(X)), 60, 0), few_rows(Table.of(X), 60, 0))
+
+
+def test_each_of_equal_rows_is_drawn_as_often_as_any_row():
+    copies = pd.DataFrame({"x": np.append(np.zeros(3000), np.arange(1, 1001))})
+    drawn_of = [(copies["x"].to_numpy()[few_rows(Table.of(copies), 400, seed)] == 0).sum() for seed in range(20)]
+    assert abs(np.mean(drawn_of) - 300) < 4 * np.sqrt(400 * 0.75 * 0.25 / 20)
+    assert np.std(drawn_of) > 3
+
+
+def test_a_table_of_zeros_and_numbers_is_sampled_alike_dense_and_sparse():
+    from scipy import sparse
+
+    x = np.random.default_rng(2).poisson(0.5, size=(300, 6)) * 1.0
+    x = x[np.random.default_rng(3).permutation(300)]
+    some, turned = few_rows(Table.of(sparse.csr_array(x)), 40, 0), few_rows(Table.of(sparse.csr_array(x[::-1])), 40, 0)
+    assert sorted(map(tuple, x[some])) == sorted(map(tuple, x[::-1][turned]))
+
+
+def test_a_comparison_on_a_sample_of_rows_does_not_depend_on_their_order():
+    X, y = nb.datasets.penguins()
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = (
+        compare_estimates(nb.BayesianNB(), X.iloc[k], y.iloc[k], dependence=(), rows=50) for k in (slice(None), order)
+    )
+    pd.testing.assert_frame_equal(one, other, rtol=1e-9)

@@ -65,20 +65,14 @@ def joint_of(
 ) -> tuple[Array, Array, float]:
     """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the rest.
 
-    The rest is the probability that sums or integrals do not cover. Levels, zeros and ones are enumerated. Counts are
-    summed until the remaining probability is at most ``TAIL``. A real column is integrated by Gauss-Legendre
-    quadrature, on panels between the quantiles of each class; beyond the outermost quantiles their width doubles,
-    because predictives have heavy tails. The result is normalized.
+    The rest is the probability that sums or integrals do not cover. Counts are summed until it is at most ``TAIL``. A
+    real column is integrated by Gauss-Legendre quadrature, on panels between the quantiles of each class; beyond the
+    outermost quantiles their width doubles, because predictives have heavy tails. The result is normalized.
 
     Parameters
     ----------
-    family : Family
-        Of the column.
-    believed : Belief
-        The posterior of its parameters.
-    x : encoded columns of the family, one row
-    column : int
-        Position among the columns of the family.
+    x : encoded columns of the family, one row column : int
+        Its position in the family.
     log_joint : function of values
         log p(class, row) with each value in the cell, (value, class).
     log_row : float
@@ -199,24 +193,22 @@ def ask_next(
         ``costs`` also ``saving``, the expected decrease in the cost of the best decision; ``cost``, the cost of asking;
         and ``gain``, saving minus cost. Ask while the largest gain is above 0.
 
-        ``attrs["entropy"]`` is the entropy of the class before asking, and ``attrs["left_out"]`` the largest
-        probability that a sum or an integral left out. ``attrs["not_asked"]`` lists missing columns without a single
-        value to ask for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known
-        to be missing.
+        ``attrs["entropy"]`` is the entropy of the class before asking, ``attrs["left_out"]`` the largest probability
+        that a sum or an integral left out. ``attrs["not_asked"]`` lists missing columns without a single value to ask
+        for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be missing.
 
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row or ``costs`` are invalid (see :meth:`decide`); if ``feature_costs`` are given
-        without ``costs``, lack a missing column, or name a column that was not fitted.
+        If there is not exactly one row, ``costs`` are invalid (see :meth:`decide`), or ``feature_costs`` are given
+        without ``costs``, lack a missing column, or name an unknown column.
 
     Notes
     -----
-    The value has its predictive distribution given the rest of the row, Σ_c p(c | x, D) p(value | c, D). The
-    expectation over values is an exact sum for levels, zeros and ones, a sum up to a tail of 1e-10 for counts, and a
-    quadrature for real columns. The ``saving`` of a real column is accurate to about four digits, because the least
-    cost has kinks; ``left_out`` does not measure this error. With a ``dependence``, naive Bayes predicts the values,
-    and the exponents enter the class probabilities of the completed row.
+    The value has its predictive distribution given the rest of the row. Expectations are exact for levels, zeros and
+    ones, and leave out 1e-10 of the probability of counts; the ``saving`` of a real column is accurate to about four
+    digits, because the least cost has kinks, an error that ``left_out`` does not measure. With a ``dependence``, naive
+    Bayes predicts the values, and the exponents enter the class probabilities of the completed row.
 
     The ranking looks one answer ahead: two columns that are informative only together both rank low. Call it again
     after each answer.
@@ -362,10 +354,9 @@ def _prices(classifier: Classifier, feature_costs: Any, costs: Any, asked: pd.In
 def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) -> pd.DataFrame:
     """Choose the rows without a label to label next, the best first.
 
-    The best label is expected to be most informative about the parameters: the criterion is the mutual information of
-    the label and θ, ``epistemic`` of :meth:`uncertainty` (BALD: Houlsby, Huszár, Ghahramani and Lengyel 2011). It is
-    large if more data would change the prediction, and small if the classes overlap at this row, however many rows are
-    learned.
+    The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
+    Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large if more data would change the prediction, and small if
+    the classes overlap at this row, however many rows are learned.
 
     Parameters
     ----------
@@ -390,8 +381,8 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
     Notes
     -----
-    The classifier does not change. Expected labels replace unknown labels, as in sequential design with hallucinated
-    observations (Desautels, Krause and Burdick 2014). With a ``dependence``, the exponents stay fixed.
+    The classifier does not change; with a ``dependence``, the exponents stay fixed. Expected labels replace unknown
+    labels as in Desautels, Krause and Burdick (2014).
 
     References
     ----------

@@ -37,13 +37,12 @@ type Drawn = Parameters | DrawnDependence
 
 @dataclass(frozen=True, eq=False)
 class Believed:
-    """A posterior of naive Bayes, the exponents of its terms if they were learned, and the estimate to predict with.
+    """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
 
     Parameters
     ----------
     posterior : Posterior or DrawnPosterior
     estimate : {"predictive", "mean", "map", "mle"}
-        How class probabilities are computed from the posterior.
     plug_in : Parameters or None
         The plugged-in parameters; ``None`` for "predictive", which integrates them out.
     dependence : Dependence or None
@@ -51,7 +50,7 @@ class Believed:
     offset : array (row, class) or 0
         Added to log p(class, row) if each row has a separate class prior.
     given : {"row", "data"}
-        Whether the posterior of the parameters conditions on the row to predict or on the learned data only.
+        What the posterior of the parameters conditions on besides the learned data.
     """
 
     posterior: Posterior | DrawnPosterior
@@ -248,11 +247,11 @@ class Believed:
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
-        It returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2, 3). For
-        ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class), so the total is exact.
-        The epistemic part is the mean divergence of p(c | x, θ) from the predictive, which is at least 0 in every draw.
-        For ``given="data"``, the mean is the average of the draws, the aleatoric part is the mean entropy of a draw,
-        and the epistemic part is the difference, the mutual information of class and parameters (Houlsby et al. 2011;
+        The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
+        3). For ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class), so the total is
+        exact, and the epistemic part is the mean divergence of p(c | x, θ) from the predictive, at least 0 in every
+        draw. For ``given="data"``, the mean is the average of the draws, the aleatoric part the mean entropy of a draw,
+        and the epistemic part the difference, the mutual information of class and parameters (Houlsby et al. 2011;
         Depeweg et al. 2018).
         """
 

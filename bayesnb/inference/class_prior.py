@@ -50,9 +50,9 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
     Notes
     -----
-    π has no prior here, so the probability of a class that explains no row goes to 0. The objective is concave, and its
-    slope in π_c is Σ_i p(x_i | c) / p(x_i | π). So no π is better than the current one by more than the largest slope
-    minus the number of rows. The loop stops if this bound is at most ``tol``.
+    The objective is concave, and its slope in π_c is Σ_i p(x_i | c) / p(x_i | π). So no π is better than the current
+    one by more than the largest slope minus the number of rows, and the loop stops if this bound is at most ``tol``. π
+    has no prior, so the probability of a class that explains no row goes to 0.
 
     References
     ----------
@@ -115,8 +115,7 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    The posterior is proportional to Π_i Σ_c π_c p(x_i | c), with p(x | c) fixed as learned. Its mode is the estimate of
-    ``most_probable_shares``.
+    The posterior is proportional to Π_i Σ_c π_c p(x_i | c); its mode is the estimate of ``most_probable_shares``.
 
     Parameters
     ----------
@@ -128,9 +127,9 @@ def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> 
 
     Notes
     -----
-    A Gibbs sampler with two blocks (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π
-    given the class counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. Frequencies near 0
-    need no special treatment; a normal approximation at the mode would fail there.
+    A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
+    counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. A normal approximation at the mode
+    would fail for frequencies near 0.
     """
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))

@@ -62,7 +62,7 @@ class Classifier(FittedModel):
     classes : array (class,)
         Class labels, sorted.
     declared : tuple
-        Classes without rows that ``classes=`` or the type of the labels named.
+        Classes that ``classes=`` or the type of the labels named.
     expected : bool
         Whether the statistics include expected counts of unlabelled rows.
     em : EM or None
@@ -73,7 +73,7 @@ class Classifier(FittedModel):
     reading : {"drop": columns, "na": texts}
         On the command line: columns of the file to leave out, and texts that mean a missing cell.
     absent, unlabelled, seed
-        As ``absent``, ``unlabelled`` and ``random_state`` of :class:`bayesnb.BayesianNB`.
+        As in :class:`bayesnb.BayesianNB`, where the seed is ``random_state``.
 
     Examples
     --------

@@ -85,7 +85,6 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
     new : array (new row, class)
         Scores of the new rows.
     by_class : bool
-        Whether to compare a class with the known rows of this class only.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -103,14 +102,13 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
 
     The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
-    D + (x, c) is scored by the model of the *other* n rows. Most classifiers need n + 1 fits per row and class for
-    this, naive Bayes none: without row i, D + (x, c) differs from D without row i only in the factors of class c, which
-    x has joined. So two log densities per class and learned row are enough, one without x and one after x has joined
-    the class. For candidate c, use the second for class c and the first for all other classes. The new row itself is
-    scored by D.
+    D + (x, c) is scored by the model of the *other* n rows. Naive Bayes needs no refit for this: without row i, D + (x,
+    c) differs from D without row i only in the factors of class c. So two log densities per class and learned row are
+    enough, one without x and one after x has joined the class. For candidate c, use the second for class c and the
+    first for all other classes. The new row itself is scored by D.
 
-    A prior that is scaled to the data is scaled to all n + 1 rows; its scale does not depend on the classes, so it is
-    the same for every c. The class prior is updated separately for each candidate.
+    A prior that is scaled to the data is scaled to all n + 1 rows, whose scale does not depend on c. The class prior is
+    updated for each candidate.
 
     Parameters
     ----------
@@ -155,7 +153,7 @@ def _asked_twice(
     """Leave-one-out log densities of a feature in each learned row, under D and under D with one more row.
 
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
-    class); each row is left out of its own class. The third is the log density of the new row under D, (1, class).
+    class), each row left out of its own class; the third is the log density of the new row under D, (1, class).
 
     A row is left out by a moment of its likelihood. The posterior is proportional to p(x | θ) times the posterior
     without the row. So E[1 / p(x | θ)] under the posterior is 1 / p(x | D without the row), and the log density is
@@ -321,8 +319,8 @@ def conformal(
 ) -> Conformal:
     """Calibrate sets of classes with known rows, so that they contain the true class as often as requested.
 
-    ``credible_set`` of the estimator sums class probabilities, so its coverage is right only if the model is right. The
-    sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable.
+    The sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable,
+    whereas the coverage of ``credible_set`` is right only if the model is right.
 
     Parameters
     ----------
@@ -353,10 +351,9 @@ def conformal(
     The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate. Sets
     from such scores are the smallest on average (Sadinle, Lei and Wasserman 2019).
 
-    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). The
-    leave-one-out scores of "loo" are the *jackknife*, which has no such bound. The *jackknife+* (Barber, Candès, Ramdas
-    and Tibshirani 2021) and cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full"
-    here.
+    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). "loo" is the
+    *jackknife*, which has no such bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and
+    cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full".
 
     "full" treats the new row as learned in the factors and in priors that are scaled to the data. Levels and bins still
     come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is exact only if

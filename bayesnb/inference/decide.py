@@ -155,8 +155,7 @@ def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = N
 
     Notes
     -----
-    The mass of a set may fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger
-    1985, 4.3.2): if the model is right, it contains the true class with probability at least ``mass``.
+    The mass may fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger 1985, 4.3.2).
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:

@@ -68,9 +68,8 @@ def fill_in(
 
     Notes
     -----
-    Each missing cell is predicted from the known cells of its row only. Sums are exact for levels, and for counts up to
-    a tail of 1e-10; a real column is integrated by quadrature, as by :func:`bayesnb.design.ask_next`. With a
-    ``dependence``, values are as naive Bayes expects them.
+    Each missing cell is predicted from the known cells of its row only, with the precision of
+    :func:`bayesnb.design.ask_next`. With a ``dependence``, values are as naive Bayes expects them.
 
     Examples
     --------

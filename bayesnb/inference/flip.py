@@ -204,9 +204,9 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    If all columns have levels, or are 0 and 1, branch and bound on counts finds the number of rows and proves it. If
-    some columns are numbers or counts, rows are removed one by one, each time the row whose removal lowers the lead of
-    the predicted class most. Then fewer rows may suffice, except that a result of one row is exact.
+    If all columns have levels, or are 0 and 1, the number of rows is proved. If some columns are numbers or counts,
+    rows are removed one by one, each time the row whose removal lowers the lead of the predicted class most; then fewer
+    rows may suffice, except that a result of one row is exact.
 
     Parameters
     ----------

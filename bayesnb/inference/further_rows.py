@@ -1,11 +1,10 @@
 """Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
 
-Each posterior draw of θ is treated as the true θ. The sufficient statistics of further rows are drawn given θ: counts
-are multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom. They
-are added to the statistics of the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the
-learned rows are passed, they replace the draws of θ: further rows of naive Bayes are copies of learned rows, drawn with
-Bayesian bootstrap weights (Rubin 1981), so that the loss does not rely on the model being right. (Raiffa and Schlaifer
-1961, chapter 4, call the decrease in expected loss the expected value of sample information.)
+Each posterior draw of θ is treated as the true θ. The sufficient statistics of further rows are drawn given θ (counts
+are multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom) and
+added to those of the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows
+are passed, they replace the draws of θ: further rows of naive Bayes are copies of learned rows, drawn with Bayesian
+bootstrap weights (Rubin 1981), so that the loss does not rely on the model being right.
 """
 
 from __future__ import annotations

@@ -284,13 +284,12 @@ def sensitivity(
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)", all factors together. The first level of the columns, ``prior`` or
-        ``likelihood``, is what is raised to a power. Below it, ``mean`` and ``largest`` are taken over the rows, from
-        the largest change of a class probability in each row; ``log_evidence`` is the change of the log evidence in
-        nats (NaN under an improper prior). ``prior`` also has ``flat``: True if no power changes this prior. With
-        ``by="row"``, the columns are (part, factor), and the values are signed changes of the probability of the
-        predicted class. All changes are slopes with respect to log2 of the power, at the power 1: the change by a
-        doubling if the slope stayed constant.
+        A factor is "(class)", a feature, or "(all)". The first level of the columns, ``prior`` or ``likelihood``, is
+        what is raised to a power. Below it, ``mean`` and ``largest`` are taken over the rows, from the largest change
+        of a class probability in each row; ``log_evidence`` is the change of the log evidence in nats (NaN under an
+        improper prior); ``flat`` of a ``prior`` is True if no power changes it. With ``by="row"``, the columns are
+        (part, factor), and the values are signed changes of the probability of the predicted class. All changes are
+        slopes with respect to log2 of the power, at the power 1: the change by a doubling if the slope stayed constant.
 
     Raises
     ------

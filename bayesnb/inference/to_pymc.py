@@ -34,22 +34,20 @@ def to_pymc(
     ----------
     X, y : table and labels, optional
         The rows to observe, which must be the learned rows. Labels that are missing are summed out in a Potential
-        called ``unlabelled``, and the labelled rows are then observed by their sufficient statistics. Without
-        unlabelled rows that were learned, the expected counts of EM are observed like counts of labelled rows.
+        called ``unlabelled``, and the labelled rows are then observed by their sufficient statistics. If unlabelled
+        rows that were learned are not passed, the expected counts of EM are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three have the same log density, and so the same posterior.
 
         * "joint", the default if rows are given: one variable ``y``, the class of each row, with the log density
           log p(x_i, y_i | θ). After ``pymc.compute_log_likelihood``, ``arviz.loo`` evaluates the model of all columns;
           with the trees of :meth:`sample_posterior` it evaluates the class given the columns.
-          ``pymc.sample_posterior_predictive`` draws each class given the row's columns, with the names of
-          :meth:`sample_posterior`.
+          ``pymc.sample_posterior_predictive`` draws each class given the row's columns.
         * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
-          textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone. Each
-          variable has a separate log likelihood, and ``arviz.loo`` uses one of them at a time.
+          textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
+          ``arviz.loo`` uses one variable at a time.
         * "sufficient", the default without rows: the sufficient statistics, so the cost does not grow with the number
-          of rows. This model has no rows, so it cannot draw replicates of rows, and it has no log likelihood per row
-          for ``arviz.loo``.
+          of rows. There are no replicates of rows and no log likelihood per row for ``arviz.loo``.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the second stage:
         the model of the labels given the exponents and the leave-one-out terms of each row. It needs the rows that the

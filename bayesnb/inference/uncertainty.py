@@ -86,12 +86,11 @@ def uncertainty(
     Notes
     -----
     After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
-    counts. With ``given="data"``, the mean of p(c | x, θ) over draws is an average of ratios and differs from the
-    predictive probability. Novelties of rows with different missing values cannot be compared, because they are
-    densities of different columns.
+    counts. With ``given="data"``, the mean of p(c | x, θ) over draws differs from the predictive probability. Novelties
+    of rows with different missing values are densities of different columns and cannot be compared.
 
-    ``probability`` is a mean, and the interval consists of quantiles. The mean of a skewed distribution may lie outside
-    the interval, for example if the probability is near 1; the median never does.
+    ``probability`` is a mean, which may lie outside the interval of quantiles if the distribution is skewed, for
+    example if the probability is near 1; the median never does.
 
     Examples
     --------

@@ -82,7 +82,6 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
 
 def _how_read(source: Source) -> dict[str, Any]:
-    """The settings with which a CSV or Excel file was read."""
     if not source.layouts:
         return {}
     first = source.layouts[0]
@@ -106,7 +105,6 @@ def _how_read(source: Source) -> dict[str, Any]:
 
 
 def _columns(summary: Summary) -> pd.DataFrame:
-    """One row per column, with the mean and the standard deviation of numbers."""
     import numpy as np
 
     from bayesnb.statistics.moments import Moments
@@ -127,7 +125,6 @@ def _print(
     about: Mapping[str, Any], features: pd.DataFrame, layout: str, more: Mapping[str, Any] | None = None,
     said: Sequence[str | Message] = (),
 ) -> None:  # fmt: skip
-    """Print the properties of a table or a model, its columns, and remarks."""
     from bayesnb.report.parts import Section, TablePart, count_of
 
     lines = []

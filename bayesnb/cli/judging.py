@@ -188,7 +188,6 @@ def _answer_of(
 
 
 def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float, how: str) -> Section:
-    """A section with :func:`_answer_of`."""
     import pandas as pd
 
     from bayesnb.report.parts import Section, TablePart
@@ -231,7 +230,6 @@ def _by_nuts(
 
 
 def _nuts_section(roads: Mapping[str, Any]) -> Section:
-    """A section that states whether the sampler and the closed form agree, and the time of each."""
     from bayesnb.report.parts import Section
 
     closed, sampled = 1000 * roads["seconds_closed"], roads["seconds_nuts"]

@@ -68,7 +68,6 @@ class Settings:
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
-        """The families of the named columns."""
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
@@ -143,7 +142,6 @@ def by_label(given: Any, labels: list[Any]) -> Any:
 
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:
-    """The families of named columns."""
     from bayesnb.data.specifications import families_by_name, family_named, parsed
 
     features: dict[str, Any] = {}

@@ -94,7 +94,6 @@ class Comparison:
 
     @property
     def best(self) -> Any:
-        """The line with the smallest log loss."""
         return self.table["difference"].astype(float).idxmin()
 
     @property

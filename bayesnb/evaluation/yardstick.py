@@ -186,7 +186,6 @@ def _as_numbers(X: pd.DataFrame, asked: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def _proba(classifier: Any, X: Array, y: Array, asked: Array, rng: Generator) -> Array:
-    """p(1 | row) by a clone of a classifier with a new seed."""
     from sklearn.base import clone
 
     fresh: Any = clone(classifier)

@@ -164,7 +164,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return np.maximum.reduce([part.moment_floor(own, seen) for (part, own), seen in each])
 
     def samples(self, theta: Theta, rng: Generator, s: S | None) -> list[Array]:
-        """One value from each part for each θ."""
         seen = [None] * len(self.parts) if s is None else s.parts
         return [part.sample(own, rng, part_seen) for (part, own), part_seen in zip(self.each(theta), seen, strict=True)]
 
@@ -432,7 +431,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     @property
     def log_weights(self) -> Array:
-        """ln of the prior weight of each family."""
         weights = np.ones(len(self.families)) if self.weights is None else np.asarray(self.weights, float)
         return np.log(weights / weights.sum())
 
@@ -620,7 +618,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         pm.Potential(name, total)
 
     def _pymc_averaged(self, each: Sequence[Any]) -> Any:
-        """ln Σ_m w_m exp(term_m), the sum over families m."""
         from pytensor import tensor as pt
 
         return reduce(pt.logaddexp, [w + value for w, value in zip(self.log_weights, each, strict=True)])

@@ -204,7 +204,6 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return dict(zip(self.conjugate.parameters, self.conjugate.point(theta), strict=True))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its PyMC variables."""
         return self.conjugate.theta(*(variables[name] for name in self.conjugate.parameters))
 
     def log_likelihood(self, theta: Theta, x: Column) -> Array:

@@ -215,7 +215,6 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def learns_prior(self) -> bool:
-        """True if the strength of the prior is learned from the columns."""
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
@@ -272,7 +271,6 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def title(self) -> str:
-        """The name for display."""
         own = type(self).__name__
         return f"{own}({', '.join(titles(self.named_parts))})" if self.parts else own
 

@@ -81,7 +81,6 @@ class Given(Declared):
 
     @property
     def learned(self) -> dict[str, Callable[..., Any]]:
-        """The parameters that have a prior."""
         return {name: value for name, value in self.of.items() if callable(value)}
 
 

@@ -463,7 +463,6 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         return density
 
     def _at(self, theta: Mapping[str, Any], code: Any, column: Any) -> dict[str, Any]:
-        """The parameters of cells with these classes and columns, (cell, ...)."""
         at = {"class": code, "column": column}
         return {
             key: theta[key][tuple(at[axis] for axis in own if axis in at)] for key, own in self.variable_axes().items()

@@ -239,7 +239,6 @@ class Ordinal(OnTree[CategoryCounts]):
                 raise ValueError(f"Expected different levels from the lowest to the highest; got {levels!r}")
 
     def taken(self, column: Sequence[Any], weight: Array | None) -> tuple[Any, ...]:
-        """The levels of a column of the first table, which are already in order."""
         return tuple(column)
 
     def of_column(self, column: int) -> tuple[Any, ...] | None:

@@ -133,7 +133,6 @@ class Believed:
 
     @property
     def log_pi(self) -> Array:
-        """Log class probabilities by the estimate, (class,)."""
         return self.posterior.log_label if self.plug_in is None else self.plug_in.log_pi
 
     # At the estimate

@@ -164,12 +164,10 @@ class Classifier(FittedModel):
 
     @property
     def statistics(self) -> Statistics:
-        """The sufficient statistics of all learned rows."""
         return self.posterior.statistics
 
     @property
     def n_features(self) -> int:
-        """Number of columns of the first table."""
         return len(self.schema.raw)
 
     @property
@@ -203,7 +201,6 @@ class Classifier(FittedModel):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
 
     def rows(self, X: Any, y: Any, sample_weight: Any = None) -> TrainingRows:
-        """Rows with their labels, including rows without a label."""
         return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
     def encoded(self, rows: TrainingRows) -> tuple[Data, Labels]:
@@ -260,7 +257,6 @@ class Classifier(FittedModel):
         return np.random.default_rng(self.seed)
 
     def require_one_class_prior(self, question: str) -> None:
-        """Raise ``ValueError`` if each row has a separate class prior."""
         if each := np.shape(self.offset)[:1]:
             raise ValueError(
                 f"{question} needs one class prior, and this classifier has one for each of {each[0]} rows; "
@@ -268,12 +264,10 @@ class Classifier(FittedModel):
             )
 
     def require_two_classes(self) -> None:
-        """Raise ``ValueError`` if there is only one class, because odds need two."""
         if len(self.classes) < 2:
             raise ValueError(f"there are no odds with one class, {labels_of(self.classes)[0]!r}")
 
     def require_counted(self, question: str) -> None:
-        """Raise ``ValueError`` if rows without a label were learned."""
         if self.expected:
             raise ValueError(
                 f"{question}, and this model holds expected counts of unlabelled rows, which depend on all the others; "
@@ -314,7 +308,6 @@ class Classifier(FittedModel):
         return replace(self, believed=believed, expected=False, em=None)
 
     def with_dependence(self, dependence: Dependence | None) -> Classifier:
-        """A classifier with these exponents and the same posterior."""
         return replace(self, believed=self.believed.with_dependence(dependence))
 
     @property

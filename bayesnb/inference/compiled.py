@@ -147,7 +147,6 @@ class CompiledClassifier:
         return joint.tolist()
 
     def _asked(self, row: Any) -> Array:
-        """The prediction of the original classifier."""
         names = self.names
         if isinstance(row, Mapping):
             return self.classifier.predict_proba({name: [value] for name, value in row.items()})[0]

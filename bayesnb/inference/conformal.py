@@ -407,7 +407,6 @@ def conformal(
 
 
 def _require_left_out(classifier: Classifier, method: str) -> None:
-    """Raise if the method needs leave-one-out and it is not exact for this model."""
     classifier.believed.require_naive(
         f'method="{method}" leaves learned rows out, and with a dependence the exponents have seen their labels: '
         'fit without some rows, and ask conformal(X, y, method="split") with these'

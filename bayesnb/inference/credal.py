@@ -244,7 +244,6 @@ def _one_class(found: pd.DataFrame) -> pd.Series:
 
 
 def _undecided(found: pd.DataFrame) -> str:
-    """A sentence with the number of rows whose most probable class does not depend on the prior."""
     sure = _one_class(found)
     return (
         "Under all priors of the imprecise Dirichlet model (s = 1) for nominal columns and the classes, "
@@ -343,7 +342,6 @@ def predict_credal(
 
 
 def _require_priors(classifier: Classifier) -> None:
-    """Raise if the class probabilities under each prior of the set have no formula."""
     classifier.require_one_class_prior("a set of priors")
     classifier.require_counted("a set of priors needs rows that were counted")
     classifier.posterior.require_exact(

@@ -118,7 +118,6 @@ def matrix_of(costs: Any, classes: Sequence[Any] | Array) -> Array:
 
 
 def _usable(reject_cost: Any, cost_matrix: Array) -> float:
-    """Validate the cost of not deciding: a number below the largest cost."""
     number = isinstance(reject_cost, Real) and not isinstance(reject_cost, bool)
     if not (number and np.isfinite(float(reject_cost))):
         said = f"Expected reject_cost to be a finite number, or None to decide always; got {reject_cost!r}"

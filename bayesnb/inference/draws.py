@@ -54,7 +54,6 @@ class PosteriorDraws:
     seed: Any
 
     def __iter__(self) -> Iterator[Drawn]:
-        """Iterate over the draws given the data, in batches."""
         rng = np.random.default_rng(copy.deepcopy(self.seed))
         for cut in slices(self.draws, self._part):
             yield self.believed.draw(rng, cut.stop - cut.start, self.believed.by_cells)

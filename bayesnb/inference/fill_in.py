@@ -132,7 +132,6 @@ def fill_in(
 
 
 def _summary(family: Family, distribution: pd.Series, tail: float) -> tuple[Any, ...]:
-    """The value, its probability, and the ends of its interval."""
     values, p = distribution.index.to_numpy(), distribution.to_numpy()
     if family.support in (LEVELS, ZEROS_AND_ONES):
         return values[p.argmax()], p.max(), np.nan, np.nan

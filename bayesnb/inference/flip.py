@@ -298,7 +298,6 @@ def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
 def _patterns(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, own: Array, total: Array
 ) -> list[Patterns]:
-    """The learned rows of each class, grouped by agreement with the predicted row."""
     value, cells = (np.concatenate([dense_cells(x[name]) for name in asked], axis=1) for x in (asked, data))
     known = ~np.isnan(value[0])
     both = np.concatenate([(cells == value)[:, known], ~np.isnan(cells)[:, known]], axis=1).astype(float)
@@ -342,7 +341,6 @@ def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], 
 
 
 def _picked(patterns: Patterns, removal: Removal) -> list[int]:
-    """Positions of rows that have the patterns of a removal."""
     which, times = np.unique(removal.patterns, return_counts=True)
     return [row for p, n in zip(which, times, strict=True) for row in patterns.members[int(p)][:n].tolist()]
 

@@ -257,7 +257,6 @@ def _law(labels: Labels, rng: Generator) -> Array:
 def _copied_statistics(
     posterior: Posterior, data: Data, labels: Labels, law: Array, rows: int, rng: Generator
 ) -> Statistics:
-    """The statistics of further rows, copies of learned rows drawn with the probabilities ``law``."""
     times = rng.multinomial(rows, law)
     some = np.flatnonzero(times)
     copies = Labels(labels.codes[some], times[some].astype(float), labels.n)

@@ -106,7 +106,6 @@ class Independence:
 
     @property
     def finding(self) -> Message:
-        """The number of dependent pairs, the factor by which log-odds are off, and the advice."""
         found, size, n = self.dependent, self.too_sure, len(self.pairs)
         if not n:
             counted = Message("There is no pair of columns to compare")
@@ -145,7 +144,6 @@ class Independence:
 
 
 def _notes(found: Independence) -> str:
-    """Notes for the table of pairs."""
     one = found.exponent
     return (
         f"One exponent for all columns: {one['mean']:.2f} ({one['lower']:.2f} to {one['upper']:.2f}), where 1 is naive "

@@ -47,7 +47,6 @@ def _quantiles(law: Law, shares: Array) -> Array:
 
 
 def _ends(law: Law, shares: Array) -> Array:
-    """Quantiles of both class probabilities, (row, class, quantile)."""
     # With two classes, the lower end of the first class is one minus the upper end of the second.
     asked, place = np.unique(np.round([shares, 1 - shares], 12), return_inverse=True)
     first, second = np.moveaxis(law.quantile(asked)[:, place.reshape(2, -1)], 1, 0)

@@ -315,7 +315,6 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
 
 def _wrong(classifier: Classifier, data: Data, labels: Labels, own: Array) -> tuple[WrongLabels, str]:
-    """Which labels are wrong, and a note if the number is only a lower bound."""
     if labels.n < 2 or not classifier.believed.naive:
         return wrong_labels(own, labels.n, labels.weight), EXPONENTS_KNOW
     if classifier.posterior.model.sampled:

@@ -40,14 +40,12 @@ class DrawnLogOdds:
         return np.zeros(self.draws.shape[1]) if len(self.draws) == 1 else self.draws.var(0)
 
     def quantile(self, q: float | Array) -> Array:
-        """z with P(log-odds < z) = q, (row, quantile), or (row,) if ``q`` is a number."""
         # Infinite values cannot be interpolated, so a certain value is returned as it is.
         if len(self.draws) == 1:
             return np.broadcast_to(self.draws[0][(..., *[None] * np.ndim(q))], (self.draws.shape[1], *np.shape(q)))
         return np.moveaxis(np.quantile(self.draws, q, axis=0), 0, -1) if np.ndim(q) else np.quantile(self.draws, q, 0)
 
     def cdf(self, z: float) -> Array:
-        """P(log-odds < z), (row,)."""
         return (self.draws < z).mean(0)
 
 

@@ -166,7 +166,6 @@ def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
 
 
 def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
-    """The tables of parameters, with many levels as rows."""
     return {
         name: frame.T.rename_axis("level") if frame.shape[1] > 8 and frame.index.nlevels == 1 else frame
         for name, frame in found.items()

@@ -84,7 +84,6 @@ def predict_table(
 
 
 def _predicted_columns(classifier: Classifier, interval: bool) -> list[tuple[str, Any]]:
-    """The names and types of the columns of a predicted table."""
     text = all(isinstance(label, str) for label in classifier.classes)
     names = [f"p_{label}" for label in classifier.classes]
     if interval:

@@ -212,7 +212,6 @@ class LogOdds:
         return below, z, curvature, slope
 
     def cdf(self, z: float | Array) -> Array:
-        """P(log-odds < z), (row,)."""
         below, (moving, part) = (self.mean < z).astype(float), self._moving
         z = np.broadcast_to(np.asarray(z, float), (self.n_rows,))[moving]
         below[moving] = part._found((z - part.mean)[None] / np.sqrt(part.variance), z[None])[0]

@@ -270,7 +270,6 @@ def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> tree
 def _wanted(
     classifier: Classifier, include: Sequence[TreeGroup] | None, has_rows: bool, proper: bool
 ) -> tuple[TreeGroup, ...]:
-    """The optional groups to put into the tree."""
     from bayesnb.sampling.trees import OF_ROWS, OPTIONAL
 
     need_proper = {"log_prior", "prior_predictive"}

@@ -117,7 +117,6 @@ class Scorecard:
 
     @property
     def rows(self) -> int:
-        """Number of scored rows."""
         return int(self.by_class["rows"].sum())
 
     @property

@@ -388,7 +388,6 @@ class Watch:
 
     @property
     def finding(self) -> Message:
-        """The result in one sentence."""
         if self.labelled is None:
             return Message("No row of the stream has been seen.")
         found = self.alarms

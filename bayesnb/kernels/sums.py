@@ -64,7 +64,6 @@ def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
 
 @loop
 def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
-    """Add the rows to ``found`` (class, column)."""
     for i in range(len(x)):
         row, w = found[codes[i]], weight[i]
         for j in range(x.shape[1]):

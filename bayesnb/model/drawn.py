@@ -61,7 +61,6 @@ class DrawnPosterior:
     def of(
         cls, fitted: Posterior, log_pi: Array, features: Mapping[Any, Theta], convergence: Convergence
     ) -> DrawnPosterior:
-        """The posterior from the result of :meth:`stored`."""
         like = fitted.draw(np.random.default_rng(0))
         for name, theta in like.features.items():
             shapes = {key: log_pi.shape[:2] + np.shape(value) for key, value in theta.items()}
@@ -101,7 +100,6 @@ class DrawnPosterior:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The number of chains and of draws per chain."""
         return self.drawn.log_pi.shape[:2]
 
     @property
@@ -109,15 +107,12 @@ class DrawnPosterior:
         return self.drawn.log_pi[..., 0].size
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> NoReturn:
-        """Raise :class:`NoClosedFormError`, because ``what`` needs a closed form."""
         raise NoClosedFormError(self.n_draws, what, cure)
 
     def require_statistics(self, what: str = "the question") -> NoReturn:
-        """Raise :class:`NoClosedFormError`, because the posterior does not follow from the statistics."""
         raise NoClosedFormError(self.n_draws, what)
 
     def log_evidence(self) -> NoReturn:
-        """Raise :class:`NoClosedFormError`, because draws do not have an evidence."""
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
@@ -241,7 +236,6 @@ class DrawnPosterior:
         return np.minimum(n, share * self.n_draws)
 
     def _joints(self, data: Data, n_rows: int) -> Iterator[tuple[slice, Array]]:
-        """Yield rows, and their log p(c, x | θ) at all draws, (draw, row, class)."""
         for rows in self._blocks(n_rows):
             yield rows, self.flat.log_joint(part_of(data, rows), rows.stop - rows.start)
 

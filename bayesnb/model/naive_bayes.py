@@ -79,7 +79,6 @@ class Parameters:
         return self.at(None).at(np.zeros(n, np.intp))
 
     def flattened(self) -> Parameters:
-        """Flatten all leading axes into one."""
         lead = self.log_pi.ndim - 1
 
         def flat(value: Array) -> Array:
@@ -359,7 +358,6 @@ class Posterior:
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
 
     def _each(self, ask: Callable[[Family, Prior], Any], without: Collection[str] = ()) -> dict[str, Any]:
-        """The result of ``ask`` for each feature; errors name it."""
         answers = {}
         for name, family in self.model.features.items():
             if name in without:
@@ -562,7 +560,6 @@ class Posterior:
         total[codes] = own
 
     def _log_label_left_out(self, labels: Labels, point: str) -> Array:
-        """log p(c | all labels except the label of row i), (row, class)."""
         # If all weights are 1, the result depends only on the class of the row.
         codes, weight, place = np.arange(labels.n), np.ones(labels.n), labels.codes
         if not (labels.weight == 1).all():

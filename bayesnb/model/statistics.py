@@ -93,7 +93,6 @@ ROUNDING = 1e-10
 
 
 def _numbers(s: Any) -> Array:
-    """All numbers of a statistic and of statistics nested in it, in one array."""
     if is_dataclass(s):
         return _numbers(tuple(getattr(s, f.name) for f in fields(s)))
     if isinstance(s, tuple):

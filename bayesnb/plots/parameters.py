@@ -108,7 +108,6 @@ def _require_readable(titles: Sequence[str]) -> None:
 
 
 def _titles(tree: DataTree, values: DataArray, inner: Sequence[str]) -> list[str]:
-    """The titles of the panels."""
     titles = [""]
     for dim in inner:
         titles = [f"{title}, {name}" if title else str(name) for title in titles for name in values[dim].to_numpy()]

@@ -176,7 +176,6 @@ class Belief(ABC):
         return self._picked((slice(None),) * self._class_axis + (index,))
 
     def columns(self, index: Any) -> Self:
-        """The cells at positions along the column axis."""
         return self._picked((slice(None),) * (self._class_axis + 1) + (index,))
 
     def _picked(self, cell: Any) -> Self:

@@ -334,7 +334,6 @@ class BetaTree(Stopping, Prior):
         return self.beta(self.near[..., None])
 
     def before(self) -> BetaTree:
-        """The prior, without the data."""
         return self._with(left=0.0 * self.left, right=0.0 * self.right)
 
     def _states(self) -> tuple[Array, Array]:

@@ -127,7 +127,6 @@ class FixedProbabilities(Belief):
         return np.zeros(self.p.shape[:-1])
 
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
-        """A constant in the open PyMC model."""
         import pymc as pm
 
         return pm.Deterministic(name("theta"), pm.math.constant(self.p), dims=dims)

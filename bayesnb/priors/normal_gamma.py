@@ -349,7 +349,6 @@ class NormalGamma(UnknownPrecision):
 
     @cached_property
     def students(self) -> Students:
-        """The predictive curves of new rows."""
         return Students.of(*self.curve())
 
     # A cell is d = (1, x, 0, 0).

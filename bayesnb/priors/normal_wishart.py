@@ -263,7 +263,6 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
     values = np.maximum(np.linalg.eigvalsh(inverse @ spreads @ inverse.T), 0.0)
 
     def score(log_dof: Array) -> tuple[Array, Array]:
-        """The logarithm of evidence times hyperprior, and its derivative."""
         dof, away = np.exp(log_dof)[:, None], (log_dof - np.log(d)) / SPREAD
         share, each = values / dof[..., None], (dof[..., None] + np.arange(d)) / 2
         growth, more = np.log1p(share).sum(-1), (share / (1 + share)).sum(-1)

@@ -204,7 +204,6 @@ def _learned_codes(clf: BayesianNB, table: Table, y: Any) -> Array:
 
 
 def _about(clf: BayesianNB, table: Table, y: Any) -> str:
-    """A summary of the table and the model, for the head of the page."""
     target = getattr(y, "name", None)
     named = "" if target is None else f" of {one_line(target)}"
     classes = dict(zip(clf.classes_.tolist(), clf.class_count_.tolist(), strict=True))

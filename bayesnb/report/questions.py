@@ -83,7 +83,6 @@ class Asking:
         return None
 
     def answer(self, name: str) -> Any:
-        """The answer to a question with the options of its section."""
         if name not in self._answers:
             question, model, rows = QUESTIONS[name], self.model, self.X
             shown = question.shown or Shown(name)
@@ -97,7 +96,6 @@ class Asking:
         return self._answers[name]
 
     def section(self, name: str, top: int | None = None) -> Section:
-        """The answer to a question as a section."""
         made = section_of(QUESTIONS[name], self.answer(name), top)
         if self.advice is None or not QUESTIONS[name].shown.advised:
             return made

@@ -119,7 +119,6 @@ class Agreement:
         return bool(self.p_value >= LEVEL)
 
     def to_frame(self) -> pd.DataFrame:
-        """All quantities, by decreasing ``|z|``."""
         return self.table.reindex(self.table["z"].abs().sort_values(ascending=False).index)
 
     def __str__(self) -> str:
@@ -395,7 +394,6 @@ def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
 
 
 def _plug_ins(posterior: Posterior, data: Data, n_rows: int, sampled: Array) -> pd.DataFrame:
-    """Sampled and closed predictive and both plug-ins, for every row and class."""
     answers: dict[str, Any] = {"sampled": sampled}
     # The estimates under the same priors, the closed predictive first.
     estimates = [name for name, rule in reversed(ESTIMATES.items()) if not rule.flat]

@@ -255,7 +255,6 @@ class Simulator:
     def by_nuts(
         self, data: Data, labels: Labels, draws: int, rng: np.random.Generator, chains: int = 1, **arguments: Any
     ) -> Parameters:
-        """Every tenth draw of NUTS."""
         believed = self.given(data, labels)
         each = -(-draws // chains)
         seed = int(rng.integers(2**31))
@@ -272,7 +271,6 @@ class Simulator:
     def ranks(
         self, theta: Parameters, drawn: Parameters, data: Data, labels: Labels, hidden: int, rng: np.random.Generator
     ) -> Mapping[str, int]:
-        """The rank of the true value of each quantity among the draws."""
         blocks = layout.blocks(self.posterior)
         truth, values = layout.variables(theta, blocks), layout.variables(drawn, blocks)
         found = {}

@@ -210,7 +210,6 @@ def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
 def _parameters(
     model: NaiveBayes, parts: Sequence[_Part], kept: Sequence[tuple[Array, dict[int, dict[str, Array]]]]
 ) -> Parameters:
-    """The kept draws with the axes (chain, draw) first."""
     log_pi, chains = np.stack([log_pi for log_pi, _ in kept], axis=1), len(kept[0][0])
     features: dict[Any, Any] = {name: {} for name in model.features}
     for place, part in enumerate(parts):

@@ -73,7 +73,6 @@ class Block:
         return self.family.support == BAG
 
     def variable(self, name: str) -> str:
-        """The full name of a variable of the block."""
         return f"{name}_{self.name}"
 
     @property
@@ -133,7 +132,6 @@ class Block:
         return found.columns(0) if self.apart and isinstance(found, Belief) else found
 
     def _levels_of(self, part: Any) -> Any:
-        """Drop the padding levels of a column."""
         if self.n_levels is None or (self.family.node_names and isinstance(part, Belief)):
             return part
         by_level = {name: v for name, v in arrays_of(part).items() if v.ndim > 2}

@@ -153,7 +153,6 @@ def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, An
 
 
 def _constants(posterior: Posterior, blocks: Sequence[Block]) -> tuple[dict[str, Array], dict[str, list[str]]]:
-    """Variables that are constant over draws, and their dimensions."""
     statistics = posterior.statistics
     found, axes = {"rows": statistics.rows}, {"rows": ["class_label"]}
     for block in blocks:

@@ -569,9 +569,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return total
 
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
-        """The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the
-        row has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with
-        it.
+        """log p(x_i | class of i, all rows but i), (row,).
+
+        The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the row
+        has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
         """
         if point == "mode":
             self.plug_in(posterior, point)

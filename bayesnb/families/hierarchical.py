@@ -136,7 +136,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
     With ``together``, ln(strength / median) has a logistic distribution in all columns of the feature, with one
     location ~ Logistic(0, 1) and one scale ~ HalfNormal(1). If the classes differ little in most columns, all columns
-    then shrink more. The columns are dependent, so they are one term of the model.
+    then shrink more.
 
     Parameters
     ----------
@@ -146,7 +146,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         The prior median of the strength, the number of imaginary rows per class that follow the pooled probabilities.
         By default, the number of levels of the column.
     together : bool
-        Whether the columns of the feature share the distribution of their strengths.
+        Whether the columns of the feature share the distribution of their strengths, which makes them dependent, so
+        that they are one term of the model.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -333,14 +334,15 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
 
     With ``together``, the prior of the spread between classes in a column is HalfNormal(scale × the ``between`` of the
     column), with one scale ~ HalfNormal(1) for all columns of the feature. If the classes differ little in most
-    columns, all columns then shrink more. The columns are dependent, so they are one term of the model.
+    columns, all columns then shrink more.
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether the columns of the feature share the scale of their spreads.
+        Whether the columns of the feature share the scale of their spreads, which makes them dependent, so that they
+        are one term of the model.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 

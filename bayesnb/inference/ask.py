@@ -71,7 +71,8 @@ def joint_of(
 
     Parameters
     ----------
-    x : encoded columns of the family, one row column : int
+    x : encoded columns of the family, one row
+    column : int
         Its position in the family.
     log_joint : function of values
         log p(class, row) with each value in the cell, (value, class).

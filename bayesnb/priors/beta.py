@@ -141,8 +141,9 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one of several outcomes, whose counts are the data; β is the total of the
-    others.
+    """θ ~ Beta(α, β), the probability of one of several outcomes; β is the total concentration of the others.
+
+    Data are counts of this outcome only.
 
     Parameters
     ----------

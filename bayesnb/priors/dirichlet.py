@@ -485,7 +485,8 @@ def concentrations(
         The position of the column.
     names : tuple
         Its levels.
-    n_classes : int counts : array (level,) or None
+    n_classes : int
+    counts : array (level,) or None
         Weight of each level in the whole column.
     """
     if isinstance(alpha, Mapping):

@@ -31,7 +31,10 @@ SCIPY: Mapping[type[Belief], Mapping[str, Callable[..., Prior | None]]] = {
     Dirichlet: {"dirichlet": lambda alpha: Dirichlet(alpha)},
     NormalGamma: {"normal_inverse_gamma": lambda mu, lmbda, a, b: NormalGamma(mu, lmbda, a, b)},
 }
-"""For each prior, the ``scipy.stats`` distributions that can be converted to it, with scipy's parameters."""
+"""For each prior, the ``scipy.stats`` distributions that can be converted to it, with scipy's parameters.
+
+If the variance is InverseGamma(a, b), the precision is Gamma(a, rate b), so ``normal_inverse_gamma`` is a NormalGamma.
+"""
 
 PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
     Beta: {"Beta": lambda d: Beta(d.alpha, d.beta)},

@@ -114,7 +114,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Transform the columns; return also the log Jacobian (row, column), which is the same for all classes.
 
         A family that reads real numbers through a transformation, such as a logarithm, applies it here. The log
-        Jacobian is a part of ln h; it is 0 where a cell is missing, and may be None.
+        Jacobian is a part of ln h; it is 0 for missing cells, and may be None.
         """
         return x, None
 

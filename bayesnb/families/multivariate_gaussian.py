@@ -231,10 +231,9 @@ class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
     All classes have the same covariance, so the log-odds of a plug-in are linear in the columns. This is linear
-    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2). With the scatter S_c and
-    mean x̄_c of the n_c rows of class c, Ψ' = Ψ + Σ_c [S_c + κ n_c / (κ + n_c) (x̄_c - m)(x̄_c - m)ᵀ] and ν' = ν + Σ_c
-    n_c. The predictive of each class is a multivariate Student-t with this Ψ' and ν'. The other textbook choices are
-    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
+    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; formulas in
+    ``docs/theory/three-covariances.md``). The predictive of each class is a multivariate Student-t. The other textbook
+    choices are ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
 
     Each row changes the posterior of every class, so intervals are computed from draws, and rows are left out exactly.
     Methods that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets,

@@ -355,9 +355,8 @@ def conformal(
     *jackknife*, which has no such bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and
     cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full".
 
-    "full" treats the new row as learned in the factors and in priors that are scaled to the data. Levels and bins still
-    come from the learned rows, and ``unseen`` sets how a new level is read. So the guarantee is exact only if
-    categorical types and given edges fix levels and bins without these rows.
+    The guarantee is exact only if categorical types and given edges fix levels and bins without these rows, because
+    levels and bins come from the learned rows alone, and ``unseen`` sets how a new level is read.
 
     The exponents of a ``dependence`` were learned from the labels of all learned rows, so leave-one-out with fixed
     exponents would be too optimistic: hold rows out and use "split".

@@ -71,11 +71,10 @@ class Independence:
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
 
-        The Bayes factors have a mean of 1 over all orders of the rows (see :func:`log_bayes_factors`). If the mean were
-        1 under independence for all parameters, the probability that any of ``m`` pairs exceeds m / 0.05 would be at
-        most 0.05, by Markov's inequality for e-values and Bonferroni's bound (Vovk and Wang 2021). This is not exact:
-        with rare levels, means of 1.3 to 2.1 were measured. In all simulated settings without dependence, fewer than
-        one table in a hundred had a pair above the threshold.
+        If the Bayes factors had a mean of 1 under independence for all parameters, the probability that any of ``m``
+        pairs exceeds m / 0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; in all
+        simulated settings without dependence, fewer than one table in a hundred had a pair above the threshold
+        (``docs/theory/exponents.md``).
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 

@@ -81,16 +81,14 @@ def predict_interval(
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        "auto" uses the saddlepoint approximation of the distribution of the log-odds, without draws, if there are two
-        classes, no feature is sampled, no term has an exponent, and the approximation is close: on the tables tested,
-        the tail probabilities of the interval's ends were then off by up to 0.011. Otherwise "auto" uses exact draws:
-        with three classes or more, with a dependence, and if a class has one or two rows in a Gaussian column (fewer
-        than 4 degrees of freedom) or a concentration is below 1/2, because the approximation was then off by up to
-        0.05. If draws of many parameters do not fit into memory (at 4,000 draws, if columns times classes exceed
-        2,100), the log likelihood of each class is drawn by a similar approximation, whose error was below that of
-        20,000 draws in all tests. Rows whose log-odds have a standard deviation above 1e10 (a hundred thousand standard
-        deviations of a Gaussian) are drawn under any method. Draws use the estimator's seed (0 by default), and are the
-        same for every row and every call.
+        "saddlepoint" approximates the distribution of the log-odds, without draws. "auto" uses it if there are two
+        classes, no feature is sampled, no term has an exponent, and the approximation is close: tail probabilities were
+        then off by up to 0.011 on the tables tested, otherwise by up to 0.05 (``docs/theory/saddlepoint.md``). In all
+        other cases, "auto" uses exact draws. If draws of many parameters do not fit into memory (at 4,000 draws, if
+        columns times classes exceed 2,100), the log likelihood of each class is drawn by a similar approximation, whose
+        error was below that of 20,000 draws in all tests. Rows whose log-odds have a standard deviation above 1e10 are
+        drawn under any method. Draws use the estimator's seed (0 by default), and are the same for every row and every
+        call.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
@@ -112,11 +110,11 @@ def predict_interval(
     labels. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels too.
 
     An interval does not include errors that its model cannot represent. On simulated tables of 100 and 400 rows whose
-    columns depend on each other given the class, the true probability was in the interval of naive Bayes for 11 to 41 %
-    of the rows; with ``dependence="weighted"`` or "pairwise", for 84 to 87 % if exponents can express the border
-    between the classes; if classes have different correlations, for 25 to 38 % ("weighted") and 59 to 72 %
-    ("pairwise"). With "auto" it was 83 to 98 % and 73 to 75 % in these two settings, and 33 to 58 % if the border has
-    jumps and an interaction (two tables each).
+    columns depend on each other given the class, it contained the true probability for 11 to 41 % of the rows under
+    naive Bayes; for 84 to 87 % with ``dependence="weighted"`` or "pairwise" if exponents can express the border between
+    the classes; and for 25 to 38 % ("weighted") and 59 to 72 % ("pairwise") if classes have different correlations.
+    With "auto" it was 83 to 98 % and 73 to 75 % in these two settings, and 33 to 58 % if the border has jumps and an
+    interaction (two tables each).
 
     Examples
     --------

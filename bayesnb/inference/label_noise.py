@@ -265,22 +265,17 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -----
     If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
     labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
-    right labels, ε and the parameters jointly (``bayesnb.inference.label_noise.drawn_wrong_labels``), for every
-    estimate. So wrong labels do not hide each other, as they do in ``probability``, where D contains the wrong labels
-    of other rows.
+    right labels, ε and the parameters jointly, for every estimate. So wrong labels do not hide each other, as they do
+    in ``probability``, where D contains the wrong labels of other rows.
 
-    The prior of ε has no mass at exactly 0. So a few wrong labels are expected even if there are none, and many if rows
-    are few and classes overlap: among 40 rows of three columns, 0.7 if the class means are 1.5 standard deviations
-    apart, and 6.4 if they are 0.7 apart. ε is the same for all classes, so the number is too small if many labels of
-    only one class are wrong.
+    The prior of ε has no mass at exactly 0, so some wrong labels are expected even if there are none, and many if rows
+    are few and classes overlap. ε is the same for all classes, so the number is too small if many labels of only one
+    class are wrong. ``docs/how-to/labels-to-doubt.md`` has measurements.
 
     If columns depend on each other given the class (see :func:`bayesnb.checks.independence`), naive Bayes is
-    overconfident and counts many right labels as wrong.
-
-    With a ``dependence``, the order of the rows is as good or better, but the number is of little use: the exponents
-    stay fixed and were learned from the wrong labels too, so the class probabilities include them already.
-    ``attrs["note"]`` states this. There is also a note if a prior is improper or a feature is sampled, because the
-    labels cannot be drawn then.
+    overconfident and counts many right labels as wrong. With a ``dependence``, the order of the rows is as good or
+    better, but the number is of little use, because exponents were learned from the wrong labels too. ``attrs["note"]``
+    states this, and also if labels cannot be drawn because a prior is improper or a feature is sampled.
 
     Examples
     --------

@@ -481,12 +481,11 @@ def predictive_checks(
 
     Notes
     -----
-    Within each class, columns of reals are checked by mean, standard deviation, skewness, kurtosis, the largest
-    distance from the mean, and how often the most frequent value occurs; positive reals and counts by similar numbers;
-    pairs of columns by their correlation, correlation ratio or mutual information. p-values are adjusted for the number
-    of checks, so at most about one in twenty tables drawn from the model itself has a failed check, and fewer of the
-    learned tables, to which the parameters have adapted (BDA3 6.3). With a dependence, only its naive Bayes part is
-    checked. If there are more than 4,096 rows, 4,096 are drawn at random.
+    The test statistics are the moments, extremes and most frequent values of a column within a class, and the
+    dependence of two columns (``docs/how-to/does-the-model-fit.md``). p-values are adjusted for the number of checks,
+    so at most about one in twenty tables drawn from the model itself has a failed check, and fewer of the learned
+    tables, to which the parameters have adapted (BDA3 6.3). With a dependence, only its naive Bayes part is checked. If
+    there are more than 4,096 rows, 4,096 are drawn at random.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An alarm for streams: whether further rows still come from where the learned rows came from.
+"""An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
 ``docs/theory/watch.md`` proves that a false alarm has at most the stated probability, whatever the parameters are and
 however often one looks:

@@ -103,8 +103,8 @@ def independence(found: Independence) -> Figure:
     Returns
     -------
     Figure
-        One cell per pair; the colour is the mutual information in nats, grey without evidence of dependence. Of more
-        than 40 columns, the 40 with the strongest dependence are shown.
+        One cell per pair; the colour is the mutual information in nats, grey without evidence of dependence. Only the
+        40 columns with the strongest dependence are shown.
 
     Raises
     ------

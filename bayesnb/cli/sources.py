@@ -112,7 +112,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     """Open a table for a fitted model, and read it as the model's own table was read.
 
     The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A CSV file
-    does not show whether 101 is a number or a code, so a column of which the model learned text is read as text.
+    does not show whether 101 is a number or a code, so a column is read as text if the model learned text.
     """
     text = [
         column

@@ -132,7 +132,7 @@ class Tabulated:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column)
-        The line of each cell in the table; -1 where the cell is missing.
+        The line of each cell in the table; -1 if the cell is missing.
     values : encoded columns
         The table, in the form in which a family reads rows. Line k of a column holds the value with code k.
     """

@@ -126,7 +126,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
             The log predictive. With ``labels``, it is the leave-one-out log predictive of learned rows in their own
-            class, NaN where the class without the row is improper. ``None`` if no loop fits.
+            class, NaN if the class without the row is improper. ``None`` if no loop fits.
         """
         return None
 
@@ -237,8 +237,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
 
-        Its first two derivatives at t = 0 are the mean and the variance of log p(x | θ). It is infinite where the
-        moment does not exist.
+        Its first two derivatives at t = 0 are the mean and the variance of log p(x | θ). It is infinite if the moment
+        does not exist.
         """
         return self._log_moment(posterior, *self.read(x), t)
 

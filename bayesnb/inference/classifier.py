@@ -129,7 +129,7 @@ class Classifier(FittedModel):
 
     @property
     def classifier_(self) -> Classifier:
-        """The classifier itself, as of an estimator."""
+        """The classifier itself, under the name that estimators use."""
         return self
 
     @property

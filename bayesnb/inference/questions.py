@@ -156,7 +156,7 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
 
 
 def put_in_order() -> None:
-    """Sort the table by heading, then methods before functions, then file."""
+    """Sort the table by heading, then methods before functions, then file, so that import order does not matter."""
     headings = get_args(Group.__value__)
     for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
         _TABLE[each.name] = _TABLE.pop(each.name)

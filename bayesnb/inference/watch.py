@@ -56,8 +56,8 @@ class Reader(ABC):
 class Levels(Reader):
     """Learned counts of levels. Given the counts with the last row, each row is equally probable to be the last one.
 
-    Each level has a stream, this level against all others, with the level on top. Two levels share one stream, because
-    their streams would mirror each other.
+    Each level has a stream, this level against all others, with the level on top. A column of two levels has one
+    stream, because the other would mirror it.
     """
 
     counts: Array

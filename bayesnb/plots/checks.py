@@ -193,8 +193,8 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
-        the rows of the largest change over the classes, a hollow marker its maximum. Of more than 30 factors, those
-        with the most influential priors are shown.
+        the rows of the largest change over the classes, a hollow marker its maximum. At most 30 factors are shown,
+        those with the most influential priors.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def forest(found: pd.DataFrame, least: float = 0.1) -> Figure:
     Returns
     -------
     Figure
-        The columns stand on a circle, in alphabetical order.
+        The columns are on a circle, in alphabetical order.
 
     Raises
     ------

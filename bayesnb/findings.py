@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -105,11 +105,17 @@ class Remark:
 
     def within(self, kind: str) -> Remark:
         """The remark with each advised family nested in another family, such as Missing."""
+        return self._with({cure: cure.within(kind) for cure in self.cures})
+
+    def about(self, column: Any) -> Remark:
+        """The remark with each advised family for a feature column that is made of its column."""
+        return replace(self._with({cure: replace(cure, column=column) for cure in self.cures}), column=column)
+
+    def _with(self, cures: Mapping[Cure, Cure]) -> Remark:
         if not isinstance(self.said, Message):
             return self
-        inner = {cure: cure.within(kind) for cure in self.cures}
-        data = {name: inner[v] if v in self.cures else v for name, v in self.said.data.items()}
-        return replace(self, said=Message(self.said.text, **data), cures=tuple(inner.values()))
+        data = {name: cures[v] if v in self.cures else v for name, v in self.said.data.items()}
+        return replace(self, said=Message(self.said.text, **data), cures=tuple(cures.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,22 +281,24 @@ def examine(
     """
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
-    whole, (frame, found) = frame, _read(frame, target, declares)
+    whole, (frame, kinds, found) = frame, _read(frame, target, declares)
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
     marked = {remark.column for remark in found}
     of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
-    found += [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
+    of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
+    found += [r.about(f"number of {r.column}") if r.cures and r.column in kinds else r for r in of_columns]
     found += _of_reading(layouts, rows)
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
-        gaps = list(_gaps_by_class(frame, target))
+        gaps = list(_gaps_by_class(frame.assign(**kinds), target))
         # A column with one value may still be informative, because of which of its cells are missing.
         telling = {remark.column for remark in gaps}
         found = [remark if remark.serious or remark.column not in telling else replace(remark, drop=False)
                  for remark in found] + gaps  # fmt: skip
     frame = whole
     place = {name: k for k, name in enumerate(frame.columns)}
+    place |= {f"number of {name}": place[name] for name in kinds}
     # One serious remedy is enough: a dropped column needs no further remedy.
     dropped = {remark.column for remark in found if remark.drop}
     found = [remark for remark in found if remark.drop or remark.column not in dropped]
@@ -302,17 +310,22 @@ def examine(
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
-def _read(frame: pd.DataFrame, target: Any, declares: Collection[Any]) -> tuple[pd.DataFrame, list[Remark]]:
-    """The frame in which numbers with marks are numbers, without its dates and choices; and the remarks about these."""
+def _read(
+    frame: pd.DataFrame, target: Any, declares: Collection[Any]
+) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
+    """The frame in which numbers with marks or bounds are numbers, without its dates and choices; the kinds of cells in
+    columns with bounds; and the remarks about all these columns.
+    """
     import numpy as np
     import pandas as pd
 
     from bayesnb.data.choice import best_parts
     from bayesnb.data.columns import Column
-    from bayesnb.data.readings import Choices, Date, Number, default_reading, open_in, recognised_in, texts_of
+    from bayesnb.data.readings import Bounded, Choices, Date, Number, default_reading, open_in, recognised_in, texts_of
     from bayesnb.statistics.membership import Labels
 
     found: list[Remark] = []
+    kinds: dict[str, pd.Series] = {}
     for name in [name for name in frame.columns if name != target]:
         if pd.api.types.is_numeric_dtype(frame[name].dtype) or frame[name].dropna().nunique() < 2:
             continue
@@ -337,6 +350,11 @@ def _read(frame: pd.DataFrame, target: Any, declares: Collection[Any]) -> tuple[
             found.append(Remark(name, said))
             frame = frame.copy(deep=False)
             frame[name] = cells
+        elif isinstance(reading, Bounded):
+            cells, numbers = reading.read(column).values()
+            frame, kinds[name] = frame.copy(deep=False), pd.Series(cells, frame.index)
+            frame[name] = numbers
+            found.append(Remark(name, f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"))
         elif isinstance(reading, Choices):
             n, first = len(reading.options), f"{name}={reading.options[0]}"
             said = f"several choices per cell, read as {n} columns of 0 and 1, such as {first!r}"
@@ -355,13 +373,30 @@ def _read(frame: pd.DataFrame, target: Any, declares: Collection[Any]) -> tuple[
                 said = Message("{what}, read as {unit}; better parts: {cure}", what=reading.said, unit=unit, cure=cure)
             found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
             frame = frame.drop(columns=name)
-    return frame, found
+    return frame, kinds, found
+
+
+def _kinds(cells: pd.Series) -> str:
+    """How many cells of a column of numbers and bounds are of each kind: "226 of 700 are '<5', 4 are 'hemolyzed'"."""
+    counts = Counter(cells.dropna())
+    del counts["number"]
+    (first, n), *rest = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    shown = [f"{n:,} of {cells.count():,} are {_short(first)}", *(f"{k:,} {_short(kind)}" for kind, k in rest[:3])]
+    return ", ".join(shown) + (f", {sum(k for _, k in rest[3:]):,} other texts" if rest[3:] else "")
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    """Remarks about text that nearly fits a reading: numbers in several units, or with a few other texts among them."""
-    from bayesnb.data.readings import recognised, texts_of, units_of
+    """Remarks about text that nearly fits a reading: numbers in several units or with many bounds, or with a few other
+    texts among them.
+    """
+    from bayesnb.data.readings import Bounded, nearly_bounded, recognised, texts_of, units_of
 
+    if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
+        cure = Cure("features", Bounded().spelled, name)
+        shown = ", ".join(f"{n:,} different {what[: None if n > 1 else -1]}" for what, n in found.items() if n)
+        said = Message("{shown}, all read as levels: {cure}", shown=shown, cure=cure)
+        yield Remark(name, said, True, cures=(cure,))
+        return
     texts = texts_of(column) if column.kind == "text" and column.declared is None else []
     units = units_of(texts)
     if len(units) > 1 and any(units):

@@ -105,3 +105,36 @@ def test_a_table_without_faults_has_no_findings_and_a_missing_column_is_named():
     with pytest.raises(RefusedError, match="X has no column 'hight'") as error:
         nb.inspect(X, "hight")
     assert error.value.column == "hight"
+
+
+def test_bounds_are_counted_and_the_command_that_is_printed_reads_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    n, y = 300, np.repeat(["ill", "well"], 150)
+    x = rng.lognormal(2 + (y == "ill"), 1.4)
+    crp = [f"{v:.1f}" if 5 <= v < 200 else "<5" if v < 5 else ">200" for v in x]
+    lost = rng.choice(["clot", "late", "lost", "spilt"], n)
+    pct = [lost[k] if k % 20 == 0 else "<0.2" if v < 4 else f"{v:.2f}" for k, v in enumerate(x)]
+    frame = pd.DataFrame({"crp": crp, "pct": pct, "y": y})
+    frame.loc[rng.random(n) < np.where(y == "ill", 0.02, 0.4), "crp"] = None
+    frame.loc[frame.index[5], "crp"] = "hemolyzed"
+    found = nb.inspect(frame, "y")
+    counts = frame["crp"].value_counts()
+    said = f"{counts['<5']} of {frame['crp'].count()} are '<5', {counts['>200']} '>200', 1 'hemolyzed', read as"
+    assert said in str(found)
+    assert {"crp", "number of crp", "pct"} == set(found.features)
+    for table in (frame, frame.sample(frac=1, random_state=0)):
+        assert str(nb.inspect(table, "y")) == str(found)
+    clf = nb.BayesianNB(found.features).fit(found.mended(frame), "y")
+    frame.to_csv("t.csv", index=False)
+    fit = json.loads(run(capsys, "inspect", "t.csv", "--target", "y", "--format", "json")[1])["fit"]
+    for advice in ("crp=missing", "'number of crp=log-normal'", "pct=bounded"):
+        assert advice in fit
+    code, _, err = run(capsys, *shlex.split(fit)[1:], "--dependence", "none")
+    assert code == 0, err
+    model = nb.load("t.bayesnb")
+    assert model.describe().equals(clf.describe())
+    rows = frame.drop(columns="y")
+    assert np.abs(model.predict_proba(rows) - clf.predict_proba(rows)).max() < 1e-12
+    again = json.loads(run(capsys, *shlex.split(fit.replace("fit", "inspect", 1))[1:-2], "--format", "json")[1])["fit"]
+    assert shlex.split(again)[1:-2] == shlex.split(fit)[1:-2]

@@ -13,7 +13,7 @@ import bayesnb as nb
 from bayesnb import BayesianNB, deploy
 from bayesnb.data.choice import best_parts
 from bayesnb.data.columns import Column
-from bayesnb.data.readings import Choices, Date, Joined, Number, default_reading, recognised
+from bayesnb.data.readings import Bounded, Choices, Date, Joined, Number, default_reading, recognised
 from bayesnb.errors import UnreadCellWarning
 from bayesnb.findings import examine
 from bayesnb.statistics.membership import Labels
@@ -339,3 +339,137 @@ def test_inspect_names_spellings_and_typing_errors_but_no_two_real_levels():
     assert found["land"].families == ("joined:Frances>France,Germnay>Germany",)
     assert found["y"].said == "the classes 'neg', 'neg ' differ only by case or blanks: correct them"
     assert "code" not in found
+
+
+# Numbers and bounds
+
+
+def laboratory(n=160, decimal="."):
+    """A table with bounds and other texts among its numbers, the same by hand as kinds and numbers, and its classes."""
+    rng = np.random.default_rng(2)
+    y = rng.choice(["ill", "well"], n)
+    x = rng.lognormal(2 + (y == "ill"), 1.2).round(1)
+    kinds = np.where(x < 5, "<5", np.where(x > 60, "≥60", "number")).astype(object)
+    kinds[[3, 9]], kinds[7] = "hemolyzed", None
+    numbers = np.where(kinds == "number", x, np.nan)
+    spelled = {"<5": ["<5", "< 5", " <5.0"], "≥60": [">=60", "≥ 60"], "hemolyzed": ["hemolyzed "], None: [None, "-"]}
+    cells = [f"{v:.1f}" if k == "number" else spelled[k][i % len(spelled[k])] for i, (k, v) in
+             enumerate(zip(kinds, x, strict=True))]  # fmt: skip
+    cells = [cell and cell.replace(".", decimal) for cell in cells]
+    rest = rng.normal(size=n)
+    by_hand = pd.DataFrame({"kind of crp": kinds, "number of crp": numbers, "b": rest})
+    return pd.DataFrame({"crp": cells, "b": rest}), by_hand, y
+
+
+@pytest.mark.parametrize(
+    "features",
+    [None, {"crp": Bounded()}, {"crp": nb.Missing(Bounded()), "number of crp": "log-normal"}, nb.Missing()],
+    ids=["default", "specified", "with missing cells", "with all missing cells"],
+)
+def test_numbers_and_bounds_become_kinds_and_numbers_in_every_container(features, tmp_path):
+    X, by_hand, y = laboratory()
+    clf = BayesianNB(features).fit(X, y)
+    expected = clf.predict_proba(X)
+    own = {"kind of crp": "missing", "number of crp": "log-normal"} if isinstance(features, dict) else None
+    if features is None or features == {"crp": Bounded()}:
+        assert (BayesianNB().fit(by_hand, y).predict_proba(by_hand) == expected).all()
+    elif own and len(features) == 2:
+        assert np.abs(BayesianNB(own).fit(by_hand, y).predict_proba(by_hand) - expected).max() < 1e-12
+    # A worksheet holds numbers as numbers; half of the cells are written so.
+    numeric = by_hand["number of crp"].notna() & (np.arange(len(X)) % 2 == 0)
+    mixed = X.assign(crp=[float(cell) if number else cell for cell, number in zip(X["crp"], numeric, strict=True)])
+    commas = laboratory(decimal=",")[0]
+    commas.assign(y=y).to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    mixed.assign(y=y).to_excel(tmp_path / "t.xlsx", index=False)
+    parts = (X.assign(y=y).iloc[k : k + 9] for k in range(0, len(X), 9))
+    tables = {"mixed": mixed, "commas": commas, "polars": pl.from_pandas(X), "arrow": pa.Table.from_pandas(X)}
+    sources = {"parts": parts, "file": tmp_path / "t.csv", "sheet": tmp_path / "t.xlsx"}
+    for name, table in {**tables, **sources}.items():
+        again = BayesianNB(features).fit(table, y if name in tables else "y")
+        assert again.describe().equals(clf.describe()), name
+        asked = {"file": commas}.get(name, table if name in tables else X)
+        assert np.abs(again.predict_proba(asked) - expected).max() < 1e-12, name
+    numbers = X[by_hand["number of crp"].notna()]
+    assert np.abs(clf.predict_proba(numbers.astype({"crp": float})) - clf.predict_proba(numbers)).max() < 1e-12
+    clf.save(tmp_path / "m.bayesnb")
+    assert (nb.load(tmp_path / "m.bayesnb").predict_proba(X) == expected).all()
+    steps = BayesianNB(features).fit(X, y).partial_fit(X[:40], y[:40]).forget(X[:40], y[:40])
+    assert np.abs(steps.predict_proba(X) - expected).max() < 1e-9
+
+
+CELLS = {
+    "<5": "<5", " < 5,0": "<5", "<=5": "≤5", "⩽ 5": "≤5", "≥1.234,5": "≥1234.5", ">5 mg/L": ">5", "<1e-3": "<0.001",
+    "7,25": 7.25, "7 mg/L": 7.0, "2E3": 2000.0, "−3": -3.0, "hemolyzed ": "hemolyzed", "number": "'number'",
+    "12 g/L": "12 g/L", "007": "007", "<b>": "<b>", "n/a": None, "": None,
+}  # fmt: skip
+
+
+def test_a_bound_is_one_level_in_all_its_spellings():
+    read = Bounded(",", "mg/L").read(Column("x", pd.Series([*CELLS])))
+    numbers, kinds = read["number of x"], read["kind of x"]
+    assert [n if k == "number" else k for k, n in zip(kinds, numbers, strict=True)] == [*CELLS.values()]
+    assert np.isnan(numbers[kinds != "number"]).all()
+
+
+def test_numbers_with_a_few_bounds_are_recognised_and_ages_counts_and_codes_are_not():
+    numbers = [f"{k}.5" for k in range(12)]
+    (found,) = recognised(["<1", *numbers])
+    assert found == Bounded(".", "")
+    assert recognised([*numbers, "<1", "> 40", "clotted", "lost"]) == (found,)
+    assert {one.decimal for one in recognised(["<5", *(f"{k}.{k}00" for k in range(1, 10)), "5.100"])} == {".", ","}
+    for texts in (
+        numbers, ["<18", "18-25", "26-40", ">40"], ["0", "1", "2", ">2"], [*numbers, *(f">{k}" for k in range(11))],
+        [*numbers, "<1", "a", "b", "c", "d"], [*(f"{k} g" for k in range(12)), "<5 mg"],
+        [f"0{k}" for k in range(12)] + ["<5"],
+    ):  # fmt: skip
+        assert not any(isinstance(one, Bounded) for one in recognised(texts)), texts
+    with pytest.raises(RefusedError, match="not all of its numbers have one unit") as error:
+        BayesianNB({"x": Bounded()}).fit({"x": ["3 g", "<5 mg"]}, ["a", "b"])
+    assert error.value.column == "x"
+    with pytest.raises(RefusedError, match="say which, as features="):
+        BayesianNB({"x": Bounded()}).fit({"x": ["<1.234", "2.345"]}, ["a", "b"])
+
+
+def test_a_bound_that_no_learned_row_has_is_an_unseen_level_and_a_missing_cell_carries_no_information():
+    X, _, y = laboratory()
+    clf = BayesianNB().fit(X[["crp"]], y)
+    frequencies = clf.predict_proba({"crp": [None]})
+    with pytest.warns(nb.errors.UnseenLevelWarning, match=r"column 'kind of crp': 1 of 1 row .*'<3'"):
+        assert (clf.predict_proba({"crp": ["<3"]}) == frequencies).all()
+    assert clf.explain({"crp": ["<5"]}).loc[(0, "kind of crp"), "value"] == "<5"
+    for refuse in (lambda: deploy.to_sql(clf, "duckdb"), lambda: deploy.compile(clf)):
+        with pytest.raises(ValueError, match="column 'crp' is read as numbers and bounds"):
+            refuse()
+    with pytest.raises(RefusedError, match="name one of its feature columns, as 'number of crp'"):
+        BayesianNB({"crp": "gaussian"}).fit(X, y)
+    with pytest.raises(TypeError, match="Expected features to be a family"):
+        BayesianNB(nb.Missing(Bounded())).fit(X, y)
+    with pytest.raises(ValueError, match="specifies its missing cells already"):
+        BayesianNB({"crp": "missing", "kind of crp": "missing"}).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("reading", "name"), [(Date("elapsed", "month"), "elapsed of x"), (Bounded(), "number of x"), (Number(), "x")]
+)
+def test_the_best_family_of_a_feature_column_is_found_beside_its_specified_reading(reading, name):
+    rng = np.random.default_rng(0)
+    x = rng.lognormal(3, 1, 60)
+    cells = {
+        Date: [*pd.Timestamp("2020-01-01") + pd.to_timedelta(x.round(), unit="D")],
+        Bounded: [f"{v:.2f}" if v > 10 else "<10" for v in x], Number: [f"{v:.2f} kg" for v in x],
+    }[type(reading)]  # fmt: skip
+    features = {name: "best"} if name == "x" else {"x": reading, name: "best"}
+    clf = BayesianNB(features).fit({"x": cells}, rng.choice(["a", "b"], 60))
+    assert clf.classifier_.schema.features[name].tried
+
+
+def test_missing_cells_are_flagged_once_however_many_columns_a_reading_makes(tmp_path):
+    X, y = customers()
+    clf = BayesianNB({"since": Date("elapsed", "month", "weekday"), "contact": "missing", "paid": "missing"})
+    flags = [name for name in clf.fit(X, y).describe().index if name.endswith("is missing")]
+    assert flags == ["paid is missing", "contact=Chat is missing"]
+    as_text(X).assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    for features in ({"since": "missing", "contact": "missing"}, nb.Missing()):
+        memory, file = BayesianNB(features).fit(as_text(X), y), BayesianNB(features).fit(tmp_path / "t.csv", "y")
+        assert memory.describe().equals(file.describe())
+        assert np.abs(memory.predict_proba(X) - file.predict_proba(X)).max() < 1e-12

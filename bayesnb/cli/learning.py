@@ -38,8 +38,10 @@ def fit(
     parameters = settings.parameters()
     table = opened(data, format, settings, () if target is None else (target,))
     target = target_of(table, target)
-    for column in settings.features():
-        if column not in table.names and not isinstance(settings.features()[column], tuple):
+    for column, spec in settings.features().items():
+        # A reading may make further columns, such as "number of crp".
+        made = any(f" of {name}" in column or f"{name}=" in column for name in table.names)
+        if column not in table.names and not made and not isinstance(spec, tuple):
             table.require(column, "--feature")
     # The labels of a class prior stay text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}

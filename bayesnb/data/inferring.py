@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from bayesnb.priors import UNSEEN, Array, Dirichlet
 from bayesnb.wording import Cure, RefusedError, meant, require_choice
 
 SPECIFIED = Origin("specified")
+UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
@@ -68,14 +70,29 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
             continue
         if (own := default_reading(column)) is None:
             continue
-        if own.names(name) != (name,) and any(name in (entry.columns or ()) for entry in said):
+        if own.names(name) != (name,) and any(e.spec is not None and name in (e.columns or ()) for e in said):
             raise RefusedError(
                 "column {column!r} holds {value}: name one of its feature columns, as {expected!r}, or use {cure}",
-                column=name, value=own.said, expected=own.names(name)[0],
+                column=name, value=own.said, expected=own.names(name)[-1],
                 cure=Cure("features", own.spelled, name),
             )  # fmt: skip
         found[name] = own
     return found
+
+
+def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
+    """Return the features of a table after its readings: without these, and ``Missing`` of a column flags the first of
+    its feature columns.
+    """
+    if not isinstance(features, Mapping) or not readings:
+        return features
+    bare = {entry.key: Missing(prior=entry.missing.prior) for entry in entries(features)
+            if entry.missing is not None and entry.spec is None and entry.key in readings}  # fmt: skip
+    first = {key: readings[key].names(key)[0] for key in bare}
+    if twice := [key for key, name in first.items() if key != name and name in features]:
+        raise ValueError(f"features[{first[twice[0]]!r}]: features[{twice[0]!r}] specifies its missing cells already")
+    read = specified_readings(features).keys() - bare.keys()
+    return {first.get(key, key): bare.get(key, spec) for key, spec in features.items() if key not in read}
 
 
 def readable(table: Table, features: Any) -> Any:
@@ -136,7 +153,9 @@ def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
     return replace(table, names=tuple(made), source=source, declares=declares)
 
 
-def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None) -> dict[Any, Feature]:
+def inferred(
+    table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
+) -> dict[Any, Feature]:
     """Return the features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
@@ -160,7 +179,7 @@ def inferred(table: Table, features: Any, unseen: UnseenPolicy, weight: Array | 
         chosen[name] = _feature(table, spec, columns, origin, unseen, weight)
     if not chosen:
         raise ValueError("the table has no column to learn from")
-    chosen |= _indicators(table, said, chosen)
+    chosen |= _indicators(table, said, chosen, readings)
     if len(chosen) > 1:
         chosen = in_place(chosen, table.names)
     return chosen
@@ -201,12 +220,16 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
     return {name: (spec, (name,)) for name in columns} if one_by_one else {"x": (spec, columns)}
 
 
-def _indicators(table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature]) -> dict[Any, Feature]:
+def _indicators(
+    table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature], readings: Mapping[Any, Reading]
+) -> dict[Any, Feature]:
     """Return the features that flag missing cells, at least one for each specification ``Missing``."""
     wanted: dict[Any, Missing] = {}
+    unflagged = {each for name, own in readings.items() for each in own.names(name)[1:]}
     for entry in said:
         if entry.missing is not None:
-            columns = table.names if entry.columns is None else named_columns(table, entry.columns)
+            every = entry.columns is None
+            columns = [n for n in table.names if n not in unflagged] if every else named_columns(table, entry.columns)
             wanted |= dict.fromkeys(columns, entry.missing)
     if not wanted:
         return {}

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,10 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Return the names of the feature columns made of a column; by default one, with the name of the column."""
+        """Return the names of the feature columns made of a column; by default one, with the name of the column.
+
+        The gaps of the first one are the missing cells of the column.
+        """
         return (column,)
 
     @abstractmethod
@@ -245,17 +248,176 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Return how many texts have each mark; "" for a number without one; empty if a text is no number.
+    """Return how many numbers and bounds have each mark; "" for none; empty if a text is neither.
 
     A mark with a digit is no unit, as in "2 or 3".
     """
     found: dict[str, int] = {}
     for text in texts:
-        parts = _parts_of(text)
-        if parts is None or not _marks_of(parts[1]) or any(map(str.isdigit, parts[2])):
+        parts = _measured(text)
+        if parts is None or any(map(str.isdigit, parts.unit)):
             return {}
-        found[parts[2]] = found.get(parts[2], 0) + 1
+        found[parts.unit] = found.get(parts.unit, 0) + 1
     return found
+
+
+# Numbers and bounds
+
+
+BOUND = re.compile(r"(<=|=<|>=|=>|[<>≤≥⩽⩾≦≧])\s*(.*)", re.DOTALL)
+SIGN_OF = {"<=": "≤", "=<": "≤", "⩽": "≤", "≦": "≤", ">=": "≥", "=>": "≥", "⩾": "≥", "≧": "≥"}
+POWER = re.compile(r"(.*\d)[eE]([+-]?\d{1,3})", re.DOTALL)
+
+MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
+"""Different bounds, other texts and numbers of a column that is read as numbers and bounds by default."""
+
+
+@dataclass(frozen=True)
+class Bounded(Reading):
+    """A column of numbers with bounds among them, such as "<5" and ">300": a column of levels and one of numbers.
+
+    "kind of COLUMN" is the bound ("<5"), another text ("hemolyzed"), or "number". "number of COLUMN" is missing in
+    cells that hold no number. By default a column is read in this way if it holds at least ten different numbers, one
+    to ten different bounds, and at most three other texts.
+
+    Parameters
+    ----------
+    decimal : {".", ","}, optional
+        The decimal mark; by default the cells show it.
+    unit : str, optional
+        The mark of each number, such as "mg/L"; "" for none. By default the cells show it.
+
+    Notes
+    -----
+    p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
+    shape is assumed for the values behind a bound. So the parameters of "number of COLUMN" describe the numbers in the
+    table, not all measured values. A bound that no learned row has is an unseen level.
+
+    Examples
+    --------
+    >>> import bayesnb as nb
+    >>> X = {"crp": ["<5", "<5", "12", "7.5", "< 5", "80", ">300", "140", "> 300", "65"]}
+    >>> clf = nb.BayesianNB({"crp": nb.Bounded()}).fit(X, ["well"] * 5 + ["ill"] * 5)
+    >>> clf.tables()["kind of crp"].columns.tolist()
+    ['<5', '>300', 'number']
+    >>> clf.predict({"crp": ["<5.0", "> 300", "100"]}).tolist()
+    ['well', 'ill', 'ill']
+    """
+
+    decimal: Literal[".", ","] | None = None
+    unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None:
+            require_choice("decimal", self.decimal, get_args(Literal[".", ","]))
+
+    def names(self, column: Any) -> Names:
+        return f"kind of {column}", f"number of {column}"
+
+    @property
+    def spelled(self) -> Spelled:
+        code, word = (f'decimal="{self.decimal}"', f":{self.decimal}") if self.decimal else ("", "")
+        return Spelled(f"Bounded({code})", f"bounded{word}")
+
+    @property
+    def said(self) -> str:
+        return "numbers and bounds"
+
+    def resolved(self, column: Column) -> Bounded:
+        if self.resolves:
+            return self
+        texts = _texts_and_numbers(column)[0] if column.kind == "text" else []
+        found = [own for own in _bounds_in(texts) if self.unit in (None, own.unit)]
+        fitting = [own for own in found if self.decimal in (None, own.decimal)]
+        if len(fitting) == 1:
+            return fitting[0]
+        said = "which is another value with a decimal point than with a decimal comma: say which, as {cure}"
+        if not fitting:
+            said = "and not all of its numbers have one unit and one decimal mark: convert them, or read it as levels"
+        value = next((text for text in texts if _measured(text) is not None), self.unit)
+        cures = tuple(Cure("features", own.spelled, column.name) for own in fitting)
+        said = "column {column!r} holds {value!r}, " + said
+        raise RefusedError(said, column=column.name, value=value, cure=cures)
+
+    def read(self, column: Column) -> dict[Any, Any]:
+        if column.kind == "text":
+            codes, distinct = column.coded
+            cells = [self._cell(cell) for cell in distinct]
+            numbers = np.array([*(number for number, _ in cells), np.nan])[codes]
+            kinds = np.array([*(kind for _, kind in cells), None], object)[codes]
+        else:
+            numbers = column.reals()
+            kinds = np.where(np.isnan(numbers), None, "number")
+        return dict(zip(self.names(column.name), (kinds, numbers), strict=True))
+
+    def _cell(self, cell: Any) -> tuple[float, str | None]:
+        """Return the number of a cell, NaN if it has none, and its kind, ``None`` if it is missing."""
+        text = cell.strip() if isinstance(cell, str) else ""
+        if not text or text.lower() in GAPS:
+            return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
+        found = _measured(text)
+        if found is None or found.unit not in ("", self.unit) or self.decimal not in found.values:
+            return np.nan, "'number'" if text == "number" else text
+        value = found.values[self.decimal]
+        return (np.nan, f"{found.bound}{value:.15g}") if found.bound else (value, "number")
+
+
+class _Measured(NamedTuple):
+    """A text that holds a number: the sign of a bound, "" if it has none, the unit, and the value by decimal mark."""
+
+    bound: str
+    unit: str
+    values: Mapping[str, float]
+
+
+def _measured(text: str) -> _Measured | None:
+    found = BOUND.fullmatch(text.strip())
+    bound, rest = ("", text) if found is None else found.groups()
+    power = POWER.fullmatch(rest.strip())
+    parts = _parts_of(power[1] if power else rest)
+    if parts is None:
+        return None
+    sign, digits, unit = parts
+    by_mark = {d: _number(sign, digits, d) for d in sorted(_marks_of(digits), reverse=True)}
+    values = {d: float(f"{value!r}e{power[2]}") for d, value in by_mark.items()} if power else by_mark
+    return _Measured(SIGN_OF.get(bound, bound), unit, values) if values else None
+
+
+def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
+    """Yield the ways to read texts as numbers, bounds and other texts: none, one, or one per decimal mark."""
+    cells = [found for text in texts if (found := _measured(text)) is not None]
+    units = {cell.unit for cell in cells} or {""}
+    decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
+    if len(units) == 1:
+        once = all(len({*cell.values.values()}) == 1 for cell in cells)
+        yield from (Bounded(d, *units) for d in (decimals[:1] if once else decimals))
+
+
+def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
+    """Yield the readings as numbers and bounds if numbers prevail; ``numbers`` counts those that are not text."""
+    held = _counted(texts, numbers)
+    if 0 < held["bounds"] <= MOST_BOUNDS and held["texts"] <= MOST_TEXTS and held["numbers"] >= FEWEST_NUMBERS:
+        yield from _bounds_in(texts)
+
+
+def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
+    """Return how many different numbers, bounds and other texts there are."""
+    cells = [_measured(text) for text in texts]
+    bounds = sum(cell is not None and cell.bound != "" for cell in cells)
+    return {
+        "numbers": numbers + len(cells) - cells.count(None) - bounds, "bounds": bounds, "texts": cells.count(None)
+    }  # fmt: skip
+
+
+def nearly_bounded(column: Column) -> dict[str, int]:
+    """Return the counts of a column with more bounds or texts than :class:`Bounded` takes by default; empty otherwise.
+
+    Numbers must prevail, and all of them must have one unit and one decimal mark.
+    """
+    texts, numbers = _texts_and_numbers(column)
+    held = _counted(texts, numbers)
+    prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
+    return held if held["bounds"] and prevail and len([*_bounds_in(texts)]) == 1 else {}
 
 
 # Dates and times
@@ -764,6 +926,8 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
         return tuple(numbers)
     if forms := formats_of(some) and formats_of(texts):
         return tuple(Date(format=form) for form in forms)
+    if any(map(BOUND.match, map(str.strip, texts))) and (bounded := tuple(_bounded_in(texts))):
+        return bounded
     return tuple(_choices_in(texts)) if any(sep in text for text in some for sep in SEPARATORS) else ()
 
 
@@ -773,7 +937,8 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
         return ()
-    return recognised(texts_of(column))
+    texts, numbers = _texts_and_numbers(column)
+    return tuple(_bounded_in(texts, numbers)) if numbers else recognised(texts)
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
@@ -789,13 +954,21 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """Return the distinct texts of a column that do not mean a missing number, sorted."""
+    """Return the distinct texts of a column that do not mean a missing number, sorted; none if it has other cells."""
+    texts, others = _texts_and_numbers(column)
+    return [] if others else texts
+
+
+def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
+    """Return the distinct texts of a column that do not mean a missing number, sorted, and how many cells are others.
+
+    A worksheet, for example, holds numbers as numbers and "<5" as text.
+    """
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
-    texts = {distinct[k] for k in np.flatnonzero(used)}
-    if not all(isinstance(text, str) for text in texts):
-        return []
-    return sorted(text for text in texts if text.strip().lower() not in GAPS)
+    cells = {distinct[k] for k in np.flatnonzero(used)}
+    texts = {cell for cell in cells if isinstance(cell, str)}
+    return sorted(text for text in texts if text.strip().lower() not in GAPS), len(cells) - len(texts)
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
@@ -830,5 +1003,7 @@ def warn_of_unread(
     )
 
 
-READINGS: Mapping[str, type[Reading]] = {"number": Number, "date": Date, "choices": Choices, "joined": Joined}
+READINGS: Mapping[str, type[Reading]] = {
+    "number": Number, "bounded": Bounded, "date": Date, "choices": Choices, "joined": Joined,
+}  # fmt: skip
 """The readings by their names on the command line."""

@@ -15,7 +15,7 @@ import pandas as pd
 
 from bayesnb.data.choice import chosen, with_reasons
 from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
-from bayesnb.data.inferring import readable, readings_in, through
+from bayesnb.data.inferring import as_read, readable, readings_in, through
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import EstimatorParameters
 from bayesnb.data.tables import Table
@@ -133,7 +133,8 @@ class TrainingRows:
         """
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
-        known = EstimatorParameters.of(settings, features=readable(table, settings.features))
+        asked = as_read(readable(table, settings.features), readings)
+        known = EstimatorParameters.of(settings, features=asked)
         features, reasons = chosen(table, self.target, self.weight, known)
         schema = Schema.infer(table, features, settings.unseen, self.weight, settings.columns, readings)
         return with_reasons(replace(schema, named=self.table.named), reasons)

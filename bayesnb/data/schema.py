@@ -16,6 +16,7 @@ import pandas as pd
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, UnseenPolicy, encode, in_place, require_one_kind
 from bayesnb.data.inferring import (
+    as_read,
     completed,
     grouped,
     has_place_for_each,
@@ -106,7 +107,7 @@ class Schema:
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
-        found = inferred(table, features, unseen, weight)
+        found = inferred(table, as_read(features, readings), unseen, weight, readings)
         by_type = by_type_of(entries(features)) or ByType()
         return cls(table.names, named, found, unseen, columns, by_type, readings)
 
@@ -148,8 +149,8 @@ class Schema:
             return self
         if self.all_words and not isinstance(features, Mapping):
             return self  # A new column is a new word.
-        specified = present(features, table, self.names)
-        found = inferred(table, specified, self.unseen, weight)
+        specified = present(as_read(features, joined), table, self.names)
+        found = inferred(table, specified, self.unseen, weight, joined)
         joining = {name: feature for name, feature in found.items() if new & set(feature.reads)}
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 

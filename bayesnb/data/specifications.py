@@ -190,8 +190,8 @@ class Missing:
 
     Parameters
     ----------
-    family : Family, Binned or Text, optional
-        Family of the values. By default, the type of the column decides.
+    family : Family, Binned, Text or a reading, optional
+        Family of the values, or how the cells are read. By default, the type of the column decides.
     prior : Beta
         Prior of the probability that a cell is missing.
 
@@ -220,7 +220,7 @@ class Missing:
     def __post_init__(self) -> None:
         if not isinstance(self.prior, Beta):
             raise TypeError(f"Expected the prior of Missing to be a Beta; got {self.prior!r}")
-        if self.family is None or isinstance(self.family, Binned | Text):
+        if self.family is None or isinstance(self.family, Binned | Text | Reading):
             return
         if not isinstance(self.family, Family):
             raise TypeError(
@@ -240,8 +240,15 @@ def name_of(what: Any) -> str:
 
 
 def values_of(spec: Any) -> Any:
-    """Return the specification of the values; for a ``Missing``, its family (None if the type decides)."""
-    return spec.family if isinstance(spec, Missing) else spec
+    """Return the specification of the values; for a ``Missing``, its family (None if the type decides or a reading)."""
+    inner = spec.family if isinstance(spec, Missing) else spec
+    return None if isinstance(inner, Reading) else inner
+
+
+def _reads(spec: Any) -> Reading | None:
+    """Return the reading that a specification is, or that a ``Missing`` holds."""
+    inner = spec.family if isinstance(spec, Missing) else spec
+    return inner if isinstance(inner, Reading) else None
 
 
 CANDIDATES = (Gaussian(), LogNormal(), Exponential(), Poisson(), NegativeBinomial(), PolyaTree(), Hurdle())
@@ -554,7 +561,7 @@ def entries(features: Any) -> list[Entry]:
         return []
     if not isinstance(features, Mapping):
         spec = family_named(features)() if isinstance(features, str) else features
-        if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing | Text):
+        if not isinstance(spec, Family | Binned | BestFamily | ByType | Missing | Text) or _reads(spec):
             raise TypeError(
                 "Expected features to be a family, ByType(...), or {column: family}, such as {'visits': Poisson()}; "
                 f"got {features!r}"
@@ -588,8 +595,8 @@ def specified_readings(features: Any) -> dict[Any, Reading]:
     """Return the readings among ``features``, by column."""
     found: dict[Any, Reading] = {}
     for _, spec, columns, _ in _items(features) if isinstance(features, Mapping) else ():
-        if isinstance(spec, Reading):
-            found |= dict.fromkeys(columns, spec)
+        if (own := _reads(spec)) is not None:
+            found |= dict.fromkeys(columns, own)
     return found
 
 

@@ -20,12 +20,21 @@ import pandas as pd
 from bayesnb.data.choice import Reasons, chosen, with_reasons
 from bayesnb.data.columns import Column, Names
 from bayesnb.data.encoders import Feature, in_place
-from bayesnb.data.inferring import named_levels, present, readings_in, through
+from bayesnb.data.inferring import as_read, named_levels, present, readings_in, through
 from bayesnb.data.origin import Origin
 from bayesnb.data.rows import TrainingRows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
-from bayesnb.data.specifications import BestFamily, Binned, ByType, EstimatorParameters, Missing, Unlabelled, entries
+from bayesnb.data.specifications import (
+    BestFamily,
+    Binned,
+    ByType,
+    EstimatorParameters,
+    Missing,
+    Unlabelled,
+    entries,
+    name_of,
+)
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import Target, array_of, classes_of, labels_of
 from bayesnb.data.text import Text, are_sentences
@@ -127,6 +136,7 @@ class Summary:
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
+        gaps: dict[Any, Array] = {}
         for name, feature in self.schema.features.items():
             if not feature.values or not feature.origin.inferred or feature.kinds not in (("text",), ("empty",)):
                 continue
@@ -145,6 +155,8 @@ class Summary:
                 continue
             made[column], found = alone.statistics(replace(settings, features=own))
             declared |= {each: inner.column(each).declared for each in inner.names}
+            gone = inner.column(inner.names[0]).missing()
+            gaps[column] = np.bincount(c[gone], counts[c, level][gone], minlength=len(self.classes))
             del features[name], statistics[name]
             of_values = {each: f for each, f in made[column].features.items() if not f.indicates}
             features |= of_values
@@ -152,10 +164,18 @@ class Summary:
         if not made:
             return self
         names = tuple(chain.from_iterable(made[n].names if n in made else (n,) for n in self.schema.names))
-        if odd := [n for f in features.values() for n in f.reads if n not in names]:
-            raise ValueError(f"column {odd[0]!r} becomes other columns, so Missing cannot flag its cells")
-        features = in_place(features, names)
         readings = {**self.schema.readings, **{n: r for schema in made.values() for n, r in schema.readings.items()}}
+        first = {column: own.names(column)[0] for column, own in readings.items()}
+        for name, feature in [each for each in features.items() if {*each[1].indicates} & gaps.keys()]:
+            # The flags were counted under the name of the column; they belong to its first feature column, in which
+            # further texts, such as "-", are missing.
+            source = tuple(first.get(column, column) for column in feature.source)
+            own, s = name_of(source[0]) if len(source) == 1 else name, statistics.pop(name)
+            names_of, origin = tuple(map(name_of, source)), Origin("gaps", str(source[0]))
+            features[own] = replace(features.pop(name), source=source, columns=names_of, origin=origin)
+            more = [gaps.get(column, np.zeros(len(self.classes))) for column in feature.source]
+            statistics[own] = replace(s, ones=s.ones + np.stack(more, axis=1))
+        features = in_place(features, names)
         whole = self._with(features, {name: statistics[name] for name in features})
         schema = replace(whole.schema, names=names, readings=readings)
         return replace(whole, schema=schema, declared={**self.declared, **declared})
@@ -279,11 +299,12 @@ class PartSummarizer:
         settings = self._specified(rows.table)
         readings = readings_in(rows.table, settings.features)
         table = through(rows.table, readings)
+        settings = replace(settings, features=as_read(settings.features, readings))
         specified, reasons = chosen(table, rows.target, rows.weight, settings)
         found = Schema.infer(table, specified, self.settings.unseen, rows.weight, readings=readings)
         named = {name: f for name, f in found.features.items() if f.origin.kind == "specified" and f.cuts is None}
         placed = {name: (_with_missing(found, f), list(f.named)) for name, f in named.items()}
-        others = self.settings.features if isinstance(self.settings.features, Mapping) else {}
+        others = as_read(self.settings.features, readings) if isinstance(self.settings.features, Mapping) else {}
         rest = {name: spec for name, spec in others.items() if name not in placed and name not in readings}
         rest |= {f"reading of {name}": (reading, [name]) for name, reading in readings.items()}
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
@@ -334,7 +355,7 @@ class PartSummarizer:
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():
             for column in entry.columns or ():
-                if column not in whole.schema.names:
+                if column not in {*whole.schema.names, *whole.schema.raw}:
                     raise ValueError(
                         f"features names column {column!r}, which no part of the table has; the columns are "
                         f"{list(whole.schema.names)[:20]}"

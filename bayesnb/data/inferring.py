@@ -86,13 +86,13 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
     """
     if not isinstance(features, Mapping) or not readings:
         return features
-    bare = {entry.key: Missing(prior=entry.missing.prior) for entry in entries(features)
+    said = entries(features)
+    bare = {entry.key: Missing(prior=entry.missing.prior) for entry in said
             if entry.missing is not None and entry.spec is None and entry.key in readings}  # fmt: skip
     first = {key: readings[key].names(key)[0] for key in bare}
     if twice := [key for key, name in first.items() if key != name and name in features]:
         raise ValueError(f"features[{first[twice[0]]!r}]: features[{twice[0]!r}] specifies its missing cells already")
-    read = specified_readings(features).keys() - bare.keys()
-    return {first.get(key, key): bare.get(key, spec) for key, spec in features.items() if key not in read}
+    return {first.get(e.key, e.key): bare.get(e.key, features[e.key]) for e in said}
 
 
 def readable(table: Table, features: Any) -> Any:

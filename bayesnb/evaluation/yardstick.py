@@ -233,8 +233,8 @@ def yardstick(
         smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus the distance of
         as many exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
         ``coverage``, ``width``, ``crps`` and ``distance`` over tables. ``seconds`` is processor time per table, and
-        ``true`` states whether naive Bayes is true in the world. Intervals have no ``draws``, no ``crps`` and no
-        ``distance``. The method "exact" is a third sample of the posterior of the world.
+        ``true`` states whether naive Bayes is true in the world. A method that returns intervals has no ``draws``,
+        ``crps`` and ``distance``. The method "exact" is a third sample of the posterior of the world.
 
     Raises
     ------

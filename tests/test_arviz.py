@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import arviz as az
@@ -155,6 +157,67 @@ def test_a_comparison_needs_nothing_but_the_trees(tree):
 def test_power_scaling_needs_nothing_but_the_tree(tree):
     found = az.psense_summary(tree.get("joint", tree))
     assert np.isfinite(found[["prior", "likelihood"]].astype(float)).all().all()
+
+
+CALLS: dict[str, Callable[[DataTree], Any]] = {
+    "summary": az.summary,
+    "rhat": az.rhat,
+    "ess": az.ess,
+    "loo": az.loo,
+    "compare": lambda tree: az.compare({"a": tree, "b": tree}),
+    "psense": az.psense,
+    "psense_summary": lambda tree: az.psense_summary(tree["joint"]),
+    "plot_pair": az.plot_pair,
+    "plot_trace_dist": az.plot_trace_dist,
+    "plot_rank": az.plot_rank,
+    "plot_prior_posterior": az.plot_prior_posterior,
+    "plot_ppc_pava": partial(az.plot_ppc_pava, data_type="binary"),
+    "plot_ppc_dist": lambda tree: az.plot_ppc_dist(tree["columns"], kind="kde"),
+}
+"""Every function of ArviZ that a page, a notebook or a docstring names, called as it is there."""
+
+
+def test_every_function_of_arviz_that_a_page_names_is_called_here():
+    root = Path(__file__).parent.parent
+    pages = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "notebooks").glob("*.ipynb")]
+    pages = [path for path in pages if "_build" not in path.parts] + [*(root / "bayesnb").rglob("*.py")]
+    named = {name for path in pages for name in re.findall(r"\b(?:az|arviz)\.([a-z]\w+)\(?", path.read_text("utf-8"))}
+    assert named & {*dir(az)} == {*CALLS}
+
+
+@pytest.mark.nuts
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_that_a_page_names_works_on_the_tree_of_nuts(name, tree_of_nuts):
+    plt.close("all")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Variables .* look (binary|discrete)")
+        assert CALLS[name](tree_of_nuts) is not None
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def tree_of_nuts() -> DataTree:
+    X, y = table()
+    clf = BayesianNB(random_state=0).fit(X, y)
+    return clf.sample_posterior(500, 2, "nuts", X=X, y=y, include=["columns"])
+
+
+@pytest.mark.filterwarnings("ignore:Number of tail draws:UserWarning")
+@pytest.mark.parametrize("concentration", [1.0, 2.0])
+def test_power_scaling_needs_a_prior_whose_density_is_not_constant(concentration):
+    """Dirichlet(1), the default of levels, has a constant density, which no power changes."""
+    X, y = nb.datasets.play_tennis()
+    prior = nb.Dirichlet(concentration)
+    clf = BayesianNB(nb.Categorical(prior), class_prior=prior, random_state=0).fit(X, y)
+    joint = clf.sample_posterior(500, 2, X=X, y=y)["joint"]
+    if concentration == 1:
+        assert np.ptp(sum(v.values.sum(tuple(range(2, v.ndim))) for v in joint["log_prior"].data_vars.values())) < 1e-9
+        with pytest.raises(ValueError, match="tail values are the same"):
+            az.psense_summary(joint)
+        assert nb.checks.sensitivity(clf, X)["prior"]["mean"].max() > 0
+    else:
+        found = az.psense_summary(joint)
+        assert np.isfinite(found[["prior", "likelihood"]].astype(float)).all().all()
 
 
 def test_the_tree_has_every_group_and_the_attributes(tree):

@@ -22,7 +22,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a b, rounded, and its rounding error (Dekker 1971); |a| and |b| must be below 2^990."""
+    """a b, rounded, and its rounding error (Dekker 1971); a and b must be below 2^990 in absolute value."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
-from bayesnb.data.rows import TrainingRows
+from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
 from bayesnb.data.specifications import EstimatorParameters, Unlabelled, label_prior
@@ -23,6 +23,7 @@ from bayesnb.data.specifications import entries as specified
 from bayesnb.data.summary import Summary
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
+from bayesnb.data.text import warn_of_own_words
 from bayesnb.data.warned import warn_of_classes, warn_of_encoders, warn_of_identifiers, warn_of_unlabelled
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
@@ -133,6 +134,8 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
         If the labels look like numbers or identifiers.
     UnlabelledRowsWarning
         If some rows are unlabelled and no setting asks for EM.
+    NoKnownWordWarning
+        If most texts of a column have no word of another text.
     """
     learned = _of_table(settings, X, y, sample_weight)
     table = None if engines.streams(X) else X
@@ -167,7 +170,26 @@ def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any)
         if settings.unlabelled is None and len(rows.target.classes):
             warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
         return _by_em(settings, rows, target)
-    return with_part(settings, None, rows, target=target)
+    learned = with_part(settings, None, rows, target=target)
+    _warn_of_own_words(learned, rows)
+    return learned
+
+
+TEXTS_LOOKED_AT = 1_000
+"""Most texts in which words are looked for that others have."""
+
+
+def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
+    """Warn of each column of learned texts most of which have no word of another text, by a sample of the rows."""
+    of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
+    if not of_texts:
+        return
+    some = few_rows(rows.table, TEXTS_LOOKED_AT, 0)
+    table, weight = learned.schema.through(rows.table.rows(some)), rows.weight[some]
+    for name, feature in of_texts.items():
+        if feature.source[0] in table.place:
+            bag = feature.text.read(table.column(feature.source[0]), feature.columns, learn=False)
+            warn_of_own_words(feature.source[0], bag, weight, learned.statistics.features[name].counts.sum(0))
 
 
 def _of_parts(

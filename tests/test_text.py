@@ -274,6 +274,20 @@ def test_texts_without_a_known_word_are_warned_of():
     clf.predict_proba({"s": ["今天", "good", None, "bad"]})  # No more than half.
 
 
+def test_learned_texts_without_a_word_of_another_text_are_warned_of():
+    texts, y = [f"今天天气{chr(0x4E00 + k)}" for k in range(12)], ["p", "q"] * 6
+    message = "column 's': 12 of 12 texts contain no word of another text; .*count characters"
+    with pytest.warns(NoKnownWordWarning, match=message):
+        BayesianNB({"s": "text"}).fit({"s": texts}, y)
+    with pytest.warns(NoKnownWordWarning, match="7 of 12 texts"):
+        BayesianNB({"s": "text"}).fit({"s": ["🙂"] * 7 + ["good day", "bad day"] * 2 + ["day"]}, y, np.full(12, 0.5))
+    BayesianNB({"s": "text"}).fit({"s": ["🙂"] * 6 + ["good day"] * 6}, y)  # No more than half.
+    BayesianNB({"s": Text(analyzer="char")}).fit({"s": texts}, y)
+    BayesianNB({"s": Text(vocabulary=["refund"])}).fit({"s": texts}, y)  # Its words are chosen.
+    with pytest.raises(ValueError, match="holds no word in any row: leave it out, or count characters"):
+        BayesianNB({"s": "text"}).fit({"s": ["🙂"] * 12}, y)
+
+
 def test_characters_are_counted_in_scripts_without_spaces(tmp_path):
     texts, y = ["今天天气很好", "早上好", "我很难过", "天气很糟"] * 3, list("ppqq") * 3
     for options in ({"analyzer": "char", "ngram_range": (1, 2)}, {"token_pattern": r"\w"}):

@@ -32,6 +32,7 @@ from bayesnb.data.origin import NUMBERS, OriginKind
 from bayesnb.data.readings import Reading
 from bayesnb.data.specifications import ByType, by_type_of, entries
 from bayesnb.data.tables import Table
+from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import BAG, united
 from bayesnb.families.family import prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
@@ -313,7 +314,9 @@ class Schema:
         """Raise ``ValueError``, naming the column, if a column of text has no word in any row."""
         for feature in self.features.values():
             if feature.text is not None and not feature.columns:
-                raise ValueError(f"column {feature.source[0]!r} holds no word in any row: leave it out")
+                raise ValueError(
+                    f"column {feature.source[0]!r} holds no word in any row: leave it out, or {BY_CHARACTERS}"
+                )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
         """Drop levels and words that no longer occur, from the schema and from the statistics.

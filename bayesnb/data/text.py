@@ -47,7 +47,7 @@ def composed(text: str) -> str:
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts of a table to predict have no word in common with the learned texts, so they are uninformative.
+    """Most texts have no word in common with the (other) learned texts, so they are uninformative.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -68,13 +68,36 @@ class NoKnownWordWarning(UserWarning):
 def warn_of_texts(column: Any, bag: Bag) -> None:
     """Warn if most texts of a column have no known word."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
-    texts, without = int(held.sum()), int((held & (np.asarray(bag.counts.sum(axis=1)).ravel() == 0)).sum())
+    _warn_of_most(column, held, np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
+
+
+FEW = 10
+"""With at most so many learned texts, most may have words of their own by chance."""
+
+
+def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
+    """Warn if most learned texts of a column have no word of another text; ``total`` (word,) are counts of all texts.
+
+    In a script without spaces between words, a whole sentence is found as one word, which seldom occurs again.
+    """
+    held = np.ones(len(bag), bool) if bag.held is None else bag.held
+    if held.sum() > FEW:
+        cells = sparse.coo_array(bag.counts)
+        of_others = total[cells.col] > cells.data * weight[cells.row] * (1 + 1e-9)
+        _warn_of_most(column, held, np.bincount(cells.row, of_others, len(bag)) > 0, "word of another text")
+
+
+def _warn_of_most(column: Any, held: Array, some: Array, what: str) -> None:
+    texts, without = int(held.sum()), int((held & ~some).sum())
     if 2 * without > texts:
         warn(
-            f"column {column!r}: {without:,} of {texts:,} texts contain no known word; for a script without spaces "
-            'between words, count characters, as Text(analyzer="char", ngram_range=(1, 2))',
+            f"column {column!r}: {without:,} of {texts:,} texts contain no {what}; for a script without spaces "
+            f"between words, {BY_CHARACTERS}",
             NoKnownWordWarning,
         )
+
+
+BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:

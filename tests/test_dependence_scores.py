@@ -5,21 +5,37 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import expit, softmax
 
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import Rows, derivatives
-from bayesnb.dependence.scores import averaged, expected, nearest
+from bayesnb.dependence.scores import averaged, expected, expected_derivatives, nearest
 
 
-@pytest.mark.parametrize("sd", [0.01, 1.0, 5.0, 20.0])
-def test_two_classes_are_integrated_to_many_digits(sd: float):
-    mean, covariance = np.array([[0.7, 0.0]]), np.array([[[sd**2, 0.0], [0.0, 0.0]]])
-    found = np.exp(averaged(mean, covariance))[0, 0]
-    peak = [0.7 - 5 * sd, 0.7, 0.0, 0.7 + 5 * sd]
-    exact = integrate.quad(lambda z: expit(z) * stats.norm.pdf(z, 0.7, sd), -9 * sd, 9 * sd + 1, points=peak, limit=500)
-    assert_allclose(found, exact[0], atol=1e-8 + 2 * np.exp(-2 * np.pi**2 / (0.1 * sd)))
+@pytest.mark.parametrize("sd", [0.0, 0.01, 1.0, 3.9, 4.1, 20.0, 300.0])
+@pytest.mark.parametrize("center", [0.7, -12.0, 30.0])
+def test_two_classes_are_integrated_to_many_digits(center: float, sd: float):
+    mean, covariance = np.array([[center, 0.0]]), np.array([[[sd**2, 0.0], [0.0, 0.0]]])
+    per_unit = int(max(10, 5 * sd))
+    z = np.arange(-12 * per_unit, 12 * per_unit + 1) / per_unit
+    weight, p = stats.norm.pdf(z) / per_unit, np.stack([expit(center + sd * z), expit(-center - sd * z)])
+    assert_allclose(averaged(mean, covariance)[0], np.log(p @ weight), atol=1e-8)
+    each, both = expected(mean, covariance)
+    assert_allclose(each[0], p @ weight, atol=1e-9)
+    assert_allclose(both[0], (p * weight) @ p.T, atol=1e-9)
+
+
+def test_small_probabilities_of_two_classes_keep_their_digits():
+    center, sd = np.linspace(-700.0, -20.0, 30), np.array([3.0, 5.0, 15.0])[:, None]
+    # Far below 0 a logistic function is an exponential one, and P(u > 0) is small.
+    exact = center + sd**2 / 2
+    far = center + sd**2 < -6 * sd
+    mean = np.column_stack([np.zeros(90), np.broadcast_to(center, (3, 30)).ravel()])
+    covariance = np.zeros((90, 2, 2))
+    covariance[:, 1, 1] = np.repeat(sd.ravel() ** 2, 30)
+    assert far.sum() > 60
+    assert_allclose(averaged(mean, covariance)[:, 1].reshape(3, 30)[far], exact[far], rtol=1e-4)
 
 
 @pytest.mark.parametrize("n", [3, 8])
@@ -58,6 +74,9 @@ def test_a_class_that_is_ruled_out_stays_so():
     found = np.exp(averaged(np.array([[0.0, -np.inf, 1.0]]), np.eye(3)[None]))
     assert found[0, 1] == 0
     assert_allclose(found.sum(), 1.0)
+    for sd in (0.0, 1.0, 30.0):
+        both = averaged(np.array([[-np.inf, 0.0], [0.0, -np.inf]]), np.tile(sd**2 * np.eye(2), (2, 1, 1)))
+        assert_allclose(np.exp(both), [[0.0, 1.0], [1.0, 0.0]], atol=1e-10)
 
 
 def test_the_nearest_normal_has_the_mean_of_a_skewed_posterior():
@@ -72,8 +91,30 @@ def test_the_nearest_normal_has_the_mean_of_a_skewed_posterior():
     exact = weight @ w / weight.sum()
     start = np.array([w[log_p.argmax()], 0.0, 0.0])
     information = derivatives(lambda: [rows], layout, start)[2]
-    factor = np.linalg.cholesky(information + np.diag(1 / sd**2))
-    found = nearest(lambda: [rows], layout, mean, sd, start, factor)
+    found = nearest(lambda: [rows], layout, mean, sd, start, information + np.diag(1 / sd**2))
     spread = np.sqrt(weight @ (w - exact) ** 2 / weight.sum())
     assert abs(start[0] - exact) > 0.3 * spread
     assert abs(found.mean[0] - exact) < 0.05 * spread
+
+
+@pytest.mark.parametrize(("n_classes", "apart"), [(2, 8.0), (3, 2.0)])
+def test_the_nearest_normal_is_found_from_any_start_where_terms_separate_the_classes(n_classes: int, apart: float):
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(n_classes), 20)
+    # Terms that separate the classes, strongly and alike, and one that says nothing.
+    terms = rng.normal(size=(len(codes), n_classes, 4)) + apart * (codes[:, None] == np.arange(n_classes))[:, :, None]
+    terms[:, :, 3] = rng.normal(size=(len(codes), n_classes))
+    rows = Rows(terms, np.zeros((len(codes), n_classes)), codes, np.ones(len(codes)))
+    layout = Layout(4, n_classes, np.array([4]))
+    mean, sd = np.zeros(layout.size), np.full(layout.size, 3.0)
+    found = [
+        nearest(lambda: [rows], layout, mean, sd, begin, np.diag(np.full(layout.size, precision)))
+        for begin, precision in ((mean, 1.0), (mean + 2.0, 0.2), (mean + 0.5, 100.0))
+    ]
+    slope, information = expected_derivatives(lambda: [rows], layout, found[0])
+    slope -= (found[0].mean - mean) / sd**2
+    root = found[0].root
+    assert_allclose(root.T @ slope, 0.0, atol=0.02)
+    assert_allclose(root.T @ (information + np.diag(1 / sd**2)) @ root, np.eye(layout.size), atol=0.02)
+    for other in found[1:]:
+        assert_allclose(other.mean, found[0].mean, atol=0.02 * np.sqrt((root**2).sum(1)).min())

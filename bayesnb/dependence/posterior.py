@@ -31,7 +31,7 @@ from bayesnb.dependence.likelihood import (
     log_likelihood,
     log_probabilities,
 )
-from bayesnb.dependence.scores import CLOSE, Spread, nearest
+from bayesnb.dependence.scores import FEW_POINTS, Spread, nearest
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message
@@ -445,12 +445,33 @@ class LearnedExponents:
 
         ``places`` (term,) are the positions of its terms among those here; a new term has -1 and begins at ``mean``.
         """
-        found, known = mean.copy(), np.flatnonzero(places >= 0)
+        found, (here, there) = mean.copy(), self._shared(layout, places)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
-        found[known] = old[places[known]]
-        if len(found) - layout.terms == len(old) - self.learned.terms:
-            found[layout.terms :] = old[self.learned.terms :]
+        found[here] = old[there]
         return found
+
+    def near(self, layout: Layout, places: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
+        """Mean and precision of a Normal near the one that is nearest to the posterior in another layout.
+
+        ``mean`` and ``precision`` are those of the parameters that do not occur here.
+        """
+        (here, there), (spread,) = self._shared(layout, places), self.spreads
+        own = self.learned.places(self.layout)
+        mean, precision = mean.copy(), precision.copy()
+        mean[here] = spread.mean[own][there]
+        inverse = np.linalg.inv(spread.root[own])
+        precision[here] = precision[:, here] = 0.0
+        precision[np.ix_(here, here)] = (inverse.T @ inverse)[np.ix_(there, there)]
+        return mean, precision
+
+    def _shared(self, layout: Layout, places: Array) -> tuple[Array, Array]:
+        """The positions in another layout of the parameters that are learned here, too, and their positions here."""
+        here = np.flatnonzero(places >= 0)
+        there = places[here]
+        if layout.size - layout.terms == self.learned.size - self.learned.terms:
+            here = np.concatenate([here, np.arange(layout.terms, layout.size)])
+            there = np.concatenate([there, np.arange(self.learned.terms, self.learned.size)])
+        return here, there
 
     def within(self, layout: Layout) -> LearnedExponents:
         """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
@@ -684,7 +705,11 @@ def learn_exponents(
     prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
     if before is None:
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
-    spread = nearest(source, layout, *prior, best.mode, best.factor, CLOSE if before is None else NEAR)
+    begin = best.mode, best.factor @ best.factor.T
+    if before is None:
+        spread = nearest(source, layout, *prior, *begin)
+    else:
+        spread = nearest(source, layout, *prior, *before[0].near(layout, before[1], *begin), NEAR, FEW_POINTS)
     weights = np.full(len(points), 1 / len(points))
     return LearnedExponents(
         spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)

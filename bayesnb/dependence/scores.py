@@ -13,19 +13,23 @@ from functools import cache
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import logsumexp, ndtri
+from scipy.special import expit, log_ndtr, logsumexp, ndtr, ndtri
 
 from bayesnb.dependence.exponents import Layout
 from bayesnb.dependence.likelihood import NUMBERS, Alike, Rows, Source, log_joint, log_posterior_of_classes
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
-LEAST_NODES, MOST_NODES, DENSITY, REACH = 2, 10, 1.17, 8.0
-"""The trapezoidal rule has k nodes per standard deviation, k from 2 to 10, up to ``REACH`` standard deviations.
+WIDE, DENSITY, REACH = 4.0, 5, 8.0
+"""For σ at most ``WIDE``, log-odds are integrated over z = (u - mean) / σ, with so many nodes per unit, up to ±REACH.
 
-A logistic function of z times the standard deviation σ has its nearest pole at π/σ, so the error of the rule is about
-exp(-2π² k / σ) (Trefethen and Weideman 2014). With k = ``DENSITY`` · σ it is 1e-10; with 10 it is 3e-9 for σ = 10.
+A logistic function of σz has its nearest pole at π/σ, so the error of the trapezoidal rule is about
+exp(-2π² DENSITY / σ), which is 2e-11 for σ = 4 (Trefethen and Weideman 2014).
 """
+
+STEP = 0.7
+LOG_ODDS = STEP * np.arange(-52, 53)
+"""For larger σ the nodes are log-odds; the error is at most 1e-10. See :func:`_mean_logistic`."""
 
 POINTS = 256
 """Points of a lattice rule for three and more classes.
@@ -108,7 +112,11 @@ def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
 
 def averaged(mean: Array, covariance: Array) -> Array:
     """The logarithm of the mean of class probabilities over Normal scores, (row, class)."""
-    log_p, weights, order, alike = _log_probabilities(mean, covariance)
+    if mean.shape[1] == 2:
+        center, sd = _log_odds(mean, covariance)
+        return np.column_stack([_log_mean_logistic(-center, sd), _log_mean_logistic(center, sd)])
+    log_p, weights, order, alike = _at_nodes(mean, covariance, POINTS)
+    log_p -= np.log(np.exp(log_p).sum(1, keepdims=True))
     top = log_p.max(-1, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)  # a class that is ruled out
     found = top[..., 0] + log(np.exp(log_p - top) @ weights)
@@ -117,10 +125,15 @@ def averaged(mean: Array, covariance: Array) -> Array:
     return np.take_along_axis(found, order, 1)
 
 
-def expected(mean: Array, covariance: Array) -> tuple[Array, Array]:
+def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
     """The mean of class probabilities p, (row, class), and that of their products p pᵀ, (row, class, class)."""
-    log_p, weights, order, alike = _log_probabilities(mean, covariance)
-    p = np.exp(log_p)
+    if mean.shape[1] == 2:
+        second, product = _mean_logistic(*_log_odds(mean, covariance))
+        each = np.column_stack([1 - second, second])
+        return each, each[:, :, None] * np.eye(2) + product[:, None, None] * (1 - 2 * np.eye(2))
+    p, weights, order, alike = _at_nodes(mean, covariance, points)
+    np.exp(p, out=p)
+    p /= p.sum(1, keepdims=True)
     both, p = (p * weights) @ p.swapaxes(1, 2), p @ weights
     if alike is not None:
         each, own = np.arange(p.shape[1]), np.diagonal(both, axis1=1, axis2=2)[..., None]
@@ -134,13 +147,60 @@ def expected(mean: Array, covariance: Array) -> tuple[Array, Array]:
     )
 
 
-def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Array, Array | None]:
-    """log p of each row's classes at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
+def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of the log-odds of the second of two classes, (row,)."""
+    with np.errstate(invalid="ignore"):
+        center = np.where(np.isneginf(mean[:, 1]), -np.inf, mean[:, 1] - mean[:, 0])
+    variance = covariance[:, 0, 0] - 2 * covariance[:, 0, 1] + covariance[:, 1, 1]
+    return center, np.sqrt(np.maximum(variance, 0.0))
 
-    The classes stand in the order of their mean scores, so that the rule does not depend on how they are numbered. The
-    permutation puts them back. The rule does not treat classes alike, but where scores do, as those of a row without
-    cells may, the answers must. So the last item, (row, class, class), averages over the classes whose scores have
-    equal moments, up to rounding. It is ``None`` if there are none, or if the rule treats the classes alike.
+
+def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
+    """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
+
+    As a function of z = (u - center) / sd, p has a step and p(1 - p) a peak of width 1 / sd, so a rule over z would
+    need as many nodes as sd is large. As a function of u, p(1 - p) is a fixed peak around 0, and it is the derivative
+    of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed distance of
+    0. The normal density and distribution function must then be smooth between the nodes: sd must not be small.
+    """
+    first, product = np.empty_like(center), np.empty_like(center)
+    narrow = sd <= WIDE
+    z, weights = _nodes(1)
+    p = expit(center[narrow, None] + sd[narrow, None] * z)
+    first[narrow], product[narrow] = p @ weights, (p * (1 - p)) @ weights
+    sd, weights = sd[~narrow], STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
+    z = (center[~narrow, None] - LOG_ODDS) / sd[:, None]
+    first[~narrow] = ndtr(z) @ weights
+    product[~narrow] = np.exp(-0.5 * z**2) @ weights / (np.sqrt(2 * np.pi) * sd)
+    return first, product
+
+
+def _log_mean_logistic(center: Array, sd: Array) -> Array:
+    """ln E p, as in :func:`_mean_logistic`, with digits of small probabilities, too.
+
+    If u < t at all nodes t, then E p depends on smaller t, where p(1 - p) is exp(t): that integral has a closed form.
+    """
+    found = np.empty_like(center)
+    narrow = sd <= WIDE
+    z, weights = _nodes(1)
+    found[narrow] = logsumexp(-np.logaddexp(0.0, -center[narrow, None] - sd[narrow, None] * z), axis=1, b=weights)
+    center, sd = center[~narrow], sd[~narrow]
+    weights = STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
+    inside = logsumexp(log_ndtr((center[:, None] - LOG_ODDS) / sd[:, None]), axis=1, b=weights)
+    center = np.minimum(center, 0.0)  # The integral over smaller t is negligible anyway if the center is positive.
+    first = LOG_ODDS[0] - STEP / 2
+    below = center + 0.5 * sd**2 + log_ndtr((first - center) / sd - sd)
+    found[~narrow] = np.logaddexp(inside, np.logaddexp(below, first + log_ndtr((center - first) / sd)))
+    return found
+
+
+def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
+    """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
+
+    The largest score at a node is 0. The classes stand in the order of their mean scores, so that the rule does not
+    depend on how they are numbered. The permutation puts them back. The rule does not treat classes alike, but where
+    scores do, as those of a row without cells may, the answers must. So the last item, (row, class, class), averages
+    over the classes whose scores have equal moments, up to rounding. It is ``None`` if there are none.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -156,15 +216,13 @@ def _log_probabilities(mean: Array, covariance: Array) -> tuple[Array, Array, Ar
     mean = np.take_along_axis(mean, order, 1)
     covariance = np.take_along_axis(np.take_along_axis(covariance, order[:, :, None], 1), order[:, None, :], 2)
     between = covariance[:, 1:, 1:] - covariance[:, 1:, :1] - covariance[:, :1, 1:] + covariance[:, :1, :1]
-    widest = float(np.sqrt(between.max(initial=0.0))) if n == 2 else 0.0
-    z, weights = _nodes(n - 1, int(np.clip(np.ceil(DENSITY * widest), LEAST_NODES, MOST_NODES)))
+    z, weights = _nodes(n - 1, points)
     away = np.zeros((*mean.shape, len(weights)))
     if n > 1:
         with np.errstate(invalid="ignore"):
             away[:, 1:] = _root(between) @ z + (mean[:, 1:] - mean[:, :1])[:, :, None]
         away[:, 1:][np.isneginf(mean[:, 1:])] = -np.inf
     away -= away.max(1, keepdims=True)
-    away -= np.log(np.exp(away).sum(1, keepdims=True))
     return away, weights, np.argsort(order, axis=1), alike
 
 
@@ -183,20 +241,17 @@ def _root(covariance: Array) -> Array:
 
 
 @cache
-def _nodes(dimensions: int, density: int) -> tuple[Array, Array]:
-    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0.
-
-    In one dimension there are so many per standard deviation.
-    """
+def _nodes(dimensions: int, points: int = POINTS) -> tuple[Array, Array]:
+    """Standard Normal nodes, (dimension, node), and their weights (node,), symmetric around 0."""
     if dimensions <= 1:
-        z = np.arange(-REACH * density, REACH * density + 1) / density
+        z = np.arange(-REACH * DENSITY, REACH * DENSITY + 1) / DENSITY
         weights = np.exp(-0.5 * z**2)
         return z[None][:dimensions], weights / weights.sum()
     # A lattice whose generator is made of the roots of prime numbers (Richtmyer 1951), folded: x and 1 - x.
     primes = [p for p in range(2, 20 * dimensions + 20) if all(p % q for q in range(2, int(p**0.5) + 1))]
     steps = np.sqrt(np.array(primes[:dimensions], float))[:, None]
-    z = ndtri((steps * (np.arange(POINTS // 2) + 0.5) + 0.5) % 1.0)
-    return np.concatenate([z, -z], axis=1), np.full(POINTS, 1 / POINTS)
+    z = ndtri((steps * (np.arange(points // 2) + 0.5) + 0.5) % 1.0)
+    return np.concatenate([z, -z], axis=1), np.full(points, 1 / points)
 
 
 # The Normal that is nearest to a posterior
@@ -204,8 +259,11 @@ def _nodes(dimensions: int, density: int) -> tuple[Array, Array]:
 ROUNDS, CLOSE = 60, 1e-4
 """Most steps towards the nearest Normal; and the squared length of the last one, in standard deviations."""
 
+FEW_POINTS, AT_LAST = 64, 0.1
+"""Points of the lattice rule on the way, and the squared length of the steps from which on there are ``POINTS``."""
 
-def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tuple[Array, Array]:
+
+def expected_derivatives(source: Source, layout: Layout, spread: Spread, points: int = POINTS) -> tuple[Array, Array]:
     """The means over a Normal of the gradient of the log-likelihood, and of minus its Hessian.
 
     They are as in ``likelihood.derivatives``, with p and p pᵀ replaced by their means in each row.
@@ -219,7 +277,7 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
     for block in source():
         for cut in spread.blocks(layout, len(block.codes)):
             rows: Rows = block[cut]
-            p, both = expected(*spread.scores(layout, rows.terms, rows.offset, rows.alike))
+            p, both = expected(*spread.scores(layout, rows.terms, rows.offset, rows.alike), points)
             alike = covariates(layout, rows.alike, len(rows.codes))
             missed = rows.weight[:, None] * ((rows.codes[:, None] == np.arange(n_classes)) - p)
             curved = -rows.weight[:, None, None] * both
@@ -244,9 +302,16 @@ def expected_derivatives(source: Source, layout: Layout, spread: Spread) -> tupl
 
 
 def nearest(
-    source: Source, layout: Layout, mean: Array, sd: Array, mode: Array, factor: Array, close: float = CLOSE
+    source: Source,
+    layout: Layout,
+    mean: Array,
+    sd: Array,
+    center: Array,
+    precision: Array,
+    close: float = CLOSE,
+    points: int = POINTS,
 ) -> Spread:
-    """The Normal that is nearest to the posterior of the parameters, begun at the Normal around its mode.
+    """The Normal that is nearest to the posterior of the parameters.
 
     Nearest is that of the smallest Kullback-Leibler divergence KL(Normal | posterior). At it, the mean over the Normal
     of the gradient of the log posterior is 0, and that of minus its Hessian is the precision (Opper and Archambeau
@@ -261,21 +326,24 @@ def nearest(
         As in ``likelihood``.
     mean, sd : array (parameter,)
         The prior.
-    mode, factor : arrays
-        The mode of the posterior, and the lower Cholesky factor of the precision there.
+    center, precision : arrays
+        Where to begin.
     close : float
         The squared length of the last step, in standard deviations.
+    points : int
+        Points of the lattice rule for three and more classes in the last steps.
     """
-    spread, precision, size = Spread(1.0, mode, _inverse_root(factor)), factor @ factor.T, 0.5
+    spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
+    size, last = 0.5, np.inf
     for _ in range(ROUNDS):
-        slope, information = expected_derivatives(source, layout, spread)
+        slope, information = expected_derivatives(source, layout, spread, points if last < AT_LAST else FEW_POINTS)
         wanted = information + np.diag(1 / sd**2)
         slope -= (spread.mean - mean) / sd**2
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
         # In standard deviations: how far the centre moves, and by how much each direction changes.
-        change = first @ first + ((share - np.eye(len(mode))) ** 2).sum()
-        # Whole steps go to and fro where the posterior is skewed, and half steps are slow: near the end they alternate.
-        size = 0.5 if change > 0.3 or size == 1.0 else 1.0
+        change = first @ first + ((share - np.eye(len(mean))) ** 2).sum()
+        # Whole steps go to and fro where the posterior is skewed, and short steps are slow.
+        size, last = min(1.0, 1.15 * size) if change < last else max(0.1, 0.6 * size), change
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(cholesky(precision, lower=True))
         spread = Spread(1.0, spread.mean + size * (root @ (root.T @ slope)), root)

@@ -1,6 +1,6 @@
-"""Exponents: to what power each term of naive Bayes should count, as learned from the labels.
+"""Exponents: the power to which each term of naive Bayes is raised, learned from the labels.
 
-Start with :class:`Exponents`, the specification. What is learned by it stands in ``posterior``.
+Start with :class:`Exponents`, the specification. ``posterior`` learns and holds the posterior.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Group:
     ----------
     name : str
     terms : int
-        How many they are; groups follow each other in the order of the terms.
+        Number of terms. Groups follow each other in the order of the terms.
     mean : float
-        1 for features, where 1 everywhere is naive Bayes; 0 for what is added to it.
+        1 for features (1 everywhere is naive Bayes), 0 for added terms, ½ for a column and its shape.
     sd : float, or tuple of float
-        Where there are several, the one of the largest evidence is taken. 0 fixes the exponents at the mean.
+        Candidate values; the evidence chooses one. 0 fixes the exponents at the mean.
     by_class : bool
-        Whether the exponents have a deviation for each class.
+        Whether each exponent has a deviation per class.
     """
 
     name: str
@@ -49,19 +49,19 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Which parameters there are: first w, one a term, and then d, class by class.
+    """The order of the parameters: first w, one per term, then d, class by class.
 
     Parameters
     ----------
     terms, classes : int
-        How many there are.
+        Numbers of terms and classes.
     own : int array (deviation,)
-        The terms with a deviation for each class; behind them all cells, numbered on from ``terms``, all numbers, and
-        the constant.
+        The terms with a deviation per class, followed by all cells (numbered from ``terms`` on), all numbers and the
+        constant.
     cells : int
-        How many cells of columns have offsets.
+        Number of cells with offsets.
     numbers : int
-        How many numbers have a slope for each class.
+        Number of numeric columns with a slope per class.
     """
 
     terms: int
@@ -72,12 +72,12 @@ class Layout:
 
     @classmethod
     def of(cls, groups: Sequence[Group], classes: int, cells: int = 0, numbers: int = 0) -> Layout:
-        """The parameters of these terms, of the offsets of so many cells, and of the slopes of so many numbers.
+        """The parameters of these terms, with ``cells`` offsets and ``numbers`` slopes per class.
 
         Raises
         ------
         ValueError
-            If there are more of them than can be learned together.
+            If there are more than ``MOST_PARAMETERS``.
         """
         by_class = [group.by_class for group in groups for _ in range(group.terms)]
         terms = len(by_class)
@@ -88,11 +88,11 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:
-        """v as (..., class, term + cell + number + 1) from (..., parameter); last stand the offsets b_c."""
+        """v as (..., class, term + cell + number + 1) from (..., parameter); the offsets b_c are last."""
         lead = parameters.shape[:-1]
         v = np.zeros((*lead, self.classes, self.width))
         v[..., : self.terms] = parameters[..., None, : self.terms]
@@ -101,30 +101,31 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many numbers v has for each class."""
+        """The number of columns of v per class."""
         return self.terms + self.cells + self.numbers + 1
 
     def slopes(self, by_exponent: Array) -> Array:
-        """Slopes in the parameters from those in v, (class, term + cell + number + 1): transposes `exponents`."""
+        """The gradient in the parameters from that in v, (class, term + cell + number + 1): transposes `exponents`."""
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
     def wider(self, terms: int, numbers: int) -> Layout:
-        """The layout with so many more terms, whose exponents the classes share, and with the slopes of numbers."""
+        """The layout with ``terms`` more terms, whose exponents the classes share, and ``numbers`` slopes per class."""
         n = self.terms + terms
         own = [*self.own[self.own < self.terms], *range(n, n + self.cells + numbers + 1)]
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """Where the parameters stand in a layout that begins with the same terms, (parameter,)."""
+        """The positions of the parameters in a layout that begins with the same terms, (parameter,)."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
-        # Where there are no cells, those of numbers begin at the same place: the last block that begins there counts.
+        # If there are no cells, the block of numbers begins at the same position: the last block that begins there
+        # counts.
         columns = np.searchsorted(other.own, there[block] + self.own - first[block])
         of_class = other.terms + len(other.own) * np.arange(self.classes)[:, None] + columns
         return np.concatenate([np.arange(self.terms), of_class.ravel()])
 
     def within(self, points: Array, other: Layout) -> Array:
-        """Points (..., parameter) as points of a layout that begins with the same terms; what is new there is 0."""
+        """Points (..., parameter) as points of a layout that begins with the same terms; new parameters are 0."""
         found = np.zeros((*points.shape[:-1], other.size))
         found[..., self.places(other)] = points
         return found
@@ -134,68 +135,72 @@ class Layout:
 class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
-    w = 1 and b = 0 are naive Bayes. Two copies of one column get the exponent ½ each; a column that says nothing
-    beyond the others gets 0. The exponents are learned from the labels, given what each term says of a row that was
-    left out of it: Bayesian stacking by log-linear pooling (Yao, Vehtari, Simpson and Gelman 2018; Yao, Carvalho,
-    Mesquita and McLatchie 2023) of the factors of a generative model, or weighted naive Bayes (Zaidi, Cerquides, Carman
-    and Webb 2013) with a posterior for its weights.
+    w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each; a column that is redundant given
+    the others gets 0. The exponents are learned from the labels, with each row left out of its terms. This is Bayesian
+    stacking by a log-linear pool (Yao, Vehtari, Simpson and Gelman 2018; Yao, Carvalho, Mesquita and McLatchie 2023) of
+    the factors of a generative model, or weighted naive Bayes (Zaidi, Cerquides, Carman and Webb 2013) with a posterior
+    for its weights.
 
     Parameters
     ----------
     by : {"feature", "model", "class"}
-        One exponent a feature; one for all of them (a tempered likelihood); or one a feature and class, shrunk to the
-        feature's.
+        One exponent per feature; one for all features (a tempered likelihood); or one per feature and class, shrunk
+        towards that of the feature.
     shapes : bool
-        Whether a real column has two terms, one of its family and one of a Pólya tree, which knows no formula for the
-        column's shape; the exponents of both are then around ½.
+        Whether a real column has two terms: that of its family, and that of a Pólya tree, a nonparametric density. The
+        prior means of the two exponents are then ½.
     pairs : int, or tuple of (column, column)
-        How many pairs of columns may have a term, the most dependent ones first, or which. Where there are any, all
-        Gaussian columns together have a term too, a Gaussian with a full covariance.
+        Largest number of pairs of columns that get a term (the most dependent ones first), or the pairs themselves.
+        With pairs, all Gaussian columns together also get a term: a Gaussian with a full covariance per class.
     kernel : bool
-        Whether there is a term of the shares of the classes among near rows. It keeps the cells of all learned rows, so
-        it is left out where these are more than 4,096.
+        Whether to add a kernel term: the class frequencies among similar rows. The model then stores the cells of all
+        learned rows, so the term is omitted if there are more than 4,096 rows.
     partitions : int
-        How many random partitions of the rows have a term together, which says what many columns say at once.
+        Number of random partitions of the rows. Together they have one term, which captures interactions of many
+        columns.
     trees : int
-        How many trees that see the label are a member of the average.
+        Number of classification trees, whose mean is one member of the average.
     linear : bool
-        Whether a member of the average is linear in the numbers.
+        Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Naive Bayes averaged with every forest of edges between columns, the same forest in all classes or one in each.
-        No exponent is learned then: all are 1.
+        Average naive Bayes over all forests of edges between columns, with the same forest in all classes or one per
+        class. Then no exponents are learned: all are 1.
     sd : float or tuple of float
-        Prior standard deviation of a feature's exponent around 1. Of several, the one of the largest evidence.
+        Prior standard deviation of the exponents of features and shapes around their prior means. Here and below, the
+        evidence chooses among several values.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        The same of a pair's, of the joint Gaussian's, of the kernel's and of the partitions', around 0.
+        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions,
+        around 0.
     class_sd : float or tuple of float
-        The same of a class's deviation from the exponent of the feature, around 0.
+        Prior standard deviation of a class's deviation from the exponent of the feature, around 0.
     offsets : {"cell", "class"}
-        Whether a class has one offset b_c, or besides it one for each cell of each column: a level, or a quarter of the
-        rows of a real column. They say where the classes' shares of a cell are wrong in the company of the other
-        columns; with them the model holds multinomial logistic regression on the cells. Where cells times classes are
-        more than the rows, or more than 1,000, a class has one offset.
+        Whether a class has only the offset b_c, or also one offset per cell of each column: a level, or a quarter of
+        the rows of a real column. These offsets correct the class frequencies of a cell given the other columns; with
+        them the model contains multinomial logistic regression on the cells. If cells times classes exceeds the number
+        of rows, or 1,000, there are no offsets of cells.
     offset_sd : float
-        Prior standard deviation of the classes' offsets, in nats, around 0.
+        Prior standard deviation of the offsets b_c, in nats, around 0.
     cell_sd : float or tuple of float
-        The same of the offsets of cells. Of several, the one of the largest evidence.
+        Prior standard deviation of the offsets of cells, in nats, around 0.
     slope_sd : float or tuple of float
-        The same of the slopes of the linear member, in nats per standard deviation of a number.
+        Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
-        Whether class probabilities are averaged over members of different freedom: the class frequencies (as if the
-        label were wrong), naive Bayes, exponents of columns and shapes alone, those of all terms, and, where asked for,
-        trees that see the label and a linear model. Their weights follow from their predictions of held-out rows.
+        Whether to average class probabilities over models of different flexibility, the members: the class frequencies
+        (for rows with a wrong label), naive Bayes, exponents of columns and shapes alone, exponents of all terms, and,
+        on request, trees and a linear model. The weights are learned from predictions of held-out rows (stacking).
     rows : int
-        From how many rows, drawn at random, the exponents are learned where there are more, and real columns are cut
-        into cells. The cells are counted over all rows; of a table that is read in parts, over the drawn ones.
+        Largest number of rows from which exponents and the cells of real columns are learned; from a larger table, a
+        random sample of this size. Cells are counted over all rows, or over the sample if a table is read in parts.
     draws : int
-        How many draws from the posterior of the exponents are kept, for intervals. Probabilities are averaged over
-        the exponents without draws.
+        Number of draws from the posterior of the exponents, for intervals. Averaging probabilities over the exponents
+        needs no draws.
     random_seed : int
-        Of these draws, and of folds, partitions and samples of rows, which also depend on the content of the rows.
+        Seed of these draws, and of folds, partitions, trees and samples of rows. These also depend on the content of
+        the rows.
 
     Notes
     -----
-    ``estimate`` of :class:`bayesnb.BayesianNB` says what is plugged in when rows are asked:
+    ``estimate`` of :class:`bayesnb.BayesianNB` determines what is plugged in for prediction:
 
     ============ ==================== ========================================
     estimate     θ of the columns     exponents and offsets
@@ -203,11 +208,11 @@ class Exponents:
     "predictive" integrated out       averaged over their posterior
     "mean"       posterior mean       posterior mean
     "map"        posterior mode       posterior mode
-    "mle"        refused              no maximum where classes separate
+    "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    They are learned in the same way under each: from terms with θ integrated out, each row left out of them. The θ of
-    shapes, pairs and joint columns are always integrated out.
+    Learning does not depend on ``estimate``: it uses terms with θ integrated out, with each row left out of its terms.
+    The θ of shapes, pairs and joint columns are always integrated out.
 
     Examples
     --------
@@ -268,7 +273,7 @@ class Exponents:
                 raise ValueError(f"Expected {name} to be positive and finite; got {getattr(self, name)!r}")
 
     def prior(self, layout: Layout, groups: Sequence[Group], scales: Mapping[str, float]) -> tuple[Array, Array]:
-        """Mean and standard deviation of every parameter under the prior, where each group has one of its scales."""
+        """Prior mean and standard deviation of each parameter, given the scale of each group."""
         mean, sd = np.zeros(layout.size), np.full(layout.size, float(scales[OWN]))
         starts = np.cumsum([0, *(group.terms for group in groups)])
         for group, (first, last) in zip(groups, pairwise(starts), strict=True):
@@ -289,16 +294,16 @@ NAMED = {
     "forests": Exponents(shapes=False, offsets="class", forests="shared"),
     "auto-counts": Exponents(pairs=150, partitions=100, trees=100, linear=True, average=True),
 }
-"""The specifications that have a name."""
+"""The named specifications."""
 
 
 def named(dependence: Any) -> Exponents:
-    """The specification of that name.
+    """The specification with this name.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such specification.
     """
     if isinstance(dependence, Exponents):
         return dependence
@@ -314,17 +319,17 @@ def name_of(spec: Exponents) -> DependenceName | Exponents:
 
 
 OWN, CELLS, SLOPES = "classes", "cells", "slopes"
-"""The groups of the classes' deviations, of their offsets in cells, and of their slopes."""
+"""The groups of the deviations per class, of the offsets of cells, and of the slopes."""
 
 MOST_OFFSETS = 1_000
-"""Offsets of cells that are learned together quickly."""
+"""Largest number of offsets of cells that are learned."""
 
 MOST_PARAMETERS = 4_000
-"""Parameters whose covariance is still quickly factored."""
+"""Largest number of parameters: the time to factor their covariance grows with the cube of it."""
 
 
 def require_few(parameters: int) -> None:
-    """Raise ``NoExponentsError`` where there are more parameters than can be learned together."""
+    """Raise ``NoExponentsError`` if there are more than ``MOST_PARAMETERS`` parameters."""
     if parameters > MOST_PARAMETERS:
         raise NoExponentsError(
             "{value} exponents and offsets would be learned together, and at most {expected} can be: the time grows "

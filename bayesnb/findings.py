@@ -27,7 +27,17 @@ NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 WEIGHTS = re.compile("wgt|weight|gewicht", re.IGNORECASE)
 """Names of weight columns. An amount of money has equally many different values but needs no remark."""
 
-MARKS = ("?", "-", "--", ".", "na", "n/a", "nan", "null", "none", "unknown", "missing")
+MARKS = {
+    "?", "-", "--", "—", "–", ".", "*", "na", "n/a", "n.a.", "n. a.", "nan", "null", "none", "unknown", "missing",
+    "no data", "not done", "not available", "not applicable", "not recorded", "not reported", "not measured",
+    "not tested", "(blank)", "#n/a", "#value!", "#ref!", "#div/0!", "#name?", "#num!", "k.a.", "k. a.",
+    "keine angabe", "unbekannt", "nicht erhoben", "nicht bestimmt", "nicht gemessen", "(leer)", "n.b.", "n. b.",
+    "inconnu", "non renseigné", "non disponible", "non connu", "(vide)", "desconocido", "sin dato", "sin datos",
+    "no disponible", "no aplica", "sconosciuto", "non disponibile", "non noto", "onbekend", "niet bekend",
+    "desconhecido", "não informado", "sem dados", "okänd", "ukjent", "ukendt", "brak danych", "нет данных",
+    "неизвестно",
+}  # fmt: skip
+"""Texts that may mean a missing cell, in lower case."""
 SENTINELS = (-9, -99, -999, -9999, 99, 999, 9999, 99999, 999999)
 
 SCALES = [
@@ -288,6 +298,7 @@ def examine(
     of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
     found += [r.about(f"number of {r.column}") if r.cures and r.column in kinds else r for r in of_columns]
     found += _of_reading(layouts, rows)
+    found += _codes(whole, target) if layouts else ()
     found += _same(frame, target)
     if target is not None and target in frame.columns:
         found += _target(frame[target].dropna())
@@ -333,7 +344,8 @@ def _read(
         readings = recognised_in(column)
         reading = default_reading(column, readings)
         if not readings:
-            if partly := [*_in_part(name, column)]:
+            # Without the markers, the column is examined again.
+            if partly := [*_marked(name, column.values)] or [*_in_part(name, column)]:
                 found, frame = [*found, *partly], frame.drop(columns=name)
         elif reading is None:
             cures = tuple(Cure("features", each.spelled, name) for each in readings)
@@ -354,6 +366,7 @@ def _read(
             cells, numbers = reading.read(column).values()
             frame, kinds[name] = frame.copy(deep=False), pd.Series(cells, frame.index)
             frame[name] = numbers
+            found += _marked(name, kinds[name])
             found.append(Remark(name, f"{_kinds(kinds[name])}, read as a column of kinds and one of numbers"))
         elif isinstance(reading, Choices):
             n, first = len(reading.options), f"{name}={reading.options[0]}"
@@ -385,6 +398,45 @@ def _kinds(cells: pd.Series) -> str:
     return ", ".join(shown) + (f", {sum(k for _, k in rest[3:]):,} other texts" if rest[3:] else "")
 
 
+def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
+    """Remarks about texts that may mean a missing cell, the most frequent first."""
+    from bayesnb.data.readings import recognised
+
+    held = values.dropna()
+    texts = held[held.map(lambda cell: isinstance(cell, str))].astype(object).str.strip()
+    counts = texts[texts.str.lower().isin(MARKS)].value_counts() if len(texts) else texts
+    if counts.empty:
+        return
+    others = sorted({*texts} - {*counts.index})
+    of_numbers = recognised(others) or (others and all(re.fullmatch(NUMBER, text) for text in others))
+    effect = "so all cells are read as levels" if of_numbers else "a level like any other"
+    for text, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+        if text == "NA" and _are_codes(texts.unique()):
+            continue
+        said = "{share} are {text!r}, " + effect + ": if it means missing, {na}"
+        said = Message(said, share=_percent(n / len(held)), text=text, na=_missing_in(name, text))
+        yield Remark(name, said, True, option=("--na", f"{name}={text}"))
+
+
+def _are_codes(levels: Iterable[str]) -> bool:
+    """Whether levels are codes such as those of countries, of which NA is one."""
+    codes = [level for level in levels if level != "NA"]
+    return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
+
+
+def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
+    """Remarks about columns of codes in a file, whose missing cells may be the code NA."""
+    from pandas.api import types
+
+    for name in frame.columns:
+        if name == target or types.is_numeric_dtype(frame[name]) or not frame[name].isna().any():
+            continue
+        if _are_codes(map(str, frame[name].dropna().unique())):
+            said = "codes, and {share} are missing: if NA is one of them, add --keep-na {na}"
+            share = _percent(frame[name].isna().mean())
+            yield Remark(name, Message(said, share=share, na=_quoted(f"{name}=NA")))
+
+
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
     """Remarks about text that nearly fits a reading: numbers in several units or with many bounds, or with a few other
     texts among them.
@@ -413,7 +465,7 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
         shown = ", ".join(map(_short, alone))
         said = Message(
             "{what} except {shown}, so all are read as levels: correct them, or {na}",
-            what=found[0].said, shown=shown, na=_missing(alone[0]),
+            what=found[0].said, shown=shown, na=_missing_in(name, alone[0]),
         )  # fmt: skip
         yield Remark(name, said, True, option=("--na", f"{name}={alone[0]}") if len(alone) == 1 else ())
 
@@ -475,16 +527,6 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
 
     n, k, once = len(held), len(levels), int((levels == 1).sum())
     texts = held.str.strip()
-    for mark, share in texts.str.lower().value_counts(normalize=True).items():
-        if mark in MARKS and share > 0:
-            shown = next(text for text in texts if text.lower() == mark)
-            said = Message(
-                "{share} are {shown!r}, a level like any other: if it means missing, {na}",
-                share=_percent(share),
-                shown=shown,
-                na=_missing(shown),
-            )
-            yield Remark(name, said, True, option=("--na", shown))
     if (order := _order(levels.index)) is not None:
         cure = Cure("features", ("Ordinal", tuple(order)), name)
         yield Remark(name, Message("ordered answers: {cure}", cure=cure), cures=(cure,))
@@ -497,9 +539,9 @@ def _texts(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
     if number.mean() > 0.8 and k > 10 and not texts.str.match(r"0\d").any():
         odd = texts[~number].value_counts().index[:3].tolist()
         shown = ", ".join(map(_short, odd)) or "a few rows that are not among those looked at"
-        na = Message(", or {na}", na=_missing(odd[0])) if odd else ""
+        na = Message(", or {na}", na=_missing_in(name, odd[0])) if odd else ""
         said = Message("numbers except {shown}, so all are read as levels: correct them{na}", shown=shown, na=na)
-        yield Remark(name, said, True, option=("--na", odd[0]) if len(odd) == 1 else ())
+        yield Remark(name, said, True, option=("--na", f"{name}={odd[0]}") if len(odd) == 1 else ())
     elif are_sentences(levels.index, n):
         bag, codes = (Cure("features", family, name) for family in ("Text", "Categorical"))
         said = Message("sentences, read as a bag of words: {words}; as levels: {levels}", words=bag, levels=codes)
@@ -585,7 +627,7 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         if share <= 0.01 or others.empty:
             continue
         cure = ("--na", f"{name}={value}")
-        found = {"share": _percent(share), "value": value, "na": _missing(value, shlex.join(cure))}
+        found = {"share": _percent(share), "value": value, "na": _missing_in(name, value)}
         if value in (low, high) and abs(value) > 3 * others.abs().max():
             yield Remark(name, Message("{share} are {value}: if it means missing, {na}", **found), True, option=cure)
             return
@@ -702,9 +744,9 @@ def _plain(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def _missing(mark: Any, option: str | None = None) -> Spelled:
-    """How to read a marker as missing."""
-    return Spelled(f"replace {mark!r} by None", option or f"--na {_quoted(mark)}")
+def _missing_in(name: Any, mark: Any) -> Spelled:
+    """How to read a marker in a column as missing."""
+    return Spelled(f"replace {mark!r} by None", shlex.join(["--na", f"{name}={mark}"]))
 
 
 def _quoted(text: Any) -> str:

@@ -157,7 +157,12 @@ def test_a_mark_of_gaps_hides_nothing_of_the_other_cells():
     income = np.where(rng.random(300) < 0.1, "n.a.", np.exp(rng.normal(8, 1.3, 300)).round(1).astype(str))
     found = examine(pd.DataFrame({"Q": answers, "income": income}), None, 300)
     said = {(remark.column, *remark.option, *remark.families[:1]) for remark in found}
-    assert said == {("Q", "--na", "Q=99"), ("Q", "categorical"), ("income", "--na", "n.a."), ("income", "log-normal")}
+    assert said == {
+        ("Q", "--na", "Q=99"),
+        ("Q", "categorical"),
+        ("income", "--na", "income=n.a."),
+        ("income", "log-normal"),
+    }
 
 
 # Which line of the table to take

@@ -1,5 +1,6 @@
 """Somebody else's table on the command line: what inspect sees, the same options everywhere, and what is warned of."""
 
+import io
 import json
 import shlex
 
@@ -60,8 +61,8 @@ REMARKS = {
     "country": "constant: every value is 'DE'",
     "nothing": "no row has a value",
     "purpose code": "the same as column 'purpose'",
-    "savings": "are '?', a level like any other: if it means missing, --na '?'",
-    "income": "numbers except 'n.a.', so all are read as",
+    "savings": "are '?', a level like any other: if it means missing, --na 'savings=?'",
+    "income": "are 'n.a.', so all cells are read as levels: if it means missing, --na income=n.a.",
     "debt": "are -999: if it means missing, --na debt=-999",
     "amount": "skewed and all positive",
     "calls": "counts: --feature calls=poisson",
@@ -142,7 +143,7 @@ def test_the_command_that_inspect_prints_runs_and_drops_the_columns_it_advises_t
     out, _ = done("inspect", "my credit.csv", "--target", "class")
     command = out.splitlines()[-1]
     assert command.startswith(
-        "bayesnb fit 'my credit.csv' --target class --na '?' --na n.a. --na debt=-999 --drop customer_id"
+        "bayesnb fit 'my credit.csv' --target class --na 'savings=?' --na income=n.a. --na debt=-999 --drop customer_id"
     )
     done(*shlex.split(command)[1:], "--dependence", "none")
     names = load("my-credit.bayesnb").feature_names_in_
@@ -342,22 +343,33 @@ def test_a_mark_is_missing_in_embedded_data_too(done):
     }  # fmt: skip
 
 
-def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, tmp_path):
+def test_a_model_remembers_what_was_left_out_and_what_meant_missing(done, capsys, tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({
         "name": [f"n{k}" for k in range(60)], "a": rng.integers(1, 6, 60), "b": rng.choice(["99", "x", "?"], 60),
+        "land": rng.choice(["NA", "None", "DE"], 60), "town": rng.choice(["NA", "Rome"], 60),
+        "n": rng.choice(["NA", "1"], 60),
     })  # fmt: skip
     table["y"] = np.where(table["a"] + rng.normal(size=60) > 3, "p", "q")
     table.loc[::7, "a"] = 99
     table.to_csv(tmp_path / "t.csv", index=False)
-    told = ("--drop", "name", "--na", "a=99", "--na", "?", "--feature", "a=categorical")
+    told = ("--drop", "name", "--na", "a=99", "--na", "?", "--keep-na", "land=NA", "--feature", "a=categorical")
     done("fit", tmp_path / "t.csv", "--target", "y", *told, "--dependence", "none", "-o", tmp_path / "m.bayesnb")
     clf = load(tmp_path / "m.bayesnb")
     assert clf.classifier_.schema.features["a"].levels == ((1, 2, 3, 4, 5),)
     assert clf.classifier_.schema.features["b"].levels == (("99", "x"),)
+    assert clf.classifier_.schema.features["land"].levels == (("DE", "NA"),)
+    assert clf.classifier_.schema.features["town"].levels == (("Rome",),)
+    assert clf.describe()["missing"].round(9).tolist()[-1] == round((table["n"] == "NA").mean(), 9)
+    code, out, _ = run(capsys, "predict", tmp_path / "m.bayesnb", tmp_path / "t.csv", "--keep", "y")
+    meant = {"a": {99: None}, "b": {"?": None}, "land": {"None": None}, "town": {"NA": None}, "n": {"NA": None, "1": 1}}
+    proba = clf.predict_proba(table.replace(meant)[[*meant]])
+    assert code == 0
+    assert np.abs(pd.read_csv(io.StringIO(out))[["p_p", "p_q"]].to_numpy() - proba).max() < 1e-9
     for verb in ("score", "predict"):
         assert "warning" not in done(verb, tmp_path / "m.bayesnb", tmp_path / "t.csv")[1]
     done("update", tmp_path / "m.bayesnb", tmp_path / "t.csv")
-    assert load(tmp_path / "m.bayesnb").classifier_.reading == {"drop": ("name",), "na": ("a=99", "?")}
-    clf.partial_fit(table[["a", "b"]], table["y"])
+    reading = load(tmp_path / "m.bayesnb").classifier_.reading
+    assert reading == {"drop": ("name",), "na": ("a=99", "?"), "keep_na": ("land=NA",)}
+    clf.partial_fit(table[["a", "b", "land", "town"]].assign(n=1), table["y"])
     assert clf.classifier_.reading["drop"] == ("name",)

@@ -138,3 +138,33 @@ def test_bounds_are_counted_and_the_command_that_is_printed_reads_them(tmp_path,
     assert np.abs(model.predict_proba(rows) - clf.predict_proba(rows)).max() < 1e-12
     again = json.loads(run(capsys, *shlex.split(fit.replace("fit", "inspect", 1))[1:-2], "--format", "json")[1])["fit"]
     assert shlex.split(again)[1:-2] == shlex.split(fit)[1:-2]
+
+
+def test_words_that_may_mean_missing_are_proposed_per_column_and_country_codes_are_not(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    n = 200
+
+    def put(cells, word, p=0.3):
+        return [word if gone else cell for cell, gone in zip(cells, rng.random(n) < p, strict=True)]
+
+    days = [f"{d}.01.2024" for d in rng.integers(13, 29, n)]
+    frame = pd.DataFrame({
+        "pct": put([f"{v:.1f}" for v in rng.normal(50, 9, n)], "not done"), "day": put(days, "unbekannt"),
+        "price": put([f"{v:.1f} €" for v in rng.normal(50, 9, n)], "k.A."), "mood": put(["up", "down"] * 100, "—"),
+        "crp": put(put([f"{v:.1f}" for v in rng.normal(50, 9, n)], "<30"), "Not tested"),
+        "land": rng.choice(["NA", "DE", "FR", "US", "ZA"], n), "y": ["a", "b"] * 100,
+    })  # fmt: skip
+    found = nb.inspect(frame, "y")
+    marks = {"pct": "not done", "day": "unbekannt", "price": "k.A.", "mood": "—", "crp": "Not tested"}
+    assert {r.option for r in found.remarks if r.option} == {("--na", f"{c}={word}") for c, word in marks.items()}
+    clf = nb.BayesianNB(found.features).fit(found.mended(frame), "y")
+    families = clf.describe()["family"]
+    assert (families[["pct", "elapsed of day", "price", "number of crp"]] == "Gaussian").all()
+    assert "NA" in clf.classifier_.schema.features["land"].levels[0]
+    frame.to_csv("t.csv", index=False)
+    said = json.loads(run(capsys, "inspect", "t.csv", "--target", "y", "--format", "json")[1])
+    assert "add --keep-na land=NA" in next(r["remark"] for r in said["remarks"] if r["column"] == "land")
+    code, _, err = run(capsys, *shlex.split(said["fit"])[1:], "--dependence", "none", "--keep-na", "land=NA")
+    assert code == 0, err
+    assert nb.load("t.bayesnb").describe().equals(clf.describe())

@@ -66,7 +66,7 @@ def fit(
     schema, features = settings.smoothed(summary.schema)
     classes = summary.classes
     asked = replace(asked, features=features, class_prior=by_label(parameters["class_prior"], classes.tolist()))
-    reading = {"drop": settings.drop, "na": format.na}
+    reading = {"drop": settings.drop, "na": format.na, "keep_na": format.keep_na}
     clf = learning.with_part(asked, None, replace(summary, schema=schema), target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")

@@ -240,7 +240,7 @@ OPTIONS = {
     "force": option(OUTPUT, "--force", is_flag=True, help="Replace a file that this command could not have written."),
 }  # fmt: skip
 
-FORMAT = ("sep", "decimal", "encoding", "header", "skip", "na", "sheet")
+FORMAT = ("sep", "decimal", "encoding", "header", "skip", "na", "keep_na", "sheet")
 SETTINGS = tuple(each.name for each in fields(Settings))
 GATHERED = {"format": FORMAT, "settings": SETTINGS, "naive": tuple(name for name in SETTINGS if name != "dependence")}
 """Options that form one argument of a command: how a file is read, and what a model is."""

@@ -212,8 +212,8 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
             words += [f"--{name}", str(value)]
     if format.header is not None:
         words.append("--header" if format.header else "--no-header")
-    for mark in format.na:
-        words += ["--na", mark]
+    for option, marks in (("--na", format.na), ("--keep-na", format.keep_na)):
+        words += [word for mark in marks for word in (option, mark)]
     for each_field in fields(Settings):
         value, option = getattr(settings, each_field.name), each_field.name
         if value != each_field.default:

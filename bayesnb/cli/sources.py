@@ -125,7 +125,8 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
     if target is not None and all(isinstance(label, str) for label in clf.classes_.tolist()):
         text.append(target)
     said = clf.reading
-    format = replace(format, text=tuple(map(str, text)), na=tuple(dict.fromkeys([*said.get("na", ()), *format.na])))
+    marks = {name: tuple(dict.fromkeys([*said.get(name, ()), *getattr(format, name)])) for name in ("na", "keep_na")}
+    format = replace(format, text=tuple(map(str, text)), **marks)
     found = opened(data, format, names=(*clf.schema.raw, target, *others))
     left_out = tuple(column for column in said.get("drop", ()) if column in found.names)
     return replace(found, settings=Settings(drop=left_out))

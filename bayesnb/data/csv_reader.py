@@ -61,6 +61,9 @@ class Format:
         The number of lines before the header to leave out; by default lines of titles are detected.
     na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+    keep_na : tuple of str
+        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
+        columns of numbers it stays missing.
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
     names : tuple of str
@@ -75,6 +78,7 @@ class Format:
     header: bool | None = None
     skip: int | None = field(default=None, metadata={"metavar": "N"})
     na: tuple[str, ...] = ()
+    keep_na: tuple[str, ...] = ()
     sheet: str | None = field(default=None, metadata={"metavar": "NAME|N"})
     names: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
@@ -96,7 +100,7 @@ class CsvLayout:
         The number of lines before the header that hold no cells.
     header : bool
     names : tuple of str
-    na : tuple of str
+    na, keep_na : tuple of str
     space : Workspace
         The folder of ``file``, if it is a copy.
     types : {column: Types}
@@ -121,6 +125,7 @@ class CsvLayout:
     header: bool
     names: tuple[str, ...]
     na: tuple[str, ...]
+    keep_na: tuple[str, ...]
     space: Workspace = field(repr=False)
     types: Mapping[str, Types] = field(default_factory=dict)
     gaps: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -228,7 +233,7 @@ def _layout(connection: Any, name: Any, file: Path, format: Format, encoding: st
         types, sniffed = (), True  # Detection has taken a title for the first row.
     first = _first_row(lines_of(file, skip), sep, escape)
     names = tuple(f"column{k}" for k in range(len(first)))
-    layout = CsvLayout(str(name), file, encoding, sep, escape, skip, False, names, format.na, space)
+    layout = CsvLayout(str(name), file, encoding, sep, escape, skip, False, names, format.na, format.keep_na, space)
     header = format.header
     if header is None:
         header = bool(set(format.names) & set(first)) or (sniffed and not _is_row(connection, layout, first, types))
@@ -447,7 +452,8 @@ def _value(cell: str, kind: str, mark: str) -> str:
 def _table(layout: CsvLayout) -> str:
     """Return SQL for the file as a table of texts, with columns called c0, c1, …"""
     columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
-    missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text)
+    kept = {text for texts in _kept(layout).values() for text in texts}
+    missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text and text not in kept)
     return (
         f"read_csv({_path(layout.file)}, auto_detect=false, columns={{{columns}}}, header={layout.header}, "
         f"skip={layout.skip}, delim={_text(layout.sep)}, escape={_text(layout.escape)}, "
@@ -459,13 +465,21 @@ def _table(layout: CsvLayout) -> str:
 def _cells(layout: CsvLayout) -> list[str]:
     """Return SQL for the cells of each column. The user's texts for missing are null, with or without spaces around."""
     found = []
+    kept = _kept(layout)
+    of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
     for k, column in enumerate(layout.names):
         marks = marks_in(column, layout.na, layout.names)
         # A column of numbers may spell 99 as 99.0.
         zeros = (mark + zero for mark in marks if mark.lstrip("-").isdecimal() for zero in (".0", ".00", ",0", ",00"))
-        missing = ", ".join(map(_text, [*marks, *zeros]))
-        found.append(f"(CASE WHEN trim(c{k}) IN ({missing}) THEN NULL ELSE c{k} END)" if missing else f"c{k}")
+        missing = {f"trim(c{k})": [*marks, *zeros], f"c{k}": sorted(of_others - {*kept[column]})}
+        gone = " OR ".join(f"{c} IN ({', '.join(map(_text, texts))})" for c, texts in missing.items() if texts)
+        found.append(f"(CASE WHEN {gone} THEN NULL ELSE c{k} END)" if gone else f"c{k}")
     return found
+
+
+def _kept(layout: CsvLayout) -> dict[str, list[str]]:
+    """Return the texts that are levels of each column although they look missing."""
+    return {column: marks_in(column, layout.keep_na, layout.names) for column in layout.names}
 
 
 def _query(layout: CsvLayout) -> str:

@@ -70,7 +70,7 @@ class Classifier(FittedModel):
         of the labelled rows plus λ times the expected statistics of these rows.
     target : column name or None
         The column of the class, if the labels had a name.
-    reading : {"drop": columns, "na": texts}
+    reading : {"drop": columns, "na": texts, "keep_na": texts}
         On the command line: columns of the file to leave out, and texts that mean a missing cell.
     absent, unlabelled, seed
         As in :class:`bayesnb.BayesianNB`, where the seed is ``random_state``.

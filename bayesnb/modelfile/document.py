@@ -59,7 +59,7 @@ class Contents:
     classes : array (class,)
     target : column name or None
         The column that held the class, if known.
-    reading : {"drop": columns, "na": texts}
+    reading : {"drop": columns, "na": texts, "keep_na": texts}
         The columns that the command line ignored, and the texts that it read as missing.
     expected : bool
         True if unlabelled rows were counted by their responsibilities.

@@ -4,8 +4,8 @@
 
 Two classes of equal probability and one column, Normal (means 5 and 6, deviation 1) or Exponential (means 1 and 2.5).
 Values below a limit are reported as "<LIMIT"; the limit censors 10, 30 or 60 % of all values. Each of 20 tables has 300
-rows to learn and 1,000 to predict. It takes about two minutes. The reference knows the family of the values behind the limit and integrates its
-parameters by quadrature: the class means (and deviations) have flat priors on a grid.
+rows to learn and 1,000 to predict. The reference knows the family of the values behind the limit and integrates its
+parameters by quadrature: the class means (and deviations) have uniform weights on a grid. It takes about two minutes.
 """
 
 from __future__ import annotations

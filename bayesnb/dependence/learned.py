@@ -1,6 +1,6 @@
-"""A model whose features may depend on each other: naive Bayes with more terms, each to a power.
+"""A model whose features may depend on each other: naive Bayes with more terms, each raised to a power.
 
-Start with :class:`Dependence`, which answers p(c | x); ``learning`` learns it from rows.
+Start with :class:`Dependence`, which computes p(c | x); ``learning`` learns it from rows.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from bayesnb.wording import Cure
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The terms beside those of naive Bayes, and the posterior of the exponents of all terms.
+    """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
     The posterior of the columns themselves is in the posterior of the model, which every method takes.
 
     Parameters
     ----------
     terms : TermSet
-        The terms of shapes, pairs and joint columns.
+        The added terms, such as those of shapes, pairs and joint columns.
     exponents : LearnedExponents
     weight : float
-        The weight of the rows that the exponents were learned from.
+        Total weight of the rows from which the exponents were learned.
     older : bool
-        Whether rows were learned or forgotten since then: the terms know it, the exponents do not.
+        Whether rows were learned or forgotten since then, which updates the terms but not the exponents.
     """
 
     terms: TermSet
@@ -51,34 +51,34 @@ class Dependence:
 
     @property
     def spec(self) -> Exponents:
-        """The specification that it was learned by."""
+        """The specification."""
         return self.exponents.spec
 
     @property
     def statistics(self) -> DependenceStatistics:
-        """The counts of cells, beside the statistics of the model."""
+        """The counts of cells, which complement the statistics of the model."""
         return self.terms.statistics
 
     # Learning
 
     def after(self, statistics: DependenceStatistics) -> Dependence:
-        """The same exponents after other statistics, which they are now older than."""
+        """A copy with other statistics, which are now newer than the exponents."""
         return replace(self, terms=TermSet(statistics), older=True)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """The same for the classes at these positions; -1 is a class without a row, whose offset has its prior."""
+        """A copy for the classes at these positions; -1 is a class without rows, whose offset has its prior."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows that the exponents were learned from, each left out of its terms, as all members see them.
+        """The rows from which the exponents were learned, each left out of its terms; with the terms of all members.
 
         Raises
         ------
         ValueError
-            If these are visibly not those rows.
+            If the total weight shows that these are other rows, or if rows were learned or forgotten since.
         """
         if self.spec.forests:
             raise NoExponentsError(
@@ -101,10 +101,10 @@ class Dependence:
         return rows_left_out(self.terms, self.spec, posterior, data, labels, layout.cells, layout.numbers)(slice(None))
 
     def drawn(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array | slice, Labels]:
-        """The positions and the labels of the rows, among all rows, that the exponents are learned from."""
+        """The positions and labels of the rows, among all rows, from which the exponents are learned."""
         return Order.under(posterior.model, data, labels).drawn(labels, self.spec.rows, self.spec.random_seed)
 
-    # Answering
+    # Prediction
 
     def log_proba(
         self,
@@ -124,11 +124,11 @@ class Dependence:
         data : {name: encoded column}
         n_rows : int
         log_prior : array that spreads to (row, class), optional
-            log p(c) of each row, log p(c | D) by default.
+            log p(c) per row; by default log p(c | D).
         theta : Parameters, optional
-            A point that is plugged in for the parameters of the columns, which are else integrated out.
+            A point to plug in for the parameters of the columns; by default they are integrated out.
         point : {"mode", "mean"}, optional
-            Which point of the exponents is plugged in; by default the answer is averaged over their posterior.
+            The point of the exponents to plug in; by default probabilities are averaged over their posterior.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
@@ -146,7 +146,7 @@ class Dependence:
     def _asked(
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
     ) -> Iterator[tuple[slice, Array, Array, Alike | None]]:
-        """Blocks of new rows: where they stand, their terms, log p(c), and what is alike under all classes."""
+        """Blocks of new rows: positions, terms, log p(c), and the covariates that do not depend on the class."""
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
@@ -165,7 +165,7 @@ class Dependence:
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
-        """log p(c | x_i, D without row i) of rows that were learned, (row, class); the exponents are held."""
+        """log p(c | x_i, D without row i) of learned rows, (row, class); the exponents are held fixed."""
         prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
@@ -175,15 +175,15 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-        """p(c | x_i, D without row i) of the rows that the exponents were learned from, also without it in them.
+        """p(c | x_i, D without row i) of the rows from which the exponents were learned, with two kinds of exponents.
 
-        The draws of the exponents knew the label of the row. Weighed by 1 / p(y_i | x_i, w), they are draws of the
-        posterior without it (Gelfand, Dey and Chang 1992).
+        The draws of the exponents depend on the label of the row. Weighted by 1 / p(y_i | x_i, w), they are draws of
+        the posterior without it (importance sampling: Gelfand, Dey and Chang 1992).
 
         Returns
         -------
         held, without : arrays (row, class)
-            With the exponents held, and with the row left out of them.
+            With the exponents held fixed, and with the row left out of them, too.
         codes : int array (row,)
         """
         held, without, codes = [], [], []
@@ -200,18 +200,19 @@ class Dependence:
         return held, without, np.concatenate(codes)
 
     def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
-        """Draws of the parameters of the columns with as many draws of the exponents."""
+        """Draws of the parameters of the columns, each with a draw of the exponents."""
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
 
     def offset_names(self, posterior: Posterior) -> list[str]:
-        """What the cells that have offsets are called; none where no cell has one."""
+        """The names of the cells that have offsets; empty if there are no such cells."""
         grid = self.statistics.cells.grid
         return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, as :meth:`LearnedExponents.table`; ``attrs`` say which rows they were learned from.
+        """The exponents, as :meth:`LearnedExponents.table`, with details in ``attrs``.
 
-        They also say whether the classes have offsets of cells, or only one each.
+        These are the weight of the rows from which they were learned, whether rows were learned or forgotten since, and
+        whether offsets are per cell or per class.
         """
         found = self.exponents.table(level)
         offsets = "cell" if self.exponents.layout.cells else "class"
@@ -221,7 +222,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class DrawnDependence:
-    """Draws of the parameters of the columns and of the exponents, which answer as draws of the parameters alone do.
+    """Draws of the parameters of the columns and of the exponents, with the methods of draws of the parameters alone.
 
     Parameters
     ----------
@@ -246,17 +247,17 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
 
-        The parameters of shapes, pairs and joint columns are integrated out, as everywhere. Each draw of an average is
-        one of its learned members, mixed with the class frequencies by their weight, π₀ p(c) + (1 - π₀) p(c | x, θ, w),
-        and to the power of the average. The class frequencies are no belief about p(c | x): they stand for wrong
-        labels. If they were drawn as a member is, then as soon as their weight is above half of what an interval leaves
-        out, one of its ends would be the class frequency, whatever the row.
+        The parameters of shapes, pairs and joint columns are integrated out, as everywhere. If members are averaged,
+        each draw is a draw of one learned member, mixed with the class frequencies by their weight π₀, that is π₀ p(c)
+        + (1 - π₀) p(c | x, θ, w), and raised to the power of the average. The class frequencies are no estimate of p(c
+        | x): they represent wrong labels. If they were drawn like a member, then one end of an interval would be the
+        class frequency of every row as soon as π₀ exceeds half of the probability outside the interval.
 
         Parameters
         ----------
         data, n_rows
         offset : array that spreads to (row, class)
-            What is added to the log class probabilities.
+            Added to the log class probabilities.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -267,7 +268,7 @@ class DrawnDependence:
         return tempered(mixed, exponents.power)
 
     def _log_joint_of_members(self, data: Data, n_rows: int) -> Array:
-        """The log joints of the members that are drawn, (draw, row, class)."""
+        """The log joints of the drawn members, (draw, row, class)."""
         dependence, layout = self.dependence, self.dependence.exponents.layout
         v = layout.exponents(self.points)[:, None]
         joint = self.log_pi[:, None] + np.repeat(v[..., -1], n_rows, axis=1)
@@ -280,22 +281,22 @@ class DrawnDependence:
             joint += weighed(v[..., k], relative(term, -1) if by_class else term)
         beside = dependence.terms.beside(self.posterior, data, n_rows)
         beside = relative(beside) if by_class else beside
-        # For each class, the exponents (draw, term) times the terms (term, row).
+        # Per class, the exponents (draw, term) times the terms (term, row).
         of_terms = v[:, 0, :, k + 1 : layout.terms].swapaxes(0, 1) @ np.moveaxis(beside, 0, -1)
         return joint + np.moveaxis(of_terms, 0, -1)
 
 
 def weighed(exponent: Array, term: Array) -> Array:
-    """A term times its exponent; a class that rules a value out does so to any power."""
+    """A term times its exponent; -inf stays -inf for every exponent."""
     if term.min(initial=0.0) > -np.inf:
         return exponent * term
     return np.where(np.isneginf(term), -np.inf, exponent * np.where(np.isneginf(term), 0.0, term))
 
 
 def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
-    """Terms that are all finite, and log class priors of -inf where a term rules a class out.
+    """Finite terms, and log class priors that are -inf if a term excludes the class.
 
-    A row that every class rules out keeps its prior; naive Bayes says of it that it is impossible.
+    If all classes are excluded, the row keeps its prior; naive Bayes reports it as impossible.
     """
     ruled_out = np.isneginf(asked).any(-1)
     if not ruled_out.any():
@@ -305,7 +306,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
 
 
 def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
-    """What rows have that is the same under every class: cells if ``cells`` is not 0, numbers if ``numbers`` is not."""
+    """The covariates that do not depend on the class: cells if ``cells`` is not 0, numbers if ``numbers`` is not 0."""
     if not cells + numbers:
         return None
     inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)
@@ -322,13 +323,12 @@ def rows_left_out(
     numbers: int,
     trees: bool = True,
 ) -> Callable[[Any], Rows]:
-    """A function that gives some of the rows as the exponents see them: each left out of its terms.
+    """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
 
-    If ``cells`` is 0, no cell has an offset; if ``numbers`` is 0, no number has a slope. The term of ``trees`` is not
-    needed where exponents are learned.
+    cells = 0: no offsets of cells. numbers = 0: no slopes. The term of the trees is not needed to learn exponents.
 
-    A weight says how often a row was seen. So of a row of weight 2 one half is left out, as it would be if the row
-    stood twice in the table; of a row of weight ½ all of it is.
+    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, as if the row
+    occurred twice in the table, and all of a row of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)
@@ -349,7 +349,7 @@ def rows_left_out(
 
 
 def _require_possible(log_prior: Array, posterior: Posterior, labels: Labels) -> None:
-    """Refuse rows whose class has the probability 0 without them."""
+    """Raise an error if a class has the probability 0 without one of its rows."""
     own = log_prior[np.arange(len(labels)), labels.codes]
     if np.isneginf(own).any():
         label = posterior.labels[labels.codes[np.isneginf(own).argmax()]]

@@ -1,9 +1,9 @@
 """How a dependence is learned: its terms from the columns, their exponents from the labels, and averages of several.
 
 Start with :func:`learn`, which takes the posterior of naive Bayes, and the rows that it was learned from, to a
-:class:`~bayesnb.dependence.learned.Dependence`. An average is over models of different freedom, weighed by what each
-predicts of rows that it has not seen: its members are naive Bayes and its richer relatives as points in one space of
-exponents, :func:`stacked` weighs them, and :func:`averaged` makes one posterior of them.
+:class:`~bayesnb.dependence.learned.Dependence`. The members of an average are models of different flexibility: naive
+Bayes and its generalizations, all of them points or distributions in one space of exponents. :func:`stacked` chooses
+their weights by held-out rows, and :func:`averaged` combines them into one posterior.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from bayesnb.wording import Cure, Message, RefusedError
 OR_NAIVE = Message("or use {cure}", cure=Cure("dependence"))
 
 COUNTED = ("by", "shapes", "pairs", "kernel", "partitions", "trees", "linear", "forests", "offsets")
-"""The settings that say what is counted."""
+"""The settings that determine the counts."""
 
 FOLDS, FEW, STACKED = 5, 600, 2_048
-"""Folds that weigh the members of an average where there are few rows, else 2; and of how many rows at most."""
+"""Number of folds for stacking, 5 up to 600 rows and otherwise 2; and the largest number of rows for it."""
 
 HEAVIEST = 1e12
-"""The largest weight of all rows. An exponent of which no label says anything is held by its prior, about one row."""
+"""Largest total weight of the rows. Beyond it, rounding hides the prior of an exponent (about one row)."""
 
 SAMPLE = 4096
-"""Rows on which standard deviations are chosen, and from whose mode the passes over all rows start."""
+"""Size of the sample that chooses standard deviations, and whose mode is the starting point for all rows."""
 
 
 def learn(
@@ -61,23 +61,24 @@ def learn(
     dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
 ) -> Dependence:
-    """Learn how the features depend on each other from the rows that ``posterior`` was learned from.
+    """Learn how the features depend on each other, from the rows that ``posterior`` was learned from.
 
     Parameters
     ----------
     posterior : Posterior
     data : {name: encoded column}
     labels : Labels
-        The classes and weights of the rows; there is no unlabelled row among them.
+        The classes and weights of the rows, which are all labelled.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents
     before : Dependence, optional
-        What was counted before of all learned rows, of which these may be a sample. The rows are counted only where the
-        specification asks for other terms.
+        Earlier counts of all learned rows; ``data`` may be a sample of them. The rows are counted again only if the
+        specification needs other terms.
 
     Raises
     ------
     NoExponentsError
-        Where a feature is sampled, an exponent could be anything, or there are too many columns for all their pairs.
+        If a feature has no exact leave-one-out, a term is not finite, the weights of the rows are too large, or there
+        are too many exponents or too many columns for all their pairs.
     """
     spec = named(dependence)
     if (weight := float(labels.weight.sum())) > HEAVIEST:
@@ -94,7 +95,7 @@ def learn(
 
 
 def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
-    """Raise ``NoExponentsError`` where a row cannot be left out of a feature exactly; ``other`` is another cure."""
+    """Raise ``NoExponentsError`` if a feature has no exact leave-one-out; ``other`` is another cure."""
     cure = Message(
         "give the column a family that has one, such as {families}, {other}",
         families=(Cure("family", "Gaussian"), Cure("family", "Binned")),
@@ -107,7 +108,7 @@ def require_exact(model: NaiveBayes, other: str | Message = OR_NAIVE) -> None:
 
 
 def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
-    """Refuse what no exponents can be learned for before any row is read."""
+    """Raise an error before any row is read if exponents cannot be learned."""
     require_exact(posterior.model)
     columns = 1 if spec.by == "model" else len(pieces(posterior))
     require_few(columns + len(posterior.labels) * (1 + (spec.by == "class") * columns))
@@ -116,7 +117,7 @@ def _require_learnable(posterior: Posterior, spec: Exponents) -> None:
 def _learned(
     found: TermSet, posterior: Posterior, data: Data, labels: Labels, spec: Exponents, order: Order
 ) -> Dependence:
-    """The exponents of terms, learned from the labels of rows."""
+    """The terms and their exponents, which are learned from the labels of rows."""
     some, labels = order.drawn(labels, spec.rows, spec.random_seed)
     if spec.forests:
         return Dependence(found, as_naive(spec, found, posterior), float(labels.weight.sum()))
@@ -129,7 +130,7 @@ def _learned(
 
 
 def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
-    """The exponents of naive Bayes for all terms: 1, and no offset. Nothing is learned from the labels."""
+    """The exponents of naive Bayes for all terms: 1, without offsets. Nothing is learned from the labels."""
     called = names(posterior)
     groups = found.groups(spec, len(called))
     layout = Layout.of(groups, len(posterior.labels))
@@ -151,12 +152,13 @@ def _members(
     order: Order,
     before: tuple[TermSet, Mapping[str, LearnedExponents]] | None = None,
 ) -> dict[str, LearnedExponents]:
-    """The posterior of the exponents in each member of an average or, without one, that of all terms alone.
+    """The posterior of the exponents in each member of an average; without an average, only that of all terms.
 
-    The class frequencies and naive Bayes are points: all exponents are 0; or they are 1 for the families of columns,
-    and 0 for the other terms. "weighted" learns the exponents of columns and their shapes, the linear member only
-    slopes and offsets, and the last member those of all terms but the trees, of which each member is a point.
-    ``before`` are the terms and members by more rows, if these are some of them: the search starts there.
+    Some members are points. All exponents are 0 for the class frequencies; they are 1 for the families of columns and 0
+    for the other terms in naive Bayes; in the trees only the exponent of their term is 1. "weighted" learns the
+    exponents of columns and their shapes, the linear member only slopes and offsets, and the last member the exponents
+    of all terms but the trees. ``before`` are the terms and members learned from more rows, including these: the search
+    starts there.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -174,7 +176,7 @@ def _members(
         sample = replace(rows(some), weight=few_labels.weight)
 
     def learned(member: str, groups: Sequence[Group], linear: bool = False) -> LearnedExponents:
-        """The exponents of the first terms, which are in these groups."""
+        """The exponents of the first terms, which form these groups."""
         n = sum(group.terms for group in groups)
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
@@ -210,11 +212,11 @@ def _held_out(
     order: Order,
     before: Mapping[str, LearnedExponents],
 ) -> tuple[dict[str, Array], Labels]:
-    """The log probabilities of each member of an average for rows that it has not seen, (row, class), and their labels.
+    """The log probabilities of each member of an average for held-out rows, (row, class), and their labels.
 
-    Everything is learned anew from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class, each copy of a row by itself, because equal rows are independent like any others. Rows that
-    only names tell apart go to one fold. Trees answer by those that were not grown on the row.
+    Everything is learned again from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
+    to folds class by class, and each copy of a row separately, because equal rows are independent like any others. Rows
+    that differ only in names go to one fold. Only trees that were not grown on a row predict it.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -244,7 +246,7 @@ def _held_out(
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """How many cells have offsets: all of them or, where these are more than the rows or too many, none."""
+    """Number of cells with offsets: all cells, or 0 if these offsets outnumber the rows or ``MOST_OFFSETS``."""
     cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
     return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
@@ -256,30 +258,30 @@ SHARES, NAIVE, WEIGHTED, ALL = "class shares", "naive Bayes", "weighted", "all t
 TREES, LINEAR = "trees", "linear"
 
 PRIOR = {SHARES: 0.02, NAIVE: 1.0, WEIGHTED: 1.0, TREES: 1.0, LINEAR: 1.0, ALL: 1.0}
-"""How many held-out rows each member has predicted before any has: the Dirichlet prior of the weights, in their order.
+"""The Dirichlet prior of the weights, in the order of the members; its unit is one held-out row.
 
-The class frequencies take the place of rows with a wrong label, of which there are few.
+The class frequencies represent rows with a wrong label, which are rare.
 """
 
 POWER_SD = 0.3
 """Prior standard deviation of the logarithm of the power of an average, around 0."""
 
 MOST_LOG_POWER = 1.5
-"""The largest logarithm of this power, and minus the smallest."""
+"""Largest absolute value of the logarithm of this power."""
 
 
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
-    """The weight of each member of the average, and the power of their mean: the modes of their posteriors.
+    """Posterior modes of the weights of the members and of the power of their mean.
 
     The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (stacking of predictive
-    distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018). A mean of probabilities is less certain than its
-    members are, even if each of them is calibrated (Ranjan and Gneiting 2010), so the mean is then taken to a power
-    with ln power ~ Normal(0, 0.3), by the same rows.
+    distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018). A mean of calibrated probabilities is
+    underconfident (Ranjan and Gneiting 2010). So the mean is then raised to a power with ln power ~ Normal(0, 0.3),
+    which is estimated from the same rows.
 
     Parameters
     ----------
     log_p : {member: array (row, class)}
-        Of rows that the members have not seen.
+        Log probabilities of held-out rows.
     labels : Labels
         The classes and weights of these rows.
     """
@@ -288,7 +290,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     mean = np.log(sum(found[name] * np.exp(p) for name, p in log_p.items()))
 
     def slope(log_power: float) -> float:
-        """The derivative of the negative log posterior; its root is found with more digits than the minimum itself."""
+        """The derivative of the negative log posterior; its root is more precise than a direct minimum."""
         power = np.exp(log_power)
         expected = (np.exp(tempered(mean, power)) * np.where(np.isneginf(mean), 0.0, mean)).sum(1)
         return log_power / POWER_SD**2 - power * float(labels.weight @ (mean[rows, labels.codes] - expected))
@@ -301,12 +303,12 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The weight of each member of the average, which is the mode of their posterior, found by EM.
+    """The posterior mode of the weights of the members, found by EM.
 
     Parameters
     ----------
     log_p : {member: array (row,)}
-        Of the labels of rows that the members have not seen.
+        Log probabilities of the labels of held-out rows.
     weight : array (row,)
     """
     prior = np.array([PRIOR[name] for name in log_p])
@@ -322,7 +324,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
 def averaged(
     found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
 ) -> LearnedExponents:
-    """One posterior of the exponents: the draws of all members, each with the weight of its member."""
+    """One posterior of the exponents: the draws and Normals of all members, each with the weight of its member."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

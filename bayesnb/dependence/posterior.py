@@ -1,9 +1,10 @@
-"""The posterior of the exponents: its mode, a Normal around it, and draws that are corrected where this is far off.
+"""The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
 
 The likelihood is log-concave (see ``likelihood``) and the prior of the parameters is an independent Normal for each, so
-the posterior is proper and log-concave whatever the table is: separable classes, copies of a column, a constant column,
-one class or no row. Start with :func:`learn_exponents`, which gives :class:`LearnedExponents`; :func:`laplace` finds
-the mode by Newton steps, and :func:`draws` corrects the draws of the Normal around it.
+the posterior is proper and log-concave for every table, even with separable classes, copies of a column, a constant
+column, one class or no rows. Start with :func:`learn_exponents`, which gives :class:`LearnedExponents`; :func:`laplace`
+finds the mode by Newton steps, and :func:`draws` draws from the posterior, by elliptical slice sampling if the Laplace
+approximation is poor.
 """
 
 from __future__ import annotations
@@ -37,26 +38,29 @@ from bayesnb.numerics import Array, log
 from bayesnb.wording import Cure, Message
 
 MODE, NEAR = 1e-12, 1e-2
-"""When the mode is reached, and when it is near enough to know its evidence to a hundredth of a nat."""
+"""Tolerances, as twice the promised gain in nats: of the mode, and of a point whose evidence is within 0.01 nats."""
 
 TIE = 1e-6
-"""Of log evidences that differ by less the first is taken: rounding, which depends on the order of classes and columns,
-must choose no scale."""
+"""Log evidences that differ by less are tied, and the first one wins. So rounding errors, which depend on the order of
+classes and columns, do not choose a scale.
+"""
 
 SEARCHES = 3
-"""How often all scales are chosen anew."""
+"""Number of rounds in which all scales are chosen again."""
 
 STEPS = 100
 """More Newton steps than a concave function needs; reaching it is an error."""
 
 SIZES = 2.0 ** -np.arange(8)
-"""Parts of a Newton step among which the best is taken, all in one pass over the rows without second derivatives."""
+"""Fractions of a Newton step, of which the best is taken; one pass over the rows tries all of them."""
 
 CURVED = 2.0
-"""Nats by which a log evidence may be larger than what a quadratic likelihood has, with the derivatives at a point on
-the way to the mode, and three times what the step from there promises to gain. The likelihood is not quadratic: where
-classes separate, its curvature falls on the way outward. Of 2,089 trials on twelve tables 496 ended early by this rule,
-and none of them would have had the largest evidence."""
+"""A search for a mode ends early if its log evidence cannot be the largest. The bound, in nats, is the evidence of the
+quadratic likelihood with the derivatives at the current point, plus this number, plus six times the promised gain of
+the next step. The likelihood is not quadratic: if classes separate, its curvature decreases with distance from the
+origin. Of 2,089 trials on twelve tables 496 ended early by this rule, and none of them would have had the largest
+evidence.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class Laplace:
     ----------
     mode : array (parameter,)
     factor : array (parameter, parameter)
-        The lower Cholesky factor L of the precision, which is L Lᵀ.
+        The lower Cholesky factor L of the precision L Lᵀ.
     log_evidence : float
         log p(labels | terms), by Laplace's method (MacKay 2003, chapter 27).
     """
@@ -91,7 +95,7 @@ class Laplace:
     def _ordered(self) -> tuple[Array, Array]:
         """The parameters ordered by their modes, and the factor of their precision in this order.
 
-        So the same random number goes to the same parameter, whatever the order of columns and classes is.
+        So each parameter gets the same random number, whatever the order of columns and classes.
         """
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
@@ -99,7 +103,7 @@ class Laplace:
 
 
 class NoModeError(RuntimeError):
-    """Newton's method did not come to an end: the terms are not numbers that it can work with."""
+    """Newton's method did not converge, because terms or weights are too extreme."""
 
     def __init__(self, reason: str) -> None:
         text = "{reason}; rescale the weights of the rows if they are very large, or use {cure}"
@@ -118,24 +122,24 @@ def laplace(
 ) -> Laplace:
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
-    Each step is Newton's with the exact Hessian, as long as the best of ``SIZES`` (Boyd and Vandenberghe 2004, 9.5: on
-    a concave function this ends at the mode from any start). It stops where the next step, which it still takes,
-    promises to raise the log posterior by less than half of ``enough``.
+    Newton's method with the exact Hessian; the length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
+    2004, 9.5: for a concave function this converges from any start). The last step is the first one that promises to
+    raise the log posterior by less than half of ``enough``.
 
     Parameters
     ----------
     source : callable
-        Gives all blocks of rows, as often as it is asked.
+        Returns all blocks of rows, in each call.
     layout : Layout
     mean, sd : array (parameter,)
         The prior; sd is positive.
     start : array (parameter,)
     enough : float
-        In nats, twice; also the squared length of the last step in posterior standard deviations.
+        Twice the promised gain of the last step, in nats; also its squared length in posterior standard deviations.
     better : float
-        A log evidence. Where this one will hardly be larger, it need not be known, and the steps end.
+        A log evidence to beat. The search ends early if this is very unlikely.
     here : tuple, optional
-        :func:`derivatives` at the start, where they are known already.
+        :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -143,7 +147,7 @@ def laplace(
         (step, factor, gain), log_evidence = _newton(here, mean, sd, place)
         if gain < enough or log_evidence + CURVED + 3 * gain < better:
             return Laplace(place + step, factor, log_evidence)
-        # A difference of rounding errors between two nearly equal sums over all rows is no fall.
+        # A difference within the rounding error of two nearly equal sums over all rows is not a decrease.
         least = here[0] + _log_prior(place, mean, sd) - 1e-12 * (1 + abs(here[0]))
         for first in (1.0, SIZES[-1] / 2, SIZES[-1] ** 2 / 4):
             sizes = first * SIZES
@@ -167,9 +171,9 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step from a place: the step, the factor of the precision, twice the gain; and the log evidence.
+    """Newton's step from a point: the step, the factor of the precision, twice the gain; and the log evidence.
 
-    The evidence is that of a log-likelihood which is quadratic, with these derivatives at the place.
+    The evidence is that of the quadratic log-likelihood with these derivatives at the point.
     """
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
@@ -183,33 +187,33 @@ def _newton(
 def draws(
     source: Source, layout: Layout, mean: Array, sd: Array, found: Laplace, n: int, rng: Generator
 ) -> tuple[Array, float]:
-    """Draws of the parameters from their posterior, (draw, parameter), and how far Laplace is off.
+    """Draws of the parameters from their posterior, (draw, parameter), and the error of the Laplace approximation.
 
-    Draws of the Normal come in pairs, z and -z, whose errors cancel where probabilities are nearly linear in the
-    exponents (antithetic variates: Hammersley and Morton 1956): an average over 64 of them is off by a fourth of what
-    it would be.
+    Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
+    (antithetic variates: Hammersley and Morton 1956). The error of an average over 64 of them is a fourth of the error
+    with independent draws.
 
-    A Normal may be wrong about a skewed posterior: where the classes separate, the labels say that the exponents are
-    large and nothing more, and half of the Normal lies where the labels are impossible. So the draws of the Normal are
-    first weighed: r = log posterior - log Normal is a constant where Laplace is exact. Where its standard deviation
-    over the draws is below ``EXACT`` they are kept. Else every draw is made anew by elliptical slice sampling (Murray,
-    Adams and MacKay 2010; around a Normal that approximates: Nishihara, Murray and Adams 2014), which leaves the
-    posterior as it is, has nothing to tune and, where r hardly changes, is nearly an independent draw a step. The
-    chains start at draws of the Normal, and the mode, picked by their importance weights exp(r), and run side by
-    side.
+    A Normal is a poor approximation of a skewed posterior. If the classes separate, the likelihood only bounds the
+    exponents from below, and half of the mass of the Normal lies at exponents under which the labels are nearly
+    impossible. So the draws of the Normal are first weighted: r = log posterior - log Normal is constant if the Laplace
+    approximation is exact. If its standard deviation over the draws is below ``EXACT``, they are kept. Otherwise every
+    draw is replaced by elliptical slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal:
+    Nishihara, Murray and Adams 2014). It leaves the posterior invariant, needs no tuning and, if r hardly changes,
+    gives a nearly independent draw per step. The chains start at draws of the Normal and at the mode, chosen with
+    importance weights exp(r), and run side by side.
 
-    Nearly all of the time goes into the log likelihood, a sum over the rows. But where classes separate, most labels
-    are certain at every point where the chains are, and what these rows add to the sum is nearly 0. So the chains take
-    ``TURNS`` steps with all rows, and from then on as many at a time with the rows that were not certain at the points
-    reached before (:func:`_uncertain`). In the end it is computed what the other rows would have added. If this varies
-    by more than ``EXACT`` nats between the chains, which is what Laplace's method is allowed, all steps are taken again
-    with all rows.
+    Nearly all of the time is spent on the log likelihood, a sum over the rows. But if classes separate, most labels are
+    certain at all points that the chains visit, and these rows add nearly 0 to the sum. So the chains take ``TURNS``
+    steps with all rows, and then rounds of ``TURNS`` steps with the rows that were uncertain at the points of the round
+    before (:func:`_uncertain`). At the end, the contribution of the other rows is computed. If it varies by more than
+    ``EXACT`` nats between the chains, which is the tolerance for the Laplace approximation, all steps are repeated with
+    all rows.
 
     Returns
     -------
     array (draw, parameter)
     float
-        The standard deviation of r over the Normal's draws, in nats: 0 where Laplace is exact.
+        The standard deviation of r over the Normal's draws, in nats: 0 if the Laplace approximation is exact.
     """
     half = rng.standard_normal(((n + 1) // 2, len(found.mode)))
     z = np.concatenate([np.concatenate([half, -half])[:n], np.zeros_like(half[:1])])
@@ -222,7 +226,7 @@ def draws(
         return found.at(z[:n]), off
     likely = np.exp(heights - heights.max())
     z = z[rng.choice(len(z), n, p=likely / likely.sum())]
-    # Chains do not know of each other: where their log joints are too many to be kept, some run after the others.
+    # Chains are independent: if their log joints exceed the memory limit, the chains run in groups.
     together = max(1, HELD // (2 * max(1, rows * layout.classes)))
     return found.at(np.concatenate([_chains(ratio, source, z[cut], rng) for cut in slices(n, together)])), off
 
@@ -246,13 +250,13 @@ class _Ratio:
     found: Laplace
 
     def beside(self, z: Array, points: Array) -> Array:
-        """What stands beside the log likelihood, (draw,): the log prior, less the log of the Normal."""
+        """The part of r without the log likelihood, (draw,): the log prior minus the log of the Normal."""
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Of blocks of rows, the log joints of all classes but the own one, less that of the own one; and weights.
+        """Per block: the log joints of the other classes minus that of the row's class, and the weights of the rows.
 
-        The log joints are (class, draw, row). What stands beside the terms is added so many times.
+        The log joints are (class, draw, row). ``offset`` multiplies the offset of the rows.
         """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
@@ -265,7 +269,7 @@ class _Ratio:
 
 
 def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
-    """Where chains are that started at z, in standardized coordinates."""
+    """The final points of chains that started at z, in standardized coordinates."""
     rows, missed = source, 0.0
     for _ in range(ROUNDS):
         z, height = _moved(ratio, rows, z, rng)
@@ -278,7 +282,7 @@ def _chains(ratio: _Ratio, source: Source, z: Array, rng: Generator) -> Array:
 
 
 BLOCK = 512
-"""Rows whose probabilities are computed at a time."""
+"""Number of rows whose probabilities are computed at a time."""
 
 EXACT = 0.3
 """Nats: importance weights that vary less than this leave an effective sample above 90 %."""
@@ -287,16 +291,16 @@ TURNS, ROUNDS = 3, 5
 """Steps of a chain in a round, and rounds; after k steps all but 2^-k of the Normal's variance is reached."""
 
 CHAINS = 64
-"""Chains for which blocks of rows are cut, so that they stay in the cache."""
+"""Number of chains for which blocks of rows are sized to stay in the cache."""
 
 CERTAIN = 1e-5
-"""Nats: a row whose label has a log probability nearer to 0 than this does not count in the next round."""
+"""Nats: if the log probability of its label is closer to 0 than this, a row is omitted in the next round."""
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows whose label is not certain at all of them.
+    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them.
 
-    If these are too many to be kept, they are all rows.
+    If these exceed the memory limit, all rows are returned.
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
@@ -308,22 +312,22 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 
 
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
-    """Where chains are after ``TURNS`` steps of elliptical slice sampling, and r there, by these rows.
+    """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r there, given these rows.
 
-    A step goes along the ellipse z cos(angle) + other sin(angle). Points and log joints are linear in z, so at every
-    angle they follow from those at z and at the other end: a step takes one product of matrices, however many angles
-    it tries.
+    A step moves along the ellipse z cos(angle) + other sin(angle). Points and log joints are linear in z, so at every
+    angle they are a combination of those at z and at ``other``. A step therefore needs one matrix product, regardless
+    of the number of angles that it tries.
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
 
     def linear(z: Array) -> list[Array]:
-        """z, how far its points are from the mode, and how much this changes the log joints: each (..., draw, any)."""
+        """z, the offset of its points from the mode, and the change of the log joints: each (..., draw, any)."""
         away = ratio.found.at(z) - mode
         return [z, away, *(joint for joint, _ in ratio.joints(rows, away))]
 
     def value(z: Array, away: Array, *changes: Array) -> Array:
-        """r from all that is linear in z; the changes of the log joints are overwritten."""
+        """r from the results of ``linear``; the changes of the log joints are overwritten."""
         found = ratio.beside(z, mode + away)
         for (at, weight), joint in zip(at_mode, changes, strict=True):
             joint += at
@@ -357,7 +361,7 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     return here[0], height
 
 
-# What is believed
+# The learned posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,28 +372,29 @@ class LearnedExponents:
     ----------
     spec : Exponents
     layout : Layout
-        Of the points.
+        Layout of the points.
     names, groups : tuple
-        What each learned term is called, and the groups they are in.
+        The names of the learned terms, and their groups.
     scales : {group: float}
         The prior standard deviation of each group, as given or as chosen by the evidence.
     learned : Layout
-        Of the parameters that were learned; those that only other members of an average have are 0.
+        Layout of the learned parameters. Parameters of other members of an average are 0.
     posterior : Laplace or None
-        The Normal around the mode of the learned parameters; ``None`` if the points are all that is known.
+        The Laplace approximation of the learned parameters; ``None`` if there are only points.
     points : array (draw, parameter)
-        Draws from the posterior, over which probabilities are averaged; or the one point that is plugged in.
+        Draws from the posterior, or the point that is plugged in.
     off : float
-        How far the Normal around the mode is off, in nats (see :func:`draws`).
+        Error of the Laplace approximation, in nats (see :func:`draws`).
     weights : array (draw,)
-        How much each draw counts; they sum to 1.
+        Weight of each draw; the weights sum to 1.
     average : {member: weight}
-        Where the draws are those of several members, how much each of these counts. The first point then stands for
-        the class frequencies, the last points for the member that learns all terms, to which the posterior belongs.
+        The weights of several members; empty if there is no average. Then the first point is that of the class
+        frequencies; the last points, and ``posterior``, are those of the member that learns all terms.
     power : float
         The power of the averaged probabilities, one over their temperature.
     spreads : tuple of Spread
-        The Normals over which probabilities are averaged, one per member (see ``scores``).
+        The Normals over which probabilities are averaged, one per member (variational Gaussian approximations, see
+        ``scores``).
     """
 
     spec: Exponents
@@ -413,7 +418,7 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether the posterior is so far from the Normal around its mode that new draws are taken from those kept."""
+        """Whether to resample the kept draws, because the Laplace approximation is poor or members are averaged."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
@@ -427,7 +432,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them.
 
-        The mode of an average is that of the member that learns all terms. A point has no temperature.
+        The mode of an average is that of the member that learns all terms. The power of a point is 1.
         """
         if point is None:
             return self
@@ -451,9 +456,9 @@ class LearnedExponents:
         return found
 
     def near(self, layout: Layout, places: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
-        """Mean and precision of a Normal near the one that is nearest to the posterior in another layout.
+        """A start for the variational Gaussian approximation in another layout: mean and precision.
 
-        ``mean`` and ``precision`` are those of the parameters that do not occur here.
+        ``mean`` and ``precision`` are used for the parameters that do not occur here.
         """
         (here, there), (spread,) = self._shared(layout, places), self.spreads
         own = self.learned.places(self.layout)
@@ -465,7 +470,7 @@ class LearnedExponents:
         return mean, precision
 
     def _shared(self, layout: Layout, places: Array) -> tuple[Array, Array]:
-        """The positions in another layout of the parameters that are learned here, too, and their positions here."""
+        """The positions in another layout of the parameters that are also learned here, and their positions here."""
         here = np.flatnonzero(places >= 0)
         there = places[here]
         if layout.size - layout.terms == self.learned.size - self.learned.terms:
@@ -474,7 +479,7 @@ class LearnedExponents:
         return here, there
 
     def within(self, layout: Layout) -> LearnedExponents:
-        """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
+        """A copy in a layout that begins with the same terms; additional parameters are 0."""
         points = self.layout.within(self.points, layout)
         return replace(
             self, layout=layout, points=points, spreads=tuple(each.within(self.layout, layout) for each in self.spreads)
@@ -482,7 +487,7 @@ class LearnedExponents:
 
     @property
     def said(self) -> str:
-        """What is averaged, as a sentence; "" where nothing is."""
+        """A description of the average; "" if there is no average."""
         if not self.average:
             return ""
         *first, last = (f"{name} ({weight:.2f})" for name, weight in self.average.items())
@@ -490,7 +495,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The same, of an average only the member that learns all terms, whose draws stand last."""
+        """The member that learns all terms; without an average, the object itself."""
         if not self.average:
             return self
         n = self.spec.draws
@@ -506,9 +511,9 @@ class LearnedExponents:
         return float(self.weights[0]) if self.average else 0.0
 
     def drawn(self, rng: Generator, n: int) -> Array:
-        """Draws of the parameters, (draw, parameter): new ones of the Normal, or those that are kept, in new order.
+        """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
 
-        Of an average the class frequencies are not drawn, because every draw is mixed with them.
+        The class frequencies of an average are not drawn, because every draw is mixed with them.
         """
         if self.by_draws:
             weights = self.weights.copy()
@@ -519,7 +524,7 @@ class LearnedExponents:
     def over(self, index: Sequence[int]) -> LearnedExponents:
         """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior.
 
-        The Normal around the mode, and the draws, are marginalized over the classes that are left out.
+        The Laplace approximation and the draws are marginalized over the omitted classes.
         """
         if list(index) == list(range(self.layout.classes)):
             return self
@@ -538,11 +543,11 @@ class LearnedExponents:
             np.random.default_rng(self.spec.random_seed),
         )
         every, spreads = learned.within(sd, layout), []
-        # Where nothing was learned, a new class has no offset either.
+        # If nothing was learned, a new class has no offset either.
         drawn = rng.standard_normal((len(points), int(new.sum())))
         points[:, new] = 0.0 if self.spec.forests else every[new] * drawn
         for each in self.spreads:
-            # The parameters of new classes have their prior, but in a member without a spread they are 0.
+            # The parameters of new classes have their prior, but are 0 in a member that is a point.
             more = np.diag(every)[:, new] if each.root.size else np.zeros((layout.size, 0))
             root = np.concatenate([np.where(known[:, None], each.root[place], 0.0), more], axis=1)
             spreads.append(Spread(each.weight, np.where(known, each.mean[place], 0.0), root))
@@ -555,7 +560,7 @@ class LearnedExponents:
         Parameters
         ----------
         terms : array (row, class, term)
-            Of rows that were not learned, or with their rows left out.
+            Terms of new rows, or of learned rows that are left out.
         offset : array (row, class)
             log p(c | D).
         alike : Alike, optional
@@ -574,15 +579,15 @@ class LearnedExponents:
         return tempered(written(found, part, slices(len(offset), BLOCK)), self.power)
 
     def log_proba_of_members(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """The same of each member of an average, not to its power, (member, row, class)."""
+        """log p(c | x) under each member of an average, without the power, (member, row, class)."""
         return np.stack([spread.log_proba(self.layout, terms, offset, alike) for spread in self.spreads])
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
 
-        The Bayes factor weighs an exponent that is learned against one that stays at the mean of its prior (1 for a
-        feature: it counts as in naive Bayes; 0 for a pair: independence). It is the ratio of prior to posterior
-        density there (Savage and Dickey; Dickey 1971), both Normal. Above 0 the labels speak for another exponent.
+        The Bayes factor compares a learned exponent with the mean of its prior (1 for a feature without a shape, as in
+        naive Bayes; 0 for a pair, which is independence). It is the ratio of prior to posterior density there (Savage
+        and Dickey; Dickey 1971), both Normal. Above 0, the labels favour another exponent.
 
         Parameters
         ----------
@@ -601,7 +606,7 @@ class LearnedExponents:
 
 
 def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
-    """The layout of the classes at these positions, where each parameter stood before, and whether it did."""
+    """The layout of the classes at these positions, the earlier position of each parameter, and whether it existed."""
     n, own, old = layout.terms, len(layout.own), np.asarray(index, np.intp)
     place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
     place = np.concatenate([np.arange(n), place])
@@ -609,7 +614,7 @@ def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
 
 
 def tempered(log_p: Array, power: float) -> Array:
-    """The log probabilities (..., class) to a power, normalized again."""
+    """The log probabilities (..., class) raised to a power and normalized."""
     if power == 1.0:
         return log_p
     return power * log_p - logsumexp(power * log_p, axis=-1, keepdims=True)
@@ -628,30 +633,30 @@ def learn_exponents(
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
-    The products of matrices are many and small: further threads would wait for each other longer than they work.
+    The matrix products are many and small, so one thread is faster than several.
 
     Parameters
     ----------
     spec : Exponents
     source : callable
-        Gives blocks of :class:`Rows`, all of them whenever it is called. Their terms leave the row itself out.
+        Returns all blocks of :class:`Rows` in each call, with each row left out of its terms.
     groups : sequence of Group
         The terms in their order, and the priors of their exponents.
     names : sequence
-        What each term is called.
+        The name of each term.
     sample : Rows, optional
-        Fewer rows, drawn at random, to choose standard deviations on and to start from.
+        A random sample of the rows, to choose standard deviations and a starting point.
     cells, numbers : int
-        How many cells have offsets, and how many numbers have slopes.
+        Numbers of offsets of cells and of slopes per class.
     before : (LearnedExponents, int array (term,)), optional
-        The posterior given more rows, if these are some of them, and the position of each term there, or -1. The mode
-        is searched from its mode on, standard deviations are chosen by quadratic log likelihoods only, and no draws are
-        kept: all that is wanted is how well the other rows are predicted.
+        The posterior given more rows, including these, and the position of each term there, or -1. The search begins at
+        its mode, standard deviations are chosen by quadratic log likelihoods only, and no draws are kept: the result is
+        used only to predict the held-out rows.
 
     Raises
     ------
     NoExponentsError
-        Where a term is not finite, as under a prior that gives a level the probability 0.
+        If a term is not finite, as under a prior that gives a level the probability 0.
     """
     few: Source = source if sample is None else lambda: [sample]
     layout = Layout.of(groups, _classes(few, names), cells, numbers)
@@ -669,10 +674,10 @@ def learn_exponents(
     def begun(mode: Array) -> tuple[float, Array, Array]:
         return derivatives(few, layout, mode)
 
-    # The evidence under other scales is nearly that of a likelihood which is quadratic around the mode, which takes no
-    # pass over the rows: so most of the way is found. Then each scale is tried at its own mode, for which Newton's
-    # steps all begin at the best mode so far. The first of them begin where all terms count for as little as is best:
-    # where they count fully, most rows are so certain that the Hessian hardly tells where the mode is.
+    # The evidence under other scales is approximately that of a quadratic likelihood around the mode, which needs no
+    # pass over the rows; this gives good scales. Then each scale is tried at its own mode, with Newton's method started
+    # at the best mode so far. The first start is the prior mean times the best of ``SIZES``: at the prior mean itself
+    # most rows are so certain that the Hessian contains little information about the mode.
     if before is not None:
         scales |= {name: sd for name, sd in before[0].scales.items() if name in chosen}
     mean, sd = spec.prior(layout, groups, scales)
@@ -717,7 +722,7 @@ def learn_exponents(
 
 
 def _classes(source: Source, names: Sequence[Any]) -> int:
-    """How many classes there are; terms that are not finite are refused."""
+    """The number of classes; raise an error if a term is not finite."""
     classes = 0
     for rows in source():
         classes = rows.offset.shape[1]

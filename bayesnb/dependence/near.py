@@ -1,4 +1,4 @@
-"""A kernel: how often each class occurs among the learned rows that are near a row.
+"""A kernel term: the class frequencies among the learned rows that are similar to a row.
 
 Start with :class:`NearCounts`, the additive statistic: the learned rows themselves, as the cells that they lie in.
 :class:`NearTerm` is the term that follows from it.
@@ -20,18 +20,18 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import Statistic
 
 MOST_ROWS = 4_096
-"""Learned rows up to which a kernel is used: it keeps them, and compares each new row with all of them."""
+"""Largest number of learned rows with a kernel term, which stores all of them and compares them with each new row."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Weight by class of each combination of cells that learned rows lie in.
+    """Weight by class of each combination of cells of the learned rows.
 
     Parameters
     ----------
     counts : array (class, place)
     cells : int array (place, column)
-        The combinations, each of them once; -1 is a missing cell.
+        The distinct combinations; -1 is a missing cell.
     """
 
     counts: Array
@@ -55,7 +55,7 @@ class NearCounts(Statistic):
         return self.counts.sum(1, keepdims=True)
 
     def __add__(self, other: Self) -> Self:
-        """Both data sets together: their places are united."""
+        """Pool two data sets: the union of their places."""
         cells, place = np.unique(np.concatenate([self.cells, other.cells]), axis=0, return_inverse=True)
         counts, place = np.zeros((len(self.counts), len(cells))), place.reshape(-1)
         counts[:, place[: len(self.cells)]] += self.counts
@@ -63,32 +63,34 @@ class NearCounts(Statistic):
         return type(self)(counts, cells)
 
     def settled(self, before: Self) -> Self:
-        """The same without rounding errors, and without places that no row is left in."""
+        """A copy without rounding errors and without empty places."""
         found = super().settled(before)
         some = (found.counts > 0).any(0)
         return type(self)(found.counts[:, some], found.cells[some])
 
 
 HALVINGS = 10
-"""Widths that are tried: the square of each is half of the one before; the first is the mean distance of two rows."""
+"""Number of widths that are tried. The first h² is the mean of d² over pairs of rows, and each next h² is half of
+it.
+"""
 
 STRENGTHS = (0.03, 0.3)
-"""Rows at distance 0 that the shares of the classes may count for."""
+"""Candidate values of a: the number of rows at distance 0 that the class frequencies count for."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearTerm:
-    """ln p(c | near rows) - ln p(c): how much more of the near rows are of class c than of all rows.
+    """ln p(c | near rows) - ln p(c): how much more frequent class c is among similar rows than among all rows.
 
-    The share of class c among the near rows is the kernel estimate of Nadaraya (1964) and Watson (1964),
+    The frequency of class c among similar rows is the kernel estimate of Nadaraya (1964) and Watson (1964),
 
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
-    The distance d² adds up columns: for a real column the squared difference of the ranks of the two cells, scaled to
-    have the variance 1; for a column of levels 2, where the levels differ. Where a cell is missing, the column adds
-    what it adds for two rows on average. So it does not depend on units, on the order of columns or on names. A learned
-    row leaves itself out: its kernel with itself (1, where no cell is missing) is taken off its class. The width h and
-    the strength a are those under which the learned rows, each left out, have the smallest log loss.
+    The squared distance d² is a sum over columns: for a real column, the squared difference of the ranks of the two
+    cells, scaled to variance 1; for a column of levels, 2 if the levels differ. If a cell is missing, the column adds
+    its mean over pairs of rows. So d² does not depend on units, on the order of columns or on names. A learned row is
+    left out: its kernel with itself (1 if no cell is missing) is subtracted from its class. The width h and the
+    strength a minimize the leave-one-out log loss of the learned rows.
 
     Parameters
     ----------
@@ -101,13 +103,13 @@ class NearTerm:
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class); 0 where all cells are missing.
+        """The term of rows, (row, class); 0 if all cells are missing.
 
         Parameters
         ----------
         codes : int array (column, row)
         left : Labels, optional
-            Of rows that were learned: each is left out of its own class with the weight that it has here.
+            Classes and weights of learned rows; each is left out of its class with this weight.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -119,7 +121,7 @@ class NearTerm:
 
     @cached_property
     def chosen(self) -> tuple[int, float]:
-        """How often the square of the first width is halved, and the strength, by the log loss of rows left out."""
+        """The number of halvings of h² and the strength a with the smallest leave-one-out log loss."""
         counts, losses = self.counts.counts, np.zeros((HALVINGS, len(STRENGTHS)))
         for cut in self._blocks(counts.shape[1]):
             kernel = np.exp(-self._distances(self.counts.cells[cut].T))
@@ -133,15 +135,15 @@ class NearTerm:
                         log_ratio = self._log_ratio(mass[some], strength, less)[:, c]
                         losses[k, s] -= weight[some] @ log_ratio
                 kernel *= kernel
-        # Of losses that are equal, but for rounding errors, the first is taken.
+        # If losses are equal up to rounding errors, the first one wins.
         best = np.unravel_index(np.argmax(losses <= losses.min() + 1e-9 * (1 + abs(losses.min()))), losses.shape)
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """What each column adds to the term of new rows, (row, class, column); their sum is the term.
+        """Contribution of each column to the term of new rows, (row, class, column); the sum is the term.
 
-        Along the path on which all distances grow together from 0 to what they are, the slope of ln p(c | x) is a sum
-        over columns. Its integral is the value of Aumann and Shapley (1974), which treats columns alike.
+        If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) along this path is a
+        sum over columns. Its integral is the value of Aumann and Shapley (1974), which is symmetric in the columns.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -156,12 +158,14 @@ class NearTerm:
                 share = self._shares[None, :] * strength
                 every = slope.sum(1, keepdims=True) / (mass.sum(1) + strength)[:, None, None]
                 found[cut] += w * (slope / (mass + share)[:, :, None] - every)
-        # What the quadrature lacks, and what no column adds, is divided equally.
+        # The quadrature error, and what belongs to no column, is divided equally.
         known = (codes >= 0).T[:, None, :]
         return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
 
     def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
-        """The kernels of rows with themselves, times their weights, in their classes, (2, row, class); and weights."""
+        """The kernels of rows with themselves, times their weights, and the weights, in their classes, (2, row,
+        class).
+        """
         itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
         less = np.zeros((2, len(left), left.n))
         less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])
@@ -169,12 +173,12 @@ class NearTerm:
 
     @property
     def _shares(self) -> Array:
-        """p(c), (class,): the shares of the classes, with one row more of each."""
+        """p(c), (class,): the class frequencies with one additional row per class."""
         n = self.counts.counts.sum(1) + 1
         return n / n.sum()
 
     def _log_ratio(self, mass: Array, strength: float, less: Array | None) -> Array:
-        """ln p(c | x) - ln p(c) from what is near, (row, class); without what :meth:`_weighed` says."""
+        """ln p(c | x) - ln p(c) from kernel sums, (row, class); ``less``, as of :meth:`_weighed`, is subtracted."""
         n = np.broadcast_to(self.counts.counts.sum(1) + 1.0, mass.shape)
         if less is not None:
             mass, n = np.maximum(mass - less[0], 0.0), n - less[1]
@@ -185,8 +189,8 @@ class NearTerm:
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
         """½ d² of rows to all places, relative to the mean of d² over pairs of rows, (row, place).
 
-        With z where a cell lies, 0 where it is missing, and k whether it is known, a column adds
-        k k' (z - z')² + (1 - k k') e, where e is what it adds on average: all in one product of matrices.
+        Let z be the position of a cell, 0 if missing, and k = 1 if it is known, otherwise 0. A column adds k k' (z -
+        z')² + (1 - k k') e with e its mean. One matrix product computes all of them.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:
@@ -204,13 +208,13 @@ class NearTerm:
 
     @cached_property
     def scales(self) -> list[tuple[Array, float]]:
-        """Where each cell of a column lies, (cell, dimension), and the mean of d² of two rows; of each column."""
+        """Per column: the position of each cell, (cell, dimension), and the mean of d² of two rows."""
         found, weight = [], self.counts.counts.sum(0)
         for axis, cell in zip(self.axes, self.counts.cells.T, strict=True):
             known = cell >= 0
             share = weight * known / (float(weight @ known) or 1.0)
             mass = np.bincount(cell[known], share[known], minlength=axis.size)
-            # The middle of a cell among the ranks: the same from either end of the column.
+            # The middle rank of a cell, which does not depend on the direction of the column.
             rank = np.cumsum(mass) - mass / 2 - 0.5
             z = np.sqrt(12.0) * rank[:, None] if axis.steps > 1 else np.eye(axis.size)
             own, _ = _at(z, cell)
@@ -218,11 +222,11 @@ class NearTerm:
         return found
 
     def _blocks(self, rows: int) -> Iterator[slice]:
-        """Blocks of rows whose kernels with all places take little memory."""
+        """Blocks of rows with a limited number of kernels."""
         yield from slices(rows, max(64, 2**22 // max(1, self.counts.counts.shape[1])))
 
 
 def _at(z: Array, cell: Array) -> tuple[Array, Array]:
-    """Where cells lie, (cell, dimension), 0 where missing; and 1 where they are known."""
+    """The positions of cells, (cell, dimension), 0 if missing; and 1 for known cells."""
     known = (cell >= 0).astype(float)
     return z[cell] * known[:, None], known

@@ -1,8 +1,8 @@
-"""The log predictive of a row, taken apart: the terms that the exponents multiply, exact with the row left out.
+"""The terms that the exponents multiply: the factors of the log predictive, with exact leave-one-out.
 
 Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. Start with :func:`predictive`
-(of new rows) and :func:`left_out` (of rows that were learned). Beside these stand the terms of a :class:`TermSet`: the
-shapes of columns, pairs of columns, and all Gaussian columns together.
+(for new rows) and :func:`left_out` (for learned rows). A :class:`TermSet` adds further terms: of the shapes of columns,
+of pairs of columns, and of all columns together.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
 
 
 def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
-    """log p(x_j | c, θ) of each column of each row in turn, (..., row, class); axes of draws of θ lead.
+    """log p(x_j | c, θ) of each column in turn, (..., row, class), with leading axes for draws of θ.
 
     Parameters
     ----------
     posterior : Posterior
-        Of which θ is a point, or draws.
+        The posterior that θ belongs to.
     theta : Parameters
     data : {name: encoded column}
     n_rows : int
@@ -80,22 +80,22 @@ def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int)
 
 
 def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[Any, LeftOut] | None = None) -> Array:
-    """As :func:`predictive` for learned rows, each left out of its own class.
+    """As :func:`predictive` for learned rows, each left out of its class.
 
-    A row changes the posterior of its own class only. So the terms of the other classes are the predictive of the
-    whole posterior, and those of its own class are the ratio of two normalizers, which each family has in closed form
-    (Gelfand and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps
-    that scale, as in :meth:`Posterior.log_left_out`.
+    A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
+    posterior, and the term of this class is the ratio of two normalizers, which each family has in closed form (Gelfand
+    and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps that scale, as
+    in :meth:`Posterior.log_left_out`.
 
     Parameters
     ----------
     posterior : Posterior
     data : {name: encoded column}
-        The rows that ``posterior`` has seen, or some of them.
+        Rows that ``posterior`` was learned from.
     labels : Labels
         Their classes and weights.
     sampled : {name: LeftOut}, optional
-        What :meth:`Posterior.sampled_left_out` says of sampled features, if it was asked before.
+        The result of :meth:`Posterior.sampled_left_out` for sampled features, if known.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     Raises
     ------
     ImproperError
-        Where an improper prior leaves nothing proper of a class without the row.
+        If a class has an improper prior and, without the row, an improper posterior.
     """
     sampled = posterior.sampled_left_out(data, labels) if sampled is None else sampled
 
@@ -119,9 +119,9 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
-    """The terms of all columns, (row, class, column): a function gives that of a column from its cells.
+    """The terms of all columns, (row, class, column); ``term`` computes that of one column from its cells.
 
-    Its errors name the feature.
+    Errors name the feature.
     """
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
@@ -133,15 +133,15 @@ def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[P
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of the rows, each with about ``CELLS`` terms: the memory that a pass over all rows needs."""
+    """Slices of the rows, each with about ``CELLS`` terms, which limits the memory of a pass over all rows."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
 
 
-# The terms beside those of the columns
+# Further terms
 
 
 def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
-    """What the term with this key is called, given the names of the columns."""
+    """The name of the term with this key, given the names of the columns."""
     match key:
         case "column", k:
             return columns[k]
@@ -154,18 +154,18 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms of the shapes of columns, of pairs of columns, and of all Gaussian columns together.
+    """The terms of the shapes of columns, of pairs of columns, and of all columns together.
 
     Parameters
     ----------
     statistics : DependenceStatistics
-        The counts from which they are computed.
+        The counts from which the terms are computed.
     """
 
     statistics: DependenceStatistics
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the statistics alone, so that a pickle is not several times as large as a file."""
+        """Return the statistics alone: with cached tables, a pickle would be several times larger than a file."""
         return {"statistics": self.statistics}
 
     @cached_property
@@ -181,9 +181,9 @@ class TermSet:
         return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
 
     def _of_cells(self, codes: Array) -> Iterator[tuple[CellTerm, Array, Array, Array, Array]]:
-        """Of each shape and pair: the term, its tables without and with a left-out row of weight 1, and the cells.
+        """Per shape and pair: the term, its table, its table if a row of weight 1 is left out, and the cells.
 
-        The second cell of a shape is the number of its column.
+        The second cell of a shape is the position of its column.
         """
         cells = self.statistics.cells
         if len(cells.shaped):
@@ -197,12 +197,12 @@ class TermSet:
 
     @property
     def paired(self) -> Sequence[tuple[int, int]]:
-        """The pairs that have a term each: none where they are edges of forests."""
+        """The pairs with a term each; empty if they are edges of forests."""
         return () if self.statistics.cells.forests else self.statistics.cells.pairs
 
     @cached_property
     def forests(self) -> Forests | None:
-        """The average over all forests; ``None`` if there is none, or no pair of columns."""
+        """The average over all forests; ``None`` without forests or without pairs of columns."""
         cells, s = self.statistics.cells, self.statistics
         if not (cells.forests and cells.pairs):
             return None
@@ -227,21 +227,21 @@ class TermSet:
 
     @cached_property
     def trees(self) -> LabelTreeTerm:
-        """The term of the trees that see the label."""
+        """The term of the classification trees."""
         trees, stops = self.statistics.cells.trees, self.statistics.stops.counts
         counts = stops.reshape(len(stops), len(trees), trees.nodes)
         return LabelTreeTerm(trees, counts, self.statistics.cells.grid.real)
 
     @cached_property
     def _tables(self) -> tuple[tuple[Array | None, list[Array]], ...]:
-        """The terms of shapes and pairs; and those where a row of weight 1 in the cells is left out of the class."""
+        """The tables of shapes and pairs, without and with a row of weight 1 left out of the class in each cell."""
         shapes = self.of_shapes if len(self.statistics.cells.shaped) else None
         return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The priors of the exponents that are learned, in the order of the terms; the model has so many columns.
+        """The priors of the learned exponents, in the order of the terms; the model has ``n_columns`` columns.
 
-        The term of trees stands behind them. It has the exponent 1 in the member of an average that it is, else 0.
+        The term of the trees comes last. Its exponent is 1 in the member of an average that it forms, and otherwise 0.
         """
         by = spec.by == "class"
         if spec.by == "model":
@@ -265,7 +265,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """What tells apart the terms whose exponents are learned, whatever their columns are called."""
+        """Keys of the terms with learned exponents, which do not depend on the names of columns."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
@@ -273,22 +273,22 @@ class TermSet:
 
     @property
     def _keys_beside(self) -> list[tuple[Any, ...]]:
-        """The kind of each term beside those of the columns, and its columns."""
+        """The kind of each added term, and its columns."""
         of, shaped = self.statistics.cells.grid.terms.tolist(), self.statistics.cells.shaped
         pairs = (("pair", of[i], of[j]) for i, j in self.paired)
         return [*(("shape", of[k]) for k in shaped), *pairs, *((name,) for name in self.names_of_all)]
 
     def names(self, spec: Exponents, columns: Sequence[Any]) -> list[Any]:
-        """The names of the terms whose exponents are learned, given the names of the columns."""
+        """The names of the terms with learned exponents, given the names of the columns."""
         return [_name(key, columns) for key in self.keys(spec, len(columns))]
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
-        """The names of the terms beside those of the columns."""
+        """The names of the added terms."""
         return [_name(key, columns) for key in self._keys_beside]
 
     @property
     def names_of_all(self) -> list[str]:
-        """What the terms of all columns together are called."""
+        """The names of the terms of all columns together."""
         cells = self.statistics.cells
         there = {
             "forests": self.forests,
@@ -300,7 +300,9 @@ class TermSet:
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """What each column of the grid adds to the terms of all columns together, (row, class, column); new rows."""
+        """Contribution of each column of the grid to the terms of all columns together, (row, class, column), for new
+        rows.
+        """
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:
@@ -310,17 +312,17 @@ class TermSet:
         return found
 
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
-        """The terms of rows that stand beside those of the columns, (row, class, term); 0 where a cell is missing.
+        """The added terms of rows, (row, class, term); missing cells contribute 0.
 
         Parameters
         ----------
         posterior : Posterior
         data : {name: encoded column}
         which : Labels or int
-            The classes of learned rows, each of which is left out of its own class with the weight that it has here;
-            or how many new rows there are.
+            Learned rows: their classes, and the weight with which each is left out of its class. New rows: their
+            number.
         trees : bool
-            Whether the term of trees is among them, whose exponent is not learned.
+            Whether to include the term of the trees, whose exponent is not learned.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -353,17 +355,17 @@ class TermSet:
 def terms_of(
     found: TermSet, spec: Exponents, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True
 ) -> Array:
-    """The terms of rows as the exponents see them, (row, class, term), all parameters integrated out.
+    """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
 
-    Where all columns share one exponent their terms are added up. Where classes have exponents of their own, terms are
-    relative to their mean over classes.
+    If all columns share one exponent, their terms are summed. If exponents differ by class, terms are relative to their
+    log mean over classes.
 
     Parameters
     ----------
     which : Labels or int
-        The classes of learned rows, each of which is left out of its own class; or how many new rows there are.
+        Learned rows: their classes; each row is left out of its class. New rows: their number.
     trees : bool
-        Whether the term of trees is among them, whose exponent is not learned.
+        Whether to include the term of the trees, whose exponent is not learned.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -376,7 +378,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms of columns and those beside them as the exponents see them, (row, class, term)."""
+    """The terms that the exponents multiply, (row, class, term), from those of columns and the added ones."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)
@@ -384,10 +386,10 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 
 
 def relative(found: Array, axis: int = 1) -> Array:
-    """Each term less its log mean over classes: how much more probable the cell is than on average.
+    """Each term minus its log mean over classes.
 
-    An exponent that the classes share cannot tell the difference. A deviation by class can: without this it would
-    depend on the units of the column, in which a density is so many nats larger or smaller.
+    This changes nothing for an exponent that the classes share. A deviation per class would otherwise depend on the
+    units of the column, which shift the log density of a real column.
     """
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)

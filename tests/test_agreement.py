@@ -670,4 +670,5 @@ def test_the_picture_of_a_check_has_a_panel_per_parameter_whose_line_follows_the
         # A bar of 4,000 draws differs from the density by a few standard errors of its count.
         assert np.abs(of_draws - by_formula).max() < 0.25 * density.max()
     assert "agree" in found.sentence
+    assert found.sentence in repr(found)
     assert "<table" in found._repr_html_()

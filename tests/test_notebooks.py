@@ -48,8 +48,8 @@ def solutions() -> list:
     ]
 
 
-def test_there_are_fourteen_notebooks():
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 15)]
+def test_there_are_fifteen_notebooks():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{k:02d}" for k in range(1, 16)]
 
 
 def test_a_notebook_is_valid_and_light(path):

@@ -46,7 +46,7 @@ class ConvergenceError(RuntimeError):
     """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
     """The result of a check.
 
@@ -97,6 +97,9 @@ class Agreement:
         known = {name: time for name, time in self.seconds.items() if np.isfinite(time)}
         times = " and ".join(f"{time:.2g} s by {name}" for name, time in known.items())
         return f"{said} It took {times}." if times else said
+
+    def __repr__(self) -> str:
+        return f"<Agreement: {self.sentence}>"
 
     def _repr_html_(self) -> str:
         shown = self.to_frame().head(12).set_index("quantity")[["closed", "sampled", "mcse", "z"]]

@@ -1,9 +1,10 @@
 """The columns of a model as terms and as cells, and the counts of rows in the cells.
 
 Start with :func:`pieces`, the columns one by one; :class:`Grid`, which cuts them into cells; and :class:`Cells`, which
-says what is counted on the grid. It is chosen once and held from then on. Its :meth:`~Cells.statistics` of some rows
-are :class:`DependenceStatistics`, which add like those of the model. Real columns and counts become dyadic intervals,
-levels and yes-or-no columns stay as they are; a bag of words, and counts with an exposure, have no cells.
+determines the counts on the grid. The cells are chosen once and then fixed. Their :meth:`~Cells.statistics` of some
+rows are :class:`DependenceStatistics`, which add like the statistics of the model. Real columns and counts become
+dyadic intervals, levels and yes-or-no columns are cells already; a bag of words, and counts with an exposure, have no
+cells.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ type Cut = Dyadic | tuple[Any, ...] | int
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One column of a feature, as a feature of its own.
+    """One column of a feature, as a separate feature.
 
     Parameters
     ----------
     feature : str
-        The feature of the model that the column stands in.
+        The feature of the model that contains the column.
     column : int or None
-        Its position there; ``None`` is the whole feature.
+        Its position in the feature; ``None`` is the whole feature.
     family, believed : Family, Prior
         The likelihood of the column, and the posterior of its parameters.
     """
@@ -68,7 +69,7 @@ class Piece:
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; columns that share parameters are one piece, as a bag of words is."""
+    """The columns of all features, in order; columns that share parameters are one piece, such as a bag of words."""
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
@@ -81,7 +82,7 @@ def pieces(posterior: Posterior) -> list[Piece]:
 
 
 def names(posterior: Posterior) -> list[Any]:
-    """The name of each piece: its column, if the model names columns, and else its feature and position."""
+    """The name of each piece: its column, if the model names columns, otherwise its feature and position."""
     called = []
     for piece in pieces(posterior):
         columns = posterior.model.columns.get(piece.feature)
@@ -93,27 +94,27 @@ def names(posterior: Posterior) -> list[Any]:
 
 
 def by_column(data: Data) -> Data:
-    """The same data; sparse matrices are kept by columns, so that a single column is at hand."""
+    """The data with sparse matrices stored by columns, so that one column is read quickly."""
     return {name: x.tocsc() if sparse.issparse(x) else x for name, x in data.items()}
 
 
 DEPTH = 5
-"""How often a real column is halved: 32 cells."""
+"""Number of halvings of a real column: 32 cells."""
 
 PAIR_DEPTH = 4
-"""How fine its cells are in a pair: 16."""
+"""Number of halvings in a pair: 16 cells."""
 
 OFFSET_DEPTH = 2
-"""How fine they are where each cell may have an offset: 4."""
+"""Number of halvings for offsets of cells: 4 cells."""
 
 SCREEN_DEPTH = 2
-"""How fine they are where pairs are weighed against independence: 4, so that few rows can tell."""
+"""Number of halvings when pairs are tested for dependence: 4 cells, so that few rows suffice."""
 
 MOST_LEVELS = 64
-"""A column with more levels takes no part in pairs: nearly every pair of its cells is empty."""
+"""Largest number of levels of a column with cells; with more levels, nearly all pairs of cells would be empty."""
 
 MOST_COLUMNS = 200
-"""Columns up to which all pairs are weighed: their number, and the time, grow with the square."""
+"""Largest number of columns of which all pairs are tested; the time grows with the square."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +124,13 @@ class Grid:
     Parameters
     ----------
     features : tuple of str
-        The feature that each column stands in.
+        The feature that contains each column.
     places : tuple of int
-        Its position there.
+        Its position in the feature.
     terms : int array (column,)
         Its position among all pieces of the model.
     cuts : tuple of Dyadic, tuple or int
-        The intervals of a real column; the levels of a categorical one; 2 where a column has zeros and ones.
+        The intervals of a real column, the levels of a categorical column, or 2 for a column of zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -139,9 +140,9 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """The cells of the columns of encoded rows; intervals halve the rows, which count by their weight.
+        """The cells of the columns of encoded rows; intervals halve the weighted rows.
 
-        A column in which one value occurs, or none, says nothing beside its own term, and has no cells.
+        A column with fewer than two values carries no further information and has no cells.
         """
         cuts = {
             (piece.feature, piece.column, term): cut
@@ -156,20 +157,20 @@ class Grid:
 
     @property
     def real(self) -> Array:
-        """Which columns are cut into intervals, (column,)."""
+        """Whether each column is cut into intervals, (column,)."""
         return np.array([isinstance(cut, Dyadic) for cut in self.cuts], bool)
 
     def only(self, columns: Sequence[int]) -> Grid:
-        """Some of the columns."""
+        """A grid of some of the columns."""
         features, places = tuple(self.features[k] for k in columns), tuple(self.places[k] for k in columns)
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
     def axes(self, depth: int) -> list[Axis]:
-        """How each column is refined, intervals to this depth."""
+        """The refinement of each column, with intervals up to this depth."""
         return [Axis(depth, 2) if isinstance(cut, Dyadic) else Axis(1, len(_levels(cut)) or 1) for cut in self.cuts]
 
     def codes(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row, (column, row), at the full depth; -1 where missing or never seen."""
+        """The cell of each row, (column, row), at the full depth; -1 if missing or unseen."""
         found = np.empty((len(self), n_rows), np.int32)
         ready = by_column({name: x for name, x in data.items() if name in self.features})
         for column, (name, place, cut) in enumerate(zip(self.features, self.places, self.cuts, strict=True)):
@@ -181,22 +182,22 @@ class Grid:
         return found
 
     def coarser(self, codes: Array, depth: int) -> Array:
-        """The same cells with the intervals of real columns as coarse as at this depth."""
+        """The cells at this depth, which merges intervals of real columns."""
         found = codes.copy()
         found[self.real] >>= DEPTH - depth  # of -1 it is -1
         return found
 
     @property
     def widths(self) -> list[int]:
-        """How many cells of each column there are."""
+        """Number of cells of each column."""
         each = zip(self.cuts, self.axes(DEPTH), strict=True)
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The same cells (column, row) by their position among those that exist, so that none is skipped.
+        """The position of each cell among the existing cells of its column, (column, row).
 
-        The intervals of a real column are numbered by their paths, which skip numbers below a single value. Of a
-        negated column the paths skip other numbers; the positions are the same in the opposite order.
+        The intervals of a real column are numbered by their paths, which skip numbers below a single value. If the
+        column is negated, the paths skip other numbers, but the positions are the same in reverse order.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -205,17 +206,17 @@ class Grid:
 
     @property
     def offset_cells(self) -> int:
-        """How many cells may have offsets, of all columns together."""
+        """Number of cells of all columns that may have offsets."""
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row that may have an offset, (row, column), counted over all columns; -1 where missing."""
+        """The cell of each row that may have an offset, (row, column), numbered over all columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
 
     def names(self, called: Sequence[Any]) -> list[Any]:
-        """The name of each column among those of all pieces."""
+        """The name of each column, given the names of all pieces."""
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
@@ -233,7 +234,7 @@ def _levels(cut: Cut) -> Sequence[Any]:
 
 
 def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
-    """The position of each cell's level among ``levels``, whatever its position among those of the data is."""
+    """The position of each cell's level in ``levels``, whatever its position in the data."""
     code = np.asarray(x.codes[:, place])
     if tuple(x.levels[place][: len(levels)]) == levels:
         return np.where(code < len(levels), code, -1)
@@ -244,7 +245,7 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
     """The cells of one column.
 
-    ``None`` where it has one value or too many levels, or where a cell does not stand for itself.
+    ``None`` if it has fewer than two values or too many levels, or if its cells are not single numbers or levels.
     """
     if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
         return None
@@ -262,15 +263,15 @@ def _stands_alone(piece: Piece, x: Any) -> bool:
 
 
 def _constant(x: Array, weight: Array) -> bool:
-    """Whether fewer than two values occur in a column, (row,)."""
+    """Whether a column (row,) has fewer than two values."""
     seen = x[~np.isnan(x) & (weight > 0)]
     return not len(seen) or bool(seen.min() == seen.max())
 
 
 def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
-    """The columns with fewer than two values that have the same predictive under every class, as positions of pieces.
+    """The columns with fewer than two values and the same predictive under every class, as positions of pieces.
 
-    A left-out row of such a column would still give its class away: with a row less, a value is a little less probable.
+    Leave-one-out would leak the class through such a column: without the row, its value is slightly less probable.
     """
     found, ready = [], by_column(data)
     for k, piece in enumerate(pieces(posterior)):
@@ -285,15 +286,15 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """How the real columns of a grid are standardized, by the rows that they were first seen in.
+    """The standardization of the real columns of a grid, by the first rows.
 
     Parameters
     ----------
     columns : int array (number,)
-        Their positions in the grid. A column without two values has no place here.
+        Their positions in the grid. Columns with fewer than two values are omitted.
     centre, scale, low, high : array (number,)
-        Mean and standard deviation; and the smallest and the largest value. A value beyond these counts as they do: the
-        model knows of no row there.
+        Mean, standard deviation, and smallest and largest value. Values outside this range are clipped, because no
+        learned row lies there.
     """
 
     columns: Array
@@ -304,7 +305,7 @@ class Numbers:
 
     @classmethod
     def of(cls, grid: Grid, data: Data, weight: Array) -> Numbers:
-        """The numbers of encoded rows."""
+        """The standardization by encoded rows."""
         found = []
         for k in np.flatnonzero(grid.real):
             x = _values(grid, data, k)
@@ -312,7 +313,7 @@ class Numbers:
             x, w = x[seen], weight[seen] / (weight[seen].sum() or 1.0)
             low, high = x.min(initial=np.inf), x.max(initial=-np.inf)
             if low < high:
-                # Relative to the range, so that no square overflows.
+                # Relative to the range, so that squares do not overflow.
                 unit = (x / 2 - low / 2) / (high / 2 - low / 2)
                 mean = w @ unit
                 sd = np.sqrt(w @ (unit - mean) ** 2)
@@ -321,7 +322,7 @@ class Numbers:
         return cls(columns.astype(np.intp), *others)
 
     def standardized(self, grid: Grid, data: Data) -> Array:
-        """The numbers of rows, (row, number); 0 where missing."""
+        """The standardized numbers of rows, (row, number); 0 if missing."""
         each = zip(self.columns, self.centre, self.scale, self.low, self.high, strict=True)
         found = [np.clip(_values(grid, data, k), low, high) / s - mean / s for k, mean, s, low, high in each]
         return np.nan_to_num(np.stack(found, axis=1))
@@ -337,28 +338,28 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """How columns are cut into cells, and which cells are counted.
+    """The cells of the columns, and the choice of the cells to count.
 
     Parameters
     ----------
     grid : Grid
-        The columns that are counted, and their cells.
+        The counted columns, and their cells.
     shapes : bool
-        Whether the cells of real columns are counted one column at a time.
+        Whether to count the cells of each real column.
     pairs : tuple of (int, int)
-        The columns of the grid that are counted two at a time.
+        Pairs of columns of the grid to count.
     joint : tuple of tuple of int
-        The blocks of Gaussian columns whose covariances are summed (see ``joint``), by their positions among these.
+        The blocks of Gaussian columns with a joint term (see ``joint``), as positions among the Gaussian columns.
     kernel : bool
-        Whether the combinations of cells are counted in which rows lie.
+        Whether to count the combinations of cells.
     partitions : Partitions or None
         The random partitions whose nodes are counted.
     trees : LabelTrees or None
-        The trees that see the label, whose nodes are counted.
+        The classification trees whose nodes are counted.
     numbers : Numbers or None
-        How numbers are standardized that have slopes.
+        The standardization of the numbers with slopes.
     forests : {"shared", "class"} or None
-        Whether the pairs are edges of forests, and whose.
+        Whether the pairs are edges of forests: of one forest shared by all classes, or of one per class.
     """
 
     grid: Grid
@@ -373,12 +374,12 @@ class Cells:
 
     @classmethod
     def chosen(cls, spec: Exponents, posterior: Posterior, data: Data, labels: Labels, order: Order) -> Cells:
-        """The cells and pairs that a specification asks for, by these rows.
+        """The cells and pairs of a specification, chosen from these rows.
 
         Raises
         ------
         ValueError
-            Where there are too many columns for all their pairs, or a pair is named that does not exist.
+            If there are too many columns for all their pairs, or a named pair does not exist.
         """
         if spec.by == "model":
             return nothing(labels.n).cells
@@ -392,7 +393,7 @@ class Cells:
             read = np.flatnonzero((grid.real & spec.shapes) | (spec.offsets == "cell"))
             return cls(grid.only(read.tolist()), spec.shapes, (), ())
         if isinstance(spec.pairs, int):
-            # An average takes what is there to be learned.
+            # An average omits the pairs instead of raising an error.
             few = spec.pairs > 0 and not (spec.average and len(grid) > MOST_COLUMNS)
             every = searched(grid) if few else []
             factors = log_bayes_factors(counted(grid, data, labels, every, SCREEN_DEPTH))
@@ -414,7 +415,7 @@ class Cells:
 
     @property
     def shaped(self) -> Array:
-        """The columns of the grid whose shape is counted, as their positions."""
+        """The positions of the columns of the grid whose shape is counted."""
         return np.flatnonzero(self.grid.real & self.shapes)
 
     @property
@@ -428,7 +429,7 @@ class Cells:
         Parameters
         ----------
         posterior : Posterior or None
-            Its model says which columns are Gaussian; not needed where no Gaussian columns are counted together.
+            Its model determines the Gaussian columns; not needed without a joint term.
         data : {name: encoded column}
         labels : Labels
         """
@@ -438,20 +439,20 @@ class Cells:
         joint = scatters(self.joint, gaussian_columns(posterior, data), labels) if posterior and self.joint else ()
         codes = self.grid.codes(data, len(labels)) if self.kernel else np.zeros((0, 0), np.int32)
         near = NearCounts.of(codes, labels if self.kernel else labels[:0])
-        # Where nothing is counted, rows that nobody counted can be added and forgotten.
+        # If nothing is counted, any rows can be added and forgotten.
         rows = labels[:0] if self.empty else labels
         rows = PairCounts.of(np.zeros((1, len(rows)), np.int32), [1], [(0, 0)], rows)
         leaves, stops = (self._nodes(trees, data, labels) for trees in (self.partitions, self.trees))
         return DependenceStatistics(self, shapes, pairs, near, leaves, stops, rows, joint)
 
     def standardized(self, data: Data, n_rows: int) -> Array:
-        """The numbers of rows that have slopes, (row, number)."""
+        """The standardized numbers with slopes, (row, number)."""
         numbers = self.numbers
         some = numbers is not None and len(numbers.columns)
         return numbers.standardized(self.grid, data) if some else np.zeros((n_rows, 0))
 
     def _nodes(self, found: Partitions | LabelTrees | None, data: Data, labels: Labels) -> PairCounts:
-        """Counts of the nodes in which rows stop, of each tree as of a pair with a column that has one cell."""
+        """Counts of the nodes in which rows stop; each tree is a pair with a column of one cell."""
         if found is None:
             return PairCounts.of(np.zeros((1, 0), np.int32), [1], [], labels[:0])
         n = len(found)
@@ -465,29 +466,29 @@ class Cells:
         return reduce(add, parts)
 
     def same(self, other: Cells) -> bool:
-        """Whether rows are counted in the same way, wherever the columns stand among those of the model."""
+        """Whether rows are counted in the same way, ignoring the positions of the columns in the model."""
         return same(self, replace(other, grid=replace(other.grid, terms=self.grid.terms)))
 
 
 @dataclass(frozen=True, eq=False)
 class DependenceStatistics:
-    """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` forgets slowly.
+    """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
     Parameters
     ----------
     cells : Cells
-        What is counted.
+        The counted cells.
     shapes, pairs : PairCounts
-        The shape of a column is counted as a pair with a column that has one cell.
+        Counts of shapes, each as a pair with a column of one cell, and of pairs.
     near : NearCounts
         The rows of the kernel.
     leaves, stops : PairCounts
-        The node of a partition, and that of a tree, is counted as a pair with a column that has one cell.
-        Each of these has nothing in it where the specification does not count it.
+        Counts of the nodes of partitions and of trees, as of pairs with a column of one cell; empty if the
+        specification does not use them.
     rows : PairCounts
-        The weight of the rows, as of a column that has one cell; 0 where nothing is counted.
+        The weight of the rows, as of a column with one cell; 0 if nothing is counted.
     joint : tuple of Scatter
-        Of each block of Gaussian columns.
+        The moments of each block of Gaussian columns.
     """
 
     cells: Cells
@@ -504,7 +505,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
-        """The statistics that a function makes of each of them, and of those of others."""
+        """Apply a function to each statistic, together with the corresponding statistics of ``others``."""
         if not all(self.cells.same(other.cells) for other in others):
             raise RefusedError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "
@@ -523,21 +524,21 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """The rest, where ``other`` is a part of what was counted.
+        """Subtract ``other``, which was counted before.
 
         Raises
         ------
         UnlearnedError
-            Where it can be seen that it is not.
+            If ``other`` visibly was not counted.
         """
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
-        """The counts of so many classes in the same cells, before any row."""
+        """Empty counts of ``n`` classes in the same cells."""
         return self.take([-1] * n)
 
     def take(self, classes: Sequence[int]) -> DependenceStatistics:
-        """The classes at these positions; -1 is a class that has no row."""
+        """The classes at these positions; -1 is a class without rows."""
         if self.cells.empty:
             return replace(nothing(len(classes)), cells=self.cells)
         return self._each(lambda part: part.take(classes))
@@ -545,13 +546,13 @@ class DependenceStatistics:
 
 @cache
 def nothing(n_classes: int) -> DependenceStatistics:
-    """The counts of no cells at all, those of naive Bayes: they add like any others."""
+    """The counts without any cells, for naive Bayes."""
     cells = Cells(Grid((), (), np.zeros(0, np.intp), ()), False, (), ())
     return cells.statistics(None, {}, Labels(np.zeros(0, np.intp), np.zeros(0), n_classes))
 
 
 def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """The pairs that the user names, as columns of the grid."""
+    """The pairs named by the user, as columns of the grid."""
     place = {name: k for k, name in enumerate(called)}
     for pair in pairs:
         for name in pair:
@@ -561,7 +562,7 @@ def _named(pairs: Sequence[tuple[Any, Any]], called: Sequence[Any]) -> Iterator[
 
 
 def searched(grid: Grid) -> list[tuple[int, int]]:
-    """All pairs of columns of the grid, where they are not too many."""
+    """All pairs of columns of the grid; raise an error if there are too many."""
     if len(grid) > MOST_COLUMNS:
         raise NoExponentsError(
             f"{len(grid)} columns have {len(grid) * (len(grid) - 1) // 2} pairs, and at most {MOST_COLUMNS} columns "
@@ -572,7 +573,7 @@ def searched(grid: Grid) -> list[tuple[int, int]]:
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns whose pairs may be edges of forests: all of them, or those with the largest log Bayes factors."""
+    """The columns whose pairs may be edges of forests: all, or those with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = searched(grid)
@@ -583,9 +584,9 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns over all rows, intervals as fine as at this depth.
+    """The counts of pairs of columns over all rows, with intervals at this depth.
 
-    Behind the columns of the grid stands one that has a single cell.
+    After the columns of the grid comes one more, which has a single cell.
     """
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]

@@ -1,9 +1,9 @@
 """Class probabilities averaged over a Normal of the exponents, without random numbers: start with :class:`Spread`.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So under a Normal of the exponents they are
-Normal too, with as many dimensions as there are classes, and their mean and covariance have a closed form. Class
-probabilities depend on differences between scores only. Their mean over the scores is an integral over one dimension
-for two classes, and over classes - 1 in general. No step depends on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if the exponents have a Normal distribution,
+the scores of the classes have one too, whose mean and covariance are closed forms. Class probabilities depend only on
+differences between scores. So their mean is an integral over one dimension for two classes, and over one dimension less
+than there are classes in general. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, log
 
 WIDE, DENSITY, REACH = 4.0, 5, 8.0
-"""For σ at most ``WIDE``, log-odds are integrated over z = (u - mean) / σ, with so many nodes per unit, up to ±REACH.
+"""For σ at most ``WIDE``, log-odds are integrated over z = (u - mean) / σ, with ``DENSITY`` nodes per unit, up to
+±REACH.
 
 A logistic function of σz has its nearest pole at π/σ, so the error of the trapezoidal rule is about
 exp(-2π² DENSITY / σ), which is 2e-11 for σ = 4 (Trefethen and Weideman 2014).
@@ -41,7 +42,7 @@ error at most 0.001 if the scores have the standard deviation 1; for 3 it is 0.0
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A Normal of the parameters, one of several that are averaged.
+    """A Normal distribution of the parameters, one of several that are averaged.
 
     Parameters
     ----------
@@ -58,18 +59,18 @@ class Spread:
 
     @classmethod
     def at(cls, point: Array) -> Spread:
-        """Parameters that are fixed at a point."""
+        """Parameters fixed at a point."""
         return cls(1.0, point, np.zeros((len(point), 0)))
 
     def within(self, own: Layout, other: Layout) -> Spread:
-        """The same with the parameters of a layout that begins with the same terms; further ones are 0."""
+        """A copy in a layout that begins with the same terms; additional parameters are 0."""
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
         """The points (draw, parameter) whose standardized coordinates are z.
 
-        The parameters are ordered by their means, so that a random number goes to the same parameter whatever the order
-        of columns and classes is.
+        The parameters are ordered by their means, so that each gets the same random number, whatever the order of
+        columns and classes.
         """
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
@@ -87,7 +88,7 @@ class Spread:
         return found
 
     def blocks(self, layout: Layout, rows: int) -> list[slice]:
-        """Slices of the rows that need little memory."""
+        """Slices of the rows with limited memory."""
         return slices(rows, max(16, NUMBERS // max(1, layout.classes * max(POINTS, self.root.shape[1]))))
 
     def scores(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None) -> tuple[Array, Array]:
@@ -105,7 +106,7 @@ class Spread:
 
 
 def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
-    """What the deviations of every class are multiplied by: the indicators of cells, numbers, and the constant 1."""
+    """The covariates of the deviations, equal for all classes: the indicators of cells, numbers, and the constant 1."""
     width = layout.cells + layout.numbers
     return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
 
@@ -126,7 +127,7 @@ def averaged(mean: Array, covariance: Array) -> Array:
 
 
 def expected(mean: Array, covariance: Array, points: int = POINTS) -> tuple[Array, Array]:
-    """The mean of class probabilities p, (row, class), and that of their products p pᵀ, (row, class, class)."""
+    """The means of the class probabilities p, (row, class), and of p pᵀ, (row, class, class)."""
     if mean.shape[1] == 2:
         second, product = _mean_logistic(*_log_odds(mean, covariance))
         each = np.column_stack([1 - second, second])
@@ -159,9 +160,10 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
 
     As a function of z = (u - center) / sd, p has a step and p(1 - p) a peak of width 1 / sd, so a rule over z would
-    need as many nodes as sd is large. As a function of u, p(1 - p) is a fixed peak around 0, and it is the derivative
-    of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed distance of
-    0. The normal density and distribution function must then be smooth between the nodes: sd must not be small.
+    need a number of nodes proportional to sd. As a function of u, p(1 - p) is a fixed peak around 0, and it is the
+    derivative of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed
+    distance of 0. The normal density and distribution function must then be smooth between the nodes: sd must not be
+    small.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -176,7 +178,7 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
 
 
 def _log_mean_logistic(center: Array, sd: Array) -> Array:
-    """ln E p, as in :func:`_mean_logistic`, with digits of small probabilities, too.
+    """ln E p, as in :func:`_mean_logistic`, also accurate for small probabilities.
 
     If u < t at all nodes t, then E p depends on smaller t, where p(1 - p) is exp(t): that integral has a closed form.
     """
@@ -197,10 +199,11 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
     """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
-    The largest score at a node is 0. The classes stand in the order of their mean scores, so that the rule does not
-    depend on how they are numbered. The permutation puts them back. The rule does not treat classes alike, but where
-    scores do, as those of a row without cells may, the answers must. So the last item, (row, class, class), averages
-    over the classes whose scores have equal moments, up to rounding. It is ``None`` if there are none.
+    The largest score at a node is 0. The classes are sorted by the moments of their scores, so that the rule does not
+    depend on their numbering; the permutation restores the original order. The rule is not symmetric in the classes.
+    But if two classes have equal moments, as in a row without cells, their probabilities must be equal. So the last
+    item, (row, class, class), averages over the classes with equal moments, up to rounding. It is ``None`` if there are
+    no such classes.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -247,26 +250,28 @@ def _nodes(dimensions: int, points: int = POINTS) -> tuple[Array, Array]:
         z = np.arange(-REACH * DENSITY, REACH * DENSITY + 1) / DENSITY
         weights = np.exp(-0.5 * z**2)
         return z[None][:dimensions], weights / weights.sum()
-    # A lattice whose generator is made of the roots of prime numbers (Richtmyer 1951), folded: x and 1 - x.
+    # A lattice generated by the square roots of prime numbers (Richtmyer 1951), with antithetic points: x and 1 - x.
     primes = [p for p in range(2, 20 * dimensions + 20) if all(p % q for q in range(2, int(p**0.5) + 1))]
     steps = np.sqrt(np.array(primes[:dimensions], float))[:, None]
     z = ndtri((steps * (np.arange(points // 2) + 0.5) + 0.5) % 1.0)
     return np.concatenate([z, -z], axis=1), np.full(points, 1 / points)
 
 
-# The Normal that is nearest to a posterior
+# The variational Gaussian approximation
 
 ROUNDS, CLOSE = 60, 1e-4
-"""Most steps towards the nearest Normal; and the squared length of the last one, in standard deviations."""
+"""Largest number of steps to the variational Gaussian; and the squared length of the last step, in standard
+deviations.
+"""
 
 FEW_POINTS, AT_LAST = 64, 0.1
-"""Points of the lattice rule on the way, and the squared length of the steps from which on there are ``POINTS``."""
+"""Points of the lattice rule in the first steps, and the squared length of a step after which ``POINTS`` are used."""
 
 
 def expected_derivatives(source: Source, layout: Layout, spread: Spread, points: int = POINTS) -> tuple[Array, Array]:
     """The means over a Normal of the gradient of the log-likelihood, and of minus its Hessian.
 
-    They are as in ``likelihood.derivatives``, with p and p pᵀ replaced by their means in each row.
+    As ``likelihood.derivatives``, with p and p pᵀ replaced by their means in each row.
     """
     n, n_classes = layout.terms, layout.classes
     own = layout.own[layout.own < n]
@@ -311,14 +316,14 @@ def nearest(
     close: float = CLOSE,
     points: int = POINTS,
 ) -> Spread:
-    """The Normal that is nearest to the posterior of the parameters.
+    """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
 
-    Nearest is that of the smallest Kullback-Leibler divergence KL(Normal | posterior). At it, the mean over the Normal
-    of the gradient of the log posterior is 0, and that of minus its Hessian is the precision (Opper and Archambeau
-    2009): Newton's method with averages over the Normal instead of values at its centre. Where the posterior is a
-    Normal, this is Laplace's. Where the classes separate, the posterior is skewed: the labels say that exponents are
-    large, and nothing more. Then the Normal around the mode lies to a large part where the labels are impossible, and
-    the nearest one does not.
+    This is the variational Gaussian approximation. At it, the mean over the Normal of the gradient of the log posterior
+    is 0, and the mean of minus its Hessian is the precision (Opper and Archambeau 2009). It is found by Newton's method
+    with averages over the Normal instead of values at its centre. If the posterior is a Normal, the result is the
+    Laplace approximation. If the classes separate, the posterior is skewed, because the likelihood only bounds the
+    exponents from below. Then much of the mass of the Laplace approximation lies at exponents under which the labels
+    are nearly impossible; the variational approximation avoids them.
 
     Parameters
     ----------
@@ -327,7 +332,7 @@ def nearest(
     mean, sd : array (parameter,)
         The prior.
     center, precision : arrays
-        Where to begin.
+        The starting point.
     close : float
         The squared length of the last step, in standard deviations.
     points : int
@@ -340,9 +345,9 @@ def nearest(
         wanted = information + np.diag(1 / sd**2)
         slope -= (spread.mean - mean) / sd**2
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
-        # In standard deviations: how far the centre moves, and by how much each direction changes.
+        # In standard deviations: the distance that the centre moves, and the change of each direction.
         change = first @ first + ((share - np.eye(len(mean))) ** 2).sum()
-        # Whole steps go to and fro where the posterior is skewed, and short steps are slow.
+        # Full steps oscillate if the posterior is skewed, and short steps are slow.
         size, last = min(1.0, 1.15 * size) if change < last else max(0.1, 0.6 * size), change
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(cholesky(precision, lower=True))

@@ -1,9 +1,9 @@
-"""Naive Bayes averaged exactly with every tree-shaped belief network over the cells of its columns.
+"""The exact average of naive Bayes and all forest-shaped Bayesian networks over the cells of the columns.
 
-Start with :class:`Forests`. A forest of edges between columns says which columns depend on each other given the class;
-naive Bayes is the forest without an edge. Let m(u) be the Dirichlet evidence of the cells of column u in one class, and
-m(uv) that of the joint cells of u and v, whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the
-evidence of a forest T does not depend on the directions of its edges,
+Start with :class:`Forests`. The edges of a forest join columns that depend on each other given the class; naive Bayes
+is the forest without edges. Let m(u) be the Dirichlet evidence of the cells of column u in one class, and m(uv) that of
+the joint cells of u and v, whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the evidence of a
+forest T does not depend on the directions of its edges,
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
 
@@ -34,37 +34,39 @@ from bayesnb.statistics.membership import Labels
 type Shared = Literal["shared", "class"]
 
 MOST_COLUMNS = 50
-"""Columns of which all pairs may be edges: a sum takes a number of steps that grows with the third power of them."""
+"""Largest number of columns; the time of a sum over forests grows with its third power."""
 
 CELLS_DEPTH = 2
-"""How fine real columns are cut: four cells, so that few rows can tell what two columns have in common."""
+"""Number of halvings of real columns: four cells, so that few rows suffice to estimate a dependence."""
 
 COMPLETIONS = 64
-"""Ways to fill the gaps of a row over which its probability is summed."""
+"""Largest number of completions of a row with gaps over which its probability is summed."""
 
 STRENGTHS = np.exp(np.linspace(np.log(0.25), np.log(64.0), 9))
 ROOTS = np.exp(np.linspace(np.log(0.01), np.log(100.0), 9))
-"""The strengths of cells and the β among which the evidence chooses."""
+"""Candidate strengths of cells and values of β; the evidence chooses."""
 
 TIE = 1e-6
-"""Of log evidences that differ by less, the first is taken: rounding depends on the order of columns."""
+"""Log evidences that differ by less are tied, and the first one wins, because rounding depends on the order of
+columns.
+"""
 
 BLOCK = 2**21
-"""Numbers of the weights of rows that are held at a time."""
+"""Largest number of edge weights of rows in memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of the forest of each class, or of one forest that all classes share, and of the cells given it.
+    """The posterior of one forest per class, or of one forest shared by all classes, and of the cells given the forest.
 
     Parameters
     ----------
     counts : PairCounts
-        Weight of the cells of all pairs of columns by class. Counts add and are taken away exactly.
+        Weight of the cells of all pairs of columns by class.
     strength : float
-        The concentration a that the cells of a pair share.
+        The total concentration a of the cells of a pair.
     beta : float
-        Weight of each root: the larger it is, the fewer edges a forest has beforehand.
+        Weight of each root: the larger, the fewer edges a priori.
     shared : bool
         Whether all classes have the same forest.
     """
@@ -76,7 +78,7 @@ class Forests:
 
     @classmethod
     def of(cls, fine: PairCounts, axes: list[Axis], shared: bool) -> Forests:
-        """The forests after counts of finer cells, refined along these axes, with the strength and β chosen."""
+        """The forests from counts of finer cells, refined along these axes, with strength and β chosen."""
         cells = [2**CELLS_DEPTH if axis.steps > 1 else axis.size for axis in axes]
         parts = [
             each.reshape(len(each), cells[u], each.shape[1] // cells[u], cells[v], -1).sum((2, 4))
@@ -86,7 +88,7 @@ class Forests:
         return cls(PairCounts(counts, fine.pairs, tuple(cells)), shared=shared).chosen()
 
     def chosen(self) -> Forests:
-        """The same counts under the strength and the β with the largest evidence."""
+        """A copy with the strength and β of the largest evidence."""
         found = []
         for strength in STRENGTHS:
             each = replace(self, strength=float(strength))
@@ -111,14 +113,14 @@ class Forests:
         return found
 
     def _log_evidence(self, counts: Array) -> Array:
-        """ln of the Dirichlet evidence of counts (class, cell), whose cells share the strength equally."""
+        """The log Dirichlet evidence of counts (class, cell); the strength is divided equally among the cells."""
         own = self.strength / counts.shape[1]
         each = (gammaln(counts + own) - gammaln(own)).sum(1)
         return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)
 
     @cached_property
     def _log_weights(self) -> Array:
-        """ln w_uv that decide on the forest of each class, (class, column, column)."""
+        """ln w_uv of the forest of each class, (class, column, column)."""
         return np.broadcast_to(self.log_w.sum(0), self.log_w.shape) if self.shared else self.log_w
 
     def _sum(self, log_w: Array) -> Array:
@@ -127,13 +129,13 @@ class Forests:
 
     @cached_property
     def _log_all(self) -> Array:
-        """ln Σ over forests of each class, (class,)."""
+        """ln Σ over rooted forests per class, (class,)."""
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """ln p(D) less that of naive Bayes from the sums of each class, (..., class), under these β.
+        """ln p(D) minus that of naive Bayes, from the sums per class, (..., class), under these β.
 
-        The prior's own sum is β (β + F)^(F - 1), by the same theorem with weights of 1.
+        The normalizer of the prior is β (β + F)^(F - 1), by the same theorem with weights of 1.
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -141,20 +143,20 @@ class Forests:
 
     @property
     def log_gain(self) -> float:
-        """ln p(D) less that of naive Bayes on the same cells, under the same strength."""
+        """ln p(D) minus that of naive Bayes with the same cells and strength."""
         return float(self._gain(self._log_all, self.beta))
 
     @property
     def log_naive(self) -> Array:
-        """ln P(naive Bayes | D) of each class, (class,): the probability of the forest without an edge."""
+        """ln P(naive Bayes | D) of each class, (class,): the probability of the forest without edges."""
         return len(self.counts.sizes) * np.log(self.beta) - self._log_all
 
     @cached_property
     def edges(self) -> Array:
         """P(uv ∈ T | D), (class, column, column).
 
-        The forests with an edge are w_uv times those of the graph in which its ends are one node, so that no digits of
-        a small probability are lost.
+        The sum over forests with an edge is w_uv times the sum for the graph with this edge contracted. So small
+        probabilities are accurate, too.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -190,10 +192,10 @@ class Forests:
         return found
 
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
-        """As :meth:`log_ratios` of learned rows in their own class without them, (row, column, column).
+        """As :meth:`log_ratios` for learned rows in their class, each left out, (row, column, column).
 
-        A row was counted for the pairs of columns that it knows, ``counted`` (row, column). If ``changes``, instead the
-        ln of w_uv with the row over w_uv without it: for a row of weight 1 the two are the same number.
+        A row was counted for the pairs of its known columns, ``counted`` (row, column). If ``changes``, the result is
+        instead ln of w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -214,19 +216,19 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) less the sum of ln p(x_u | c) of the known cells, (row, class): what the forests add.
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
 
-        A gap is summed over the cells of its column, each with its share in the class; together with the cells that
-        depend on it this is exact. If a row has gaps with more than ``COMPLETIONS`` combinations, it is summed over
-        those of the columns that have the most edges, and the edges of the other gaps count as if they were not there:
-        then what two known columns have in common through such a gap is left out.
+        A missing cell is summed over the cells of its column, weighted by their frequencies in the class, which is
+        exact. If a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most expected
+        edges are summed over. The edges of the other gaps are ignored, and with them the dependence of two known
+        columns through such a gap.
 
         Parameters
         ----------
         codes : int array (row, column)
             -1 where missing.
         left : Labels, optional
-            Of learned rows: each is left out of its own class with this weight.
+            Classes and weights of learned rows; each is left out of its class with this weight.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -251,7 +253,7 @@ class Forests:
         return found
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
-        """The rows with their gaps filled in each way: the row of each, its cells, and ln of its share (way, class)."""
+        """All completions of the rows: the row of each, its cells, and the log of its weight (completion, class)."""
         sizes = np.array(self.counts.sizes)
         order = np.argsort(-np.round(self.edges.sum((0, 2)), 9), kind="stable")
         patterns, which = np.unique(codes < 0, axis=0, return_inverse=True)
@@ -275,9 +277,9 @@ class Forests:
 
     @cached_property
     def _log_margins(self) -> list[Array]:
-        """ln of the share of each cell of each column in each class, (class, cell); the counts of its pairs averaged.
+        """The log frequency of each cell of each column by class, (class, cell), averaged over the pairs of the column.
 
-        The rows of a pair are those in which both columns are known: without gaps they are the same for all pairs.
+        A pair counts the rows in which both columns are known; without gaps, these are the same for all pairs.
         """
         n = len(self.counts.sizes)
         seen = [np.zeros((len(self.counts.counts), size)) for size in self.counts.sizes]

@@ -1,8 +1,8 @@
-"""What the cells of two columns say together, beyond what each column says alone, and of one without a formula.
+"""The interaction of the cells of two columns, and the nonparametric shape of one column.
 
-Start with :class:`PairCounts`, the additive statistic. :func:`log_bayes_factors` weighs dependence against
-independence given the class, and :func:`selected` keeps the pairs for which dependence wins; :class:`PairTerm` is the
-term of one pair. :class:`ShapeTerm` is that of the shape of one column.
+Start with :class:`PairCounts`, the additive statistic. :func:`log_bayes_factors` compares dependence with independence
+given the class, and :func:`selected` keeps the pairs with the best evidence of dependence. :class:`PairTerm` is the
+term of one pair, :class:`ShapeTerm` that of the shape of one column.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True)
 class Axis:
-    """How the cells of a column are refined: step by step, from one cell to all.
+    """The stepwise refinement of the cells of a column, from one cell to all.
 
     Parameters
     ----------
     steps : int
-        How many refinements there are.
+        Number of refinements.
     arity : int
-        Into how many cells each of them cuts a cell: 2 for the dyadic intervals of a real column; the number of levels
-        for a categorical one, which is refined once.
+        Number of cells into which each refinement cuts a cell: 2 for the dyadic intervals of a real column; the number
+        of levels for a categorical column, which is refined once.
     """
 
     steps: int
@@ -42,11 +42,11 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """How many cells there are in the end."""
+        """Final number of cells."""
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """The counts along an axis, each cell with the weight of all that it was one with after so many steps."""
+        """The counts along an axis; each final cell has the count of its cell after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -63,11 +63,11 @@ class PairCounts(Statistic):
     Parameters
     ----------
     counts : array (class, cell)
-        The cells of all pairs, one pair after the other, the cells of its second column changing fastest.
+        The cells of all pairs, pair by pair; the cell of the second column varies fastest.
     pairs : tuple of (int, int)
         The columns of each pair.
     sizes : tuple of int
-        How many cells each column has.
+        Number of cells of each column.
     """
 
     counts: Array
@@ -76,7 +76,9 @@ class PairCounts(Statistic):
 
     @classmethod
     def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
-        """Counts of the rows; ``codes`` is (column, row), -1 where missing, and a row counts where both are known."""
+        """Counts of the rows; ``codes`` is (column, row), -1 where missing, and a row counts if both cells are
+        known.
+        """
         counts = sums.pairs(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
         return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
 
@@ -91,30 +93,32 @@ class PairCounts(Statistic):
 
 
 ROWS_OF_PRIOR = 4.0
-"""Rows that the prior of the cells of a pair counts for."""
+"""Number of rows that the prior of the cells of a pair is worth."""
 
 
 def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,): above 0 the rows speak for it.
+    """Log Bayes factor of dependence given the class, (pair,): above 0, the rows favour it.
 
-    Under dependence the cells of a pair have, in each class, a Dirichlet prior whose mean is the product of two margins
-    and that counts for ``ROWS_OF_PRIOR`` rows; under independence each margin has the Dirichlet that this one makes of
-    it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors agree on the
-    margins, so that only what the pair says beyond them decides.
+    Under dependence, the cells of a pair have a Dirichlet prior in each class, whose mean is the product of two margins
+    and whose weight is ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet prior that this prior
+    implies for it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors
+    agree on the margins, so only the interaction decides.
 
     Parameters
     ----------
     counts : PairCounts
     by_class : bool
-        Whether the margins are those of the class itself, and the prior counts for one row a pair of cells. The
-        margins of all classes together count a difference between classes against independence. Under independence
-        the mean of the factor, over all orders of the rows of a class of K and L cells, is then nearly
-        exp((1 - 1/K)(1 - 1/L)/2) in each class, whatever the shares of its cells are, and the factor is divided by it.
-        (For equal margins this is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
+        Whether the margins are those of the class itself, and the prior is worth one row per pair of cells. (Margins
+        pooled over classes count a difference between classes against independence.) Under independence, the mean of
+        the factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 -
+        1/L)/2) per class, whatever the frequencies of the cells, and the factor is divided by it. (For equal margins
+        this is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
-        """Of each pair, from the cells (pair, class, ...), and the rows that the prior counts for, (pair, class)."""
+        """The log evidence of each pair from its cells (pair, class, ...) and the weight of the prior, (pair,
+        class).
+        """
         alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
         known = np.where(alpha > 0, alpha, 1.0)
         cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
@@ -136,7 +140,7 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
 
 def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
-    """The positions of equal shapes: what has one shape is computed side by side."""
+    """The positions of equal shapes, which are computed together."""
     found: dict[Hashable, list[int]] = {}
     for k, shape in enumerate(shapes):
         found.setdefault(shape, []).append(k)
@@ -144,15 +148,15 @@ def alike(shapes: Sequence[Hashable]) -> dict[Hashable, list[int]]:
 
 
 def shares_of(margin: Array) -> Array:
-    """The share of each cell among those of its class, (..., class, cell); 0 where the class has no row."""
+    """The frequency of each cell in its class, (..., class, cell); 0 if the class has no rows."""
     n = margin.sum(-1, keepdims=True)
     return margin / np.where(n > 0, n, 1.0)
 
 
 ROUNDING = 1e-6
-"""Up to here a log Bayes factor may be a rounding error, which depends on the order of classes and of columns.
+"""A log Bayes factor up to this size may be a rounding error, which depends on the order of classes and of columns.
 
-That of a column which holds one value, with any other, is 0.
+The factor of a column with one value and any other column is exactly 0.
 """
 
 
@@ -163,14 +167,14 @@ def selected(log_factors: Array, limit: int) -> list[int]:
 
 
 MARGIN = 2.0
-"""Rows that the pooled share of a cell counts for in a class's margin."""
+"""Number of rows that the pooled frequency of a cell is worth in the margin of a class."""
 
 STRENGTHS = (2.0, 8.0, 32.0)
-"""Rows that what is known without the other column may count for; each pair takes what leave-one-out prefers."""
+"""Candidate values of s, the number of rows that a coarser θ is worth; each pair takes the best by leave-one-out."""
 
 
 class CellTerm(ABC):
-    """A term whose value follows from the cells that a row lies in, of two columns."""
+    """A term that is a function of the cells of a row in two columns."""
 
     @abstractmethod
     def table(self, less: float = 0.0) -> Array:
@@ -179,41 +183,41 @@ class CellTerm(ABC):
         Parameters
         ----------
         less : float
-            Weight of a row in the cell that is left out of its class; of use where the cell has such a row.
+            Weight of a row in the cell that is left out of its class; meaningful if the cell contains such a row.
         """
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The term of learned rows in their own class without them, (row,).
+        """The leave-one-out term of learned rows in their class, (row,).
 
         Parameters
         ----------
         codes, weight : arrays (row,)
-            The class of each row, and its weight.
+            Class and weight of each row.
         a, b : int arrays (row,)
-            Its cells, which are all known.
+            Cells of each row, none missing.
         """
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
-"""The prior of a shape: where a node stops, the class is distributed as all classes together are."""
+"""The prior of a shape: below a node that stops, the class has the distribution of all classes together."""
 
 
 @dataclass(frozen=True, eq=False)
 class ShapeTerm(CellTerm):
-    """ln p(cell | c) - ln p(cell) of a real column: how its shape in a class differs from that in all classes together.
+    """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
 
-    The density of a class is a Pólya tree with optional stopping around the shares of all classes together, which are
-    held when a row is left out, as the scale of a prior is.
+    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
+    These are held fixed when a row is left out, like the scale of a prior.
 
-    Several columns are computed side by side; their number is the second "cell".
+    Several columns are computed together; the position of the column is the second "cell".
 
     Parameters
     ----------
     whole, tree : BetaTree
         The prior and the posterior of the shapes.
     counts : array (class, cell, column)
-        The rows themselves.
+        Counts of the rows.
     """
 
     whole: BetaTree
@@ -223,7 +227,7 @@ class ShapeTerm(CellTerm):
     @classmethod
     def of(cls, counts: Array) -> ShapeTerm:
         """The term after the counts of the cells, (class, cell, column)."""
-        # The tree may halve a column more often than it was halved: then it learns nothing from the last halves.
+        # The tree may be deeper than the cells of the column: then its last halvings learn nothing.
         cells = np.zeros((len(counts), counts.shape[2], TREE_CELLS))
         cells[..., :: TREE_CELLS // counts.shape[1]] = np.moveaxis(counts, 2, 1)
         whole = SHAPE.over(cells.sum(0), len(cells))
@@ -240,7 +244,7 @@ class ShapeTerm(CellTerm):
         return some._at(a[:, None, None], weight[:, None, None])[np.arange(len(codes)), codes, place]
 
     def _at(self, cell: Array, less: Array | float) -> Array:
-        """The term of cells where rows of these weights are left out of every class, (cell, class, 1)."""
+        """The term of cells if rows of these weights are left out of every class, (cell, class, 1)."""
         cell = cell * (TREE_CELLS // self.counts.shape[1])
         with np.errstate(invalid="ignore"):
             return self.tree.path(cell).plus(-less).along() - self.whole.path(cell).along()
@@ -248,21 +252,22 @@ class ShapeTerm(CellTerm):
 
 @dataclass(frozen=True, eq=False)
 class PairTerm(CellTerm):
-    """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: how much more their cells say together.
+    """ln p(a, b | c) - ln p(a | c) - ln p(b | c) of two columns: their interaction.
 
-    Both columns are refined in turns. The share of a cell among its parent's is asked of the rows that agree in the
-    other column; where these are few, of those that agree with it more coarsely, down to all rows of the class:
+    The two columns are refined alternately. The frequency of a cell within its parent cell is estimated from the rows
+    that agree in the other column and, if these are few, from the rows that agree at coarser cells, down to all rows of
+    the class:
 
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
-    with A' the cell within A, B_l the cell of the other column after l refinements, and q the share in all classes.
+    with A' the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all classes.
     Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (an m-estimate: hierarchical smoothing, MacKay and
-    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements: it is 0 where nothing is known, and
-    needs only the counts of the cells that the row itself lies in. So a row is left out exactly, of the margins too,
-    by taking its weight off each of these counts. The shares q are held, as the scale of a prior is. Which column is
-    refined first makes a difference, so p(a, b | c) is the mean of both orders.
+    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. It is 0 without data, and needs only
+    the counts of the cells of the row. So a row is left out exactly, of the margins too, if its weight is subtracted
+    from each of these counts. The frequencies q are held fixed, like the scale of a prior. The result depends on which
+    column is refined first, so p(a, b | c) is the mean over both orders.
 
-    Several pairs of columns with the same cells are computed side by side, along axes that lead.
+    Several pairs of columns with the same cells are computed together, along leading axes.
 
     Parameters
     ----------
@@ -282,14 +287,14 @@ class PairTerm(CellTerm):
 
     @classmethod
     def of(cls, counts: Array, first: Axis, second: Axis) -> PairTerm:
-        """The term with the strength under which the rows, each left out, are most probable."""
+        """The term with the strength that maximizes the leave-one-out likelihood of the rows."""
         term = cls(counts, first, second, STRENGTHS[0], counts.sum(-3))
         gains = np.array([replace(term, strength=s).gain() for s in STRENGTHS])
         return replace(term, strength=np.array(STRENGTHS)[(gains >= gains.max(0) - ROUNDING).argmax(0)])
 
     @classmethod
     def of_each(cls, counts: Sequence[Array], axes: Sequence[tuple[Axis, Axis]]) -> list[PairTerm]:
-        """The terms of several pairs of columns, which have these cells."""
+        """The terms of several pairs of columns with these axes."""
         found = dict[int, PairTerm]()
         for places in alike(axes).values():
             several = cls.of(np.stack([counts[k] for k in places]), *axes[places[0]])
@@ -305,7 +310,7 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _turned(self) -> PairTerm:
-        """The same with the second column first."""
+        """The term with the columns exchanged."""
         return PairTerm(
             self.counts.swapaxes(-1, -2), self.second, self.first, self.strength, self.base.swapaxes(-1, -2)
         )
@@ -326,12 +331,12 @@ class PairTerm(CellTerm):
         return np.broadcast_to(found, a.shape)
 
     def gain(self) -> Array:
-        """By how many nats rows of weight 1, each left out, are more probable than under independence, (...,)."""
+        """Gain in leave-one-out log likelihood over independence for rows of weight 1, in nats, (...,)."""
         return (self.counts * np.where(self.counts >= 1, self.table(1.0), 0.0)).sum((-3, -2, -1))
 
     @cached_property
     def _nodes(self) -> dict[tuple[int, int], Array]:
-        """n(A_k, B_l) of each cell, (..., class, cell, cell) or what spreads to it."""
+        """n(A_k, B_l) of each cell, in a shape that broadcasts to (..., class, cell, cell)."""
         found = {}
         for k in range(self.first.steps + 1):
             rows = self.first.coarse(self.counts, k, -2)
@@ -342,11 +347,11 @@ class PairTerm(CellTerm):
     def _term(
         self, n: Callable[[int, int], Array], share_a: list[Array], share_b: list[Array], strength: float | Array
     ) -> Array:
-        """The term from the counts of the nodes and the shares of all classes together."""
+        """The term from the counts of the nodes and the pooled frequencies q."""
         total = np.zeros(())
         for of_first, step, context in refinements(self.first.steps, self.second.steps):
             if not context:
-                # The share knows nothing of the other column yet, and is the margin itself.
+                # The other column is not yet refined, so the estimate is the margin.
                 continue
             q = share_a[step] if of_first else share_b[step]
             each = [(n(step, l), n(step + 1, l)) if of_first else (n(l, step), n(l, step + 1))
@@ -356,7 +361,7 @@ class PairTerm(CellTerm):
                 share = margin = (inner + MARGIN * q) / (outer + MARGIN)
                 for outer, inner in finer:
                     share = (inner + strength * share) / (outer + strength)
-                # A cell that no row has where the other column is known says nothing of the pair.
+                # A cell without rows in which the other column is known contributes nothing.
                 total = total + np.where(margin > 0, np.log(share) - np.log(margin), 0.0)
         return total
 
@@ -372,7 +377,7 @@ class PairTerm(CellTerm):
 
 
 def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
-    """The table of each pair of columns; those with the same cells are computed side by side."""
+    """The table of each pair of columns; pairs with the same axes are computed together."""
     found = dict[int, Array]()
     for places in alike([(term.first, term.second) for term in terms]).values():
         each = [terms[k] for k in places]
@@ -382,13 +387,13 @@ def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
 
 
 def _mean_of(one: Array, other: Array) -> Array:
-    """The logarithm of the mean of two shares, given by their logarithms."""
+    """The logarithm of the mean of two probabilities, given their logarithms."""
     with np.errstate(invalid="ignore"):
         return np.logaddexp(one, other) - np.log(2)
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """In which order two columns are refined: whether it is the first, from which step, and the other's step then."""
+    """The order of refinements of two columns: whether the first is refined, its step, and the other's step."""
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:
         if l == second or (k < first and k * second <= l * first):

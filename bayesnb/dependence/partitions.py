@@ -1,7 +1,7 @@
-"""Random partitions of the rows: what the cells of many columns say together, without a list of interactions.
+"""Random partitions of the rows: interactions of many columns without a list of them.
 
-Start with :class:`Partitions`, which are drawn without a look at any label; :class:`PartitionTerm` is the term that
-follows from the counts of their nodes.
+Start with :class:`Partitions`, which are drawn without using the labels; :class:`PartitionTerm` is the term, computed
+from the counts of their nodes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 
 MOST_STEPS = 10
-"""How often a partition splits the rows at most: into 1,024 leaves."""
+"""Largest number of splits on a path: 1,024 leaves."""
 
 STRENGTH = 1.0
-"""Rows that the shares of all classes together count for in each split of a class."""
+"""Number of rows that the pooled split frequencies are worth in each split of a class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Binary trees in which all nodes of one depth ask the same question: is the cell of this column there?
+    """Binary trees in which all nodes of one depth split by the same cell of the same column.
 
-    A row goes to the right where its cell of a real column is at or above a cell, or where its level is one level. It
-    stops where its cell is missing. Nodes are numbered as in a heap: 1 is the root, and 2k and 2k + 1 are below k.
-    (With such trees, Özuysal, Calonder, Lepetit and Fua (2010) recognize pieces of images; they call them random
-    ferns, and multiply what they say.)
+    A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
+    level. It stops if its cell is missing. Nodes are numbered as in a heap: 1 is the root, and 2k and 2k + 1 are the
+    children of k. (Özuysal, Calonder, Lepetit and Fua (2010) recognize image patches with such trees, called random
+    ferns, and multiply their probabilities.)
 
     Parameters
     ----------
     columns, cells : int array (partition, step)
-        The column of each question, and the cell.
+        The column and the cell of each split.
     """
 
     columns: Array
@@ -43,12 +43,12 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """So many partitions for rows with these cells.
+        """Draw ``n`` partitions for rows with these cells.
 
-        Each column has a generator of random numbers of its own, whose seed is the key of the column, and its cells are
-        drawn in the order of their keys, or from its head on (see ``order``). A question goes to the column with the
-        largest number. So partitions depend neither on the order of rows and columns nor on names and units. A row
-        stops at the first question that it cannot answer, so the columns with the fewest gaps are asked about first.
+        Each column has a separate random generator, whose seed is the key of the column. Its cells are drawn in the
+        order of their keys, or beginning at its head (see ``order``). Each split uses the column with the largest
+        random number. So partitions depend neither on the order of rows and columns nor on names and units. A row stops
+        at the first split whose cell is missing, so the columns with the fewest gaps come first.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Partitions:
             if is_real:
                 down = order.reversed(np.where(own < 0, np.nan, own), weight)
                 there = there[::-1] if down else there
-                # Between two cells, the question is whether a row is at or above the higher one.
+                # A split between two cells tests whether a row is at or above the higher cell.
                 share, there = mass[there][1:], there[:-1] if down else there[1:]
             else:
                 there = there[np.argsort(keys[there], kind="stable")]
@@ -90,12 +90,12 @@ class Partitions:
 
     @property
     def steps(self) -> int:
-        """How many questions each partition asks."""
+        """Number of splits on a path of each partition."""
         return self.columns.shape[1]
 
     @property
     def nodes(self) -> int:
-        """How many numbers of nodes there are."""
+        """Length of an array with one item per node number."""
         return 2 ** (self.steps + 1)
 
     def places(self, real: Array, codes: Array) -> Array:
@@ -105,12 +105,12 @@ class Partitions:
 
 @dataclass(frozen=True, eq=False)
 class PartitionTerm:
-    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more often a class is in the row's leaves.
+    """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent the leaves are in a class.
 
-    At each node, the share of a class that goes right has a Beta prior around the share of all classes together, which
-    counts for ``STRENGTH`` rows and is held when a row is left out, as the scale of a prior is. So the term of a leaf
-    is a sum over the steps of its path, and a learned row is left out exactly, by taking its weight off the counts of
-    its class on the path. Each step belongs to a column.
+    At each node, the probability that a row of a class goes right has a Beta prior. Its mean is the pooled frequency of
+    all classes, its weight ``STRENGTH`` rows, and it is held fixed when a row is left out, like the scale of a prior.
+    So the term of a leaf is a sum over the steps of its path, and a learned row is left out exactly if its weight is
+    subtracted from the counts of its class on the path. Each step belongs to a column.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class PartitionTerm:
     counts : array (class, partition, node)
         Weight of the rows that stop in each node.
     base : array (partition, node)
-        The same of all classes together, from which shares are taken.
+        Counts of all classes together, for the pooled frequencies.
     """
 
     partitions: Partitions
@@ -126,7 +126,7 @@ class PartitionTerm:
     base: Array
 
     def _table(self, less: float = 0.0) -> Array:
-        """The term of each node, (node, class, partition), of use where the class has this weight there."""
+        """The term of each node without weight ``less``, (node, class, partition); 0 if the class has less there."""
         steps, found = self._step(*self._counted, less), np.zeros_like(self.counts)
         for first in self._depths():
             below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
@@ -135,7 +135,7 @@ class PartitionTerm:
 
     @cached_property
     def _tables(self) -> tuple[Array, Array]:
-        """The terms of nodes, and those where a row of weight 1 is left out of its class."""
+        """The terms of nodes, without and with a row of weight 1 left out of its class."""
         return self._table(), self._table(1.0)
 
     def _depths(self) -> list[int]:
@@ -143,13 +143,13 @@ class PartitionTerm:
 
     @cached_property
     def _counted(self) -> tuple[Array, Array, Array]:
-        """Of each node: the rows in it or below, those of it and its neighbour, and the share among all classes'."""
+        """Per node: the weight in or below it, that of it and its sibling, and the pooled frequency of the node."""
         mine, whole = self._inside(self.base)
         share = np.where(mine > 0, mine / np.where(whole > 0, whole, 1.0), 1.0)
         return *self._inside(self.counts), share
 
     def _inside(self, counts: Array) -> tuple[Array, Array]:
-        """The weight in each node or below, and the same of it and its neighbour, (..., node)."""
+        """The weight in or below each node, and that of the node and its sibling, (..., node)."""
         inside = counts.copy()
         for first in reversed(self._depths()):
             both = inside[..., 2 * first : 4 * first]
@@ -158,7 +158,7 @@ class PartitionTerm:
 
     @staticmethod
     def _step(inside: Array, pairs: Array, share: Array, less: Array | float) -> Array:
-        """ln p(node | node above, c) - ln p(node | node above), where this weight is left out of class c."""
+        """ln p(node | parent, c) - ln p(node | parent), with weight ``less`` left out of class c."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
@@ -168,9 +168,9 @@ class PartitionTerm:
         Parameters
         ----------
         places : int array (row, partition)
-            The nodes in which they stop.
+            The nodes in which the rows stop.
         left : Labels, optional
-            Of rows that were learned: each is left out of its own class with the weight that it has here.
+            Classes and weights of learned rows; each is left out of its class with this weight.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:
@@ -182,7 +182,7 @@ class PartitionTerm:
         return found / len(self.partitions)
 
     def _left_out(self, places: Array, left: Labels) -> Array:
-        """The sum over partitions of the term in the own class without the row, (row,)."""
+        """The sum over partitions of the leave-one-out term in the row's class, (row,)."""
         inside, pairs, share = self._counted
         found = np.zeros(len(left))
         for k, place in enumerate(places.T):
@@ -195,7 +195,7 @@ class PartitionTerm:
         return found
 
     def shares(self, places: Array, columns: int) -> Array:
-        """What each column adds to the term of new rows, (row, class, column); their sum is the term."""
+        """Contribution of each column to the term of new rows, (row, class, column); the sum is the term."""
         found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
         for k, node in enumerate(places.T):
             while (node > 1).any():

@@ -1,12 +1,11 @@
-"""Columns of numbers together, in each class a Normal with a full covariance: start with :class:`JointTerm`.
+"""The joint Gaussian of all Gaussian columns, with a full covariance per class: start with :class:`JointTerm`.
 
-What a row with gaps says about a covariance has no conjugate form. So columns are ordered by their gaps and divided
-into *blocks*; the density is a product over blocks, p(block | blocks before it), and each factor is learned from the
-rows that are known in its block and in all blocks before it. If the gaps are nested (whoever lacks one column lacks all
-later ones), this is the exact posterior, and uses every value; otherwise a row adds to all blocks before its first gap.
-Without gaps there is one block, of all columns. Every factor is a Normal-Wishart, whose statistic adds and from which a
-row is left out in closed form (factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*,
-chapter 7).
+The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*. The
+density is a product over blocks, p(block | earlier blocks), and each factor is learned from the rows without gaps in
+its block and all earlier blocks. If the gaps are nested (a row with a gap has gaps in all later columns), this is the
+exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Without gaps there
+is one block of all columns. Every factor is a Normal-Wishart, whose statistics add, with leave-one-out in closed form
+(factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7).
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.moments import Scatter
 
 JOINT = MultivariateGaussian(NormalWishart.unit_information())
-"""The prior of a block and of those before it (BDA3 3.6).
+"""The prior of a block and all earlier blocks (BDA3 3.6).
 
-It counts for one row that looks like the whole table with independent columns. Under it every single column has the
+It is worth one row that looks like the whole table with independent columns. Under it, every single column has the
 prior of ``Gaussian()``.
 """
 
 LEAST = 0.1
-"""The share of the rows that a block is learned from at least; columns with more gaps are left out."""
+"""Smallest fraction of the rows that a block is learned from; columns with more gaps are omitted."""
 
 KEPT = 0.8
-"""A block ends where a further column would leave less than this share of the rows that its first column leaves."""
+"""A block ends if a further column would leave less than this fraction of the rows that its first column leaves."""
 
 type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks: first those without gaps, then always the column that leaves the most whole rows.
+    """Divide columns into blocks: first those without gaps, then always the column that leaves the most complete rows.
 
     Parameters
     ----------
     known : bool array (row, column)
     weight : array (row,)
     keys : array (column,)
-        They decide between columns that leave the same number of rows.
+        Tie-breakers between columns that leave the same number of rows.
     """
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
@@ -66,7 +65,7 @@ def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
 
 
 def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
-    """The columns before each block, and those of the block."""
+    """The columns of all earlier blocks, and those of the block, for each block."""
     before: list[int] = []
     for block in of:
         yield before, block
@@ -74,7 +73,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """For each block, the sums over the rows that are known in it and in those before it; x is (row, column)."""
+    """Per block, the moments of the rows without gaps in it and all earlier blocks; x is (row, column)."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -85,9 +84,9 @@ def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
 
 @dataclass(frozen=True, eq=False)
 class JointTerm:
-    """ln p(all columns | c) - Σ_j ln p(column j | c): what the covariances of a class say beyond its columns.
+    """ln p(all columns | c) - Σ_j ln p(column j | c): the contribution of the covariances of a class.
 
-    A missing cell is integrated out of each factor. A row in which one column is known has the term 0.
+    Missing cells are integrated out of each factor. A row with only one known column has the term 0.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class JointTerm:
 
     @cached_property
     def believed(self) -> tuple[NormalWishart, ...]:
-        """The posterior of each block together with those before it."""
+        """The posterior of each block together with all earlier blocks."""
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
@@ -110,7 +109,7 @@ class JointTerm:
         ----------
         x : array (row, column)
         left : Labels, optional
-            Of rows that were learned: each is left out of its own class with the weight that it has here.
+            Classes and weights of learned rows; each is left out of its class with this weight.
         """
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):
@@ -125,7 +124,7 @@ class JointTerm:
 
 
 def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """The log predictive of some of the columns, (row, class); learned rows are left out of their own class."""
+    """The log predictive of some of the columns, (row, class); learned rows are left out of their class."""
     own, x = believed if len(columns) == x.shape[1] else believed.marginal(columns), x[:, columns]
     found = JOINT.log_predictive(own, x)
     if left is not None:
@@ -134,7 +133,7 @@ def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, le
 
 
 def _log_p_alone(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """The sum over columns of the log predictive of each by itself, (row, class), as :func:`_log_p` of one column."""
+    """The sum over columns of their separate log predictives, (row, class); each as :func:`_log_p` of one column."""
     own = x[:, columns]
     cells = {name: getattr(believed, name)[:, columns, None] for name in ("m", "low")}
     scale, found = believed.scale[:, columns, columns, None, None], np.empty((len(x), len(believed.kappa)))

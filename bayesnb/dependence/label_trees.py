@@ -1,7 +1,7 @@
-"""Trees that see the label: the classes where several columns jump together, averaged over all prunings.
+"""Classification trees for interactions with sharp borders, averaged over all prunings.
 
-Start with :class:`LabelTrees`, the questions of bagged trees, which are chosen once and held; :class:`LabelTreeTerm` is
-the term that follows from the counts of their nodes.
+Start with :class:`LabelTrees`, the splits of bagged trees, which are chosen once and then fixed; :class:`LabelTreeTerm`
+is the term, computed from the counts of their nodes.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Labels
 
 BAG, GROWN = 0.632, 8_192
-"""The share of the rows that a tree is grown on, that of a bootstrap sample; and about how many rows these are at most.
+"""Fraction of the rows that a tree is grown on, as in a bootstrap sample; and about the largest number of these rows.
 """
 
 LEAST, MOST_CELLS = 2.0, 2**22
-"""The smallest weight of rows that a node is split for; it is larger where the nodes of all trees would have about as
-many counts by class as the second number says.
+"""Smallest weight of rows in a node that is split. It is raised so that the counts by class of the nodes of all trees
+are about ``MOST_CELLS`` at most.
 """
 
 TRIED = 0.5
-"""A node tries n^TRIED of n columns, as forests do."""
+"""A node tries n^TRIED of n columns, as in a random forest."""
 
 STRENGTH = 2.0
-"""Rows that the class frequencies count for in each node."""
+"""Number of rows that the class frequencies are worth in each node."""
 
 ROUNDS = 3
-"""How often the keys of cells take in those of their rows."""
+"""Number of rounds in which the keys of rows are added to the keys of cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,25 +41,25 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node chooses among some of the columns (Breiman
-    2001). Which rows and columns these are follows from hashes of *keys*, and keys from content. The key of a cell is a
-    hash of how often it occurs (of a real column also of how far its rank is from the middle) and of the histogram of
-    its column. The key of a row is the sum of those of its cells. Three times over, the key of a cell then takes in
-    those of the rows in it and, in a real column, those of the rows below and above. So trees depend neither on the
-    order of rows and columns, nor on names, units or the direction of a column; and a row has the same key whenever it
-    is asked about, so it is known which trees have seen its label. Copies of a row have one key. The same trees are
-    grown on them, which costs little: only the questions of a tree come from its bag, and the counts of its nodes hold
-    all rows.
+    2001). These rows and columns are determined by hashes of *keys*, which depend only on content. The key of a cell is
+    a hash of its count (in a real column, also of the distance of its rank from the middle) and of the histogram of its
+    column. The key of a row is the sum of the keys of its cells. In three rounds, the keys of the rows in a cell are
+    then added to the key of the cell; in a real column, also the keys of the rows below and above. So trees depend
+    neither on the order of rows and columns, nor on names, units or the direction of a column. A row has the same key
+    in every call, which tells the trees that were grown on it. Copies of a row have one key, so they are in the same
+    bags. This matters little, because only the splits of a tree come from its bag; the counts of its nodes include all
+    rows.
 
     Parameters
     ----------
     columns, cells, left : int32 array (tree, node)
-        As ``kernels.trees`` reads them.
+        In the format of ``kernels.trees``.
     keys : uint64 array (column, cell + 1)
-        The last one of a column is the key of a missing cell.
+        The last key of a column is that of a missing cell.
     share : float
-        The share of the keys that a tree is grown on.
+        Fraction of the keys that a tree is grown on.
     seed : int
-        Of all hashes.
+        Seed of all hashes.
     """
 
     columns: Array
@@ -73,16 +73,16 @@ class LabelTrees:
     def grown(
         cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
     ) -> LabelTrees:
-        """So many trees.
+        """Grow ``n`` trees.
 
-        Of cuts that are equally good, the keys of ``order`` choose: they tell more rows apart than those of cells do,
-        which know of no label, so that a row that is asked about has them, too.
+        Ties between cuts are broken by the keys of ``order``, which distinguish more rows than the keys of cells. The
+        latter do not use labels, so that new rows have them, too.
 
         Parameters
         ----------
         real : bool array (column,)
         sizes : sequence of int
-            How many cells each column has.
+            Number of cells of each column.
         codes : int array (column, row)
         labels : Labels
         order : Order
@@ -113,12 +113,12 @@ class LabelTrees:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the largest tree has."""
+        """Number of nodes of the largest tree."""
         return self.columns.shape[1]
 
     @property
     def sound(self) -> bool:
-        """Whether every walk comes to an end: a child has one parent, stands behind it, and not too deep."""
+        """Whether every path ends: each child has one parent with a smaller number, and is not too deep."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()
@@ -132,7 +132,7 @@ class LabelTrees:
 
     @property
     def salts(self) -> Array:
-        """What makes the hashes of each tree its own, uint64 (tree,)."""
+        """Different salts for the hashes of each tree, uint64 (tree,)."""
         return mixed(np.arange(1, len(self) + 1, dtype=np.uint64) + mixed(np.array([self.seed % 2**64], np.uint64)))
 
     def row_keys(self, codes: Array) -> Array:
@@ -151,9 +151,9 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells by the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
+    """The keys of cells from the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
 
-    A column that is the same in every row has the keys 0, so that it changes no other.
+    The keys of a constant column are 0, so that it does not change other keys.
     """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
@@ -182,16 +182,16 @@ def _sums(keys: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LabelTreeTerm:
-    """ln p(c | x) - ln p(c), where p(c | x) is the mean of the trees, and each tree the mean over all its prunings.
+    """ln p(c | x) - ln p(c), with p(c | x) the mean over trees, and each tree the mean over all of its prunings.
 
-    The frequencies of the classes in a node have a Dirichlet prior around those of all rows, which counts for
-    ``STRENGTH`` rows. At each node that asks, the tree is cut with probability ½. With e the evidence of the counts of
-    a node and P that of all prunings below it, P = ½ e + ½ P_left P_right, so the node is cut with the posterior
-    probability ½ e / P, and the average over all prunings, more than there are atoms, is a sum over the nodes on the
-    path of a row (context-tree weighting: Willems, Shtarkov and Tjalkens 1995; Bayesian context trees: Kontoyiannis and
-    others 2022). Where the cell is missing, a learned row stops and counts in this node only; a new row goes to both
-    children, in the proportion of the learned rows. A learned row is left out of the counts on its path, exactly, and
-    is answered by the trees that were not grown on it.
+    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
+    ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
+    of a node, and P that of all prunings below it: P = ½ e + ½ P_left P_right. So the node is pruned with posterior
+    probability ½ e / P, and the average over all prunings is a sum over the nodes on the path of a row (context-tree
+    weighting: Willems, Shtarkov and Tjalkens 1995; Bayesian context trees: Kontoyiannis and others 2022). If the cell
+    is missing, a learned row stops and counts in this node only; a new row goes to both children, in proportion to the
+    learned rows. A learned row is left out of the counts on its path exactly, and only trees that were not grown on it
+    predict it.
 
     Parameters
     ----------
@@ -206,13 +206,13 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class); 0 where all cells are missing.
+        """The term of rows, (row, class); 0 if all cells are missing.
 
         Parameters
         ----------
         codes : int array (column, row)
         left : Labels, optional
-            Of rows that were learned: each is left out of its own class with the weight that it has here.
+            Classes and weights of learned rows; each is left out of its class with this weight.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)
@@ -229,7 +229,7 @@ class LabelTreeTerm:
 
     @property
     def _rows(self) -> Array:
-        """The rows of each class, with one more of each, (class,); every tree counts all of them."""
+        """The weight of each class plus 1, (class,); every tree counts all rows."""
         return (self.counts[:, 0].sum(1) if len(self.trees) else 0.0) + np.ones(len(self.counts))
 
     @property
@@ -238,7 +238,9 @@ class LabelTreeTerm:
 
     @cached_property
     def _weighed(self) -> tuple[Array, ...]:
-        """What ``kernels.trees.weigh`` makes of the counts: counts, known ones, and three log evidences."""
+        """The output of ``kernels.trees.weigh``: counts, counts of rows that go on to a child, and three log
+        evidences.
+        """
         counts = np.ascontiguousarray(np.moveaxis(self.counts, 0, -1))
         known, evidence = np.zeros_like(counts), np.zeros((3, *counts.shape[:2]))
         trees.weigh(self.trees.columns, self.trees.left, self._alpha, STRENGTH, counts, known, *evidence)

@@ -1,15 +1,14 @@
-"""How probable the labels are when each term counts to a power of its own: the likelihood of the exponents.
+"""The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
-The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c what stands
-beside the terms (the log class probability), and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t,
-or has a deviation for each of them, v_ct = w_t + d_ct. Behind the terms stand the indicators of the
-cells that the row lies in, its standardized numbers, and the constant 1. They are the same under every class and have
-only deviations: the offsets b_ck of a class in cell k of a column, the slopes of a class, and the offsets b_c. So
-everything is linear in the parameters (w, d), and the log-likelihood is concave (it is that of multinomial logistic
-regression with covariates that differ by class: McFadden 1974).
+The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
+probability, and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t, or has a deviation per class, v_ct
+= w_t + d_ct. The terms are followed by covariates that do not depend on the class: the indicators of the row's cells,
+its standardized numbers, and the constant 1. These have only deviations: the offsets b_ck of class c in cell k, the
+slopes of a class, and the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood is
+concave (it is that of multinomial logistic regression with covariates that differ by class: McFadden 1974).
 
 Start with :class:`Rows` of terms, :func:`log_likelihood` and its :func:`derivatives`. A *source* is a function that
-gives all blocks of rows again whenever it is called: every sum over rows is a pass over them.
+returns all blocks of rows in each call, because every sum over rows is a pass over them.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from bayesnb.numerics import Array
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """What rows have beside their terms that is the same under every class, and has a parameter of each class.
+    """Covariates of rows that do not depend on the class and have one parameter per class.
 
     Parameters
     ----------
     cells : int array (row, column)
-        The number of the row's cell of each column that has an offset, counted over all columns; -1 where missing.
+        The row's cell of each column with offsets, numbered over all columns; -1 if missing.
     numbers : array (row, number)
-        The numbers that have slopes, standardized; 0 where missing.
+        The standardized numbers with slopes; 0 if missing.
     """
 
     cells: Array
@@ -44,9 +43,9 @@ class Alike:
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
-        """The indicators of the cells, 1 or 0, and the numbers, (row, width)."""
+        """The indicators of the cells (1 or 0) and the numbers, (row, width)."""
         rows, n = len(self.cells), width - self.numbers.shape[1]
-        found = np.zeros((rows, n + 1))  # the last column takes what is missing
+        found = np.zeros((rows, n + 1))  # the last column collects missing cells
         if n:
             found[np.arange(rows)[:, None], self.cells] = 1.0
         return np.concatenate([found[:, :n], self.numbers], axis=1)
@@ -61,11 +60,11 @@ class Rows:
     terms : array (row, class, term)
         In nats.
     offset : array (row, class)
-        What is added to every weighted sum of terms, in nats.
+        Added to the weighted sum of terms, in nats.
     codes, weight : array (row,)
-        The class of each row, and how often it counts.
+        Class and weight of each row.
     alike : Alike, optional
-        The cells that have offsets, and the numbers that have slopes; by default there are none.
+        The cells with offsets and the numbers with slopes, if any.
     """
 
     terms: Array
@@ -80,7 +79,7 @@ class Rows:
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 
     def first(self, terms: int, numbers: bool = False) -> Rows:
-        """The same rows with so many terms, and without their numbers or with them."""
+        """The rows with the first ``terms`` terms, with or without their numbers."""
         alike = self.alike
         if alike is not None and not numbers:
             alike = Alike(alike.cells, alike.numbers[:, :0])
@@ -92,10 +91,10 @@ class Rows:
 type Source = Callable[[], Iterable[Rows]]
 
 HELD = 2**25
-"""Terms that are kept between passes; of more, each block is made anew in each pass."""
+"""Largest number of terms that are kept in memory; beyond it, each pass computes each block again."""
 
 NUMBERS = 2**18
-"""Numbers of a temporary array, one for each row, class and draw."""
+"""Size of a temporary array with one number per row, class and draw."""
 
 
 def log_joint(terms: Array, offset: Array, v: Array, alike: Alike | None = None) -> Array:
@@ -128,7 +127,7 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
     parameters : array (draw, parameter)
     """
     v = layout.exponents(parameters)
-    # Blocks are cut again so that the joint of all draws stays small.
+    # Blocks are divided so that the array of all draws stays small.
     for block in source():
         for cut in slices(len(block.codes), max(1, NUMBERS // max(1, len(v) * layout.classes))):
             rows = block[cut]
@@ -145,7 +144,7 @@ def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
 
 
 FEW_CLASSES = 6
-"""Up to so many classes the information is summed over pairs of classes, of which there are then few."""
+"""Largest number of classes for which the information is summed over pairs of classes."""
 
 
 def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[float, Array, Array]:
@@ -158,8 +157,8 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     * information of (w, d_c): p_c (s_c - m) s_cᵀ,
     * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
 
-    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, written
-    so that the many zeros of the deviations' covariates are never stored.
+    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, in a form
+    that does not store the many zeros of the covariates of deviations.
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
@@ -194,16 +193,17 @@ def _information_by_classes(
     rows : Rows
     p : array (class, row)
     alike : array (row, covariate)
-        The covariates of the deviations that are the same under every class.
+        The covariates of the deviations that do not depend on the class.
     own : int array
         The terms with a deviation for each class.
     shared, mixed, apart : arrays
-        The information of (w, w), of (w, d) and of (d, d), to which is added.
+        The information of (w, w), of (w, d) and of (d, d); modified in place.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
     weighed = np.empty((len(mean), n_classes, width))
-    # A product of a matrix with itself takes half the work of another product, so each has the root of the weight.
+    # A product of a matrix with its transpose takes half the work of a general product, so each factor has the root of
+    # the weight.
     for c in range(n_classes):
         root = np.sqrt(rows.weight * p[c])[:, None]
         away, covariates = (rows.terms[:, c] - mean) * root, np.column_stack([rows.terms[:, c, own], alike]) * root
@@ -218,12 +218,13 @@ def _information_by_classes(
 def _information_by_pairs(
     rows: Rows, p: Array, alike: Array, own: Array, shared: Array, mixed: Array, apart: Array
 ) -> None:
-    """Add the same information, pair of classes by pair of classes.
+    """Add the same information, summed over pairs of classes.
 
-    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is
-    s_c - s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so what is alike under
-    both classes is needed once. One product of a matrix with itself, which takes half the work of another product,
-    gives all that a pair adds: with two classes about a quarter of the multiplications of the sum over classes.
+    The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is s_c -
+    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so covariates that do not
+    depend on the class are needed once. One product of a matrix with its transpose, at half the work of a general
+    product, gives the contribution of a pair. With two classes this takes about a quarter of the multiplications of the
+    sum over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

@@ -1,6 +1,6 @@
-"""The second stage in PyMC: the exponents as a probabilistic program, and NUTS as the judge of Laplace.
+"""The exponents as a PyMC model, to check the learned posterior by NUTS.
 
-Start with :func:`pymc_model`; :func:`verify` samples it and says how far the Normal around the mode is off.
+Start with :func:`pymc_model`; :func:`verify` samples it and compares the learned posterior with the draws.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """The exponents given the terms of the rows, under the prior that ``learned`` has.
+    """The exponents given the terms of the rows, under the prior of ``learned``.
 
-    The model has ``w`` (term,), ``b`` (class,), where cells have offsets ``b_cell`` (class, cell) and, where classes
-    deviate, ``d`` (class, deviation). The terms are data: what is uncertain about them is not in it (a cut posterior,
-    Plummer 2015).
+    The model has ``w`` (term,), ``b`` (class,), if cells have offsets ``b_cell`` (class, cell) and, if classes deviate,
+    ``d`` (class, deviation). The terms are data, without their uncertainty (a cut posterior, Plummer 2015).
 
     Parameters
     ----------
     rows : Rows
-        All rows, each left out of its own terms.
+        All rows, each left out of its terms.
     learned : LearnedExponents
-        Of an average, the member with all terms is written.
+        If members are averaged, the model is that of the member with all terms.
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -68,28 +67,27 @@ def parameters_of(drawn: dict[str, Array]) -> Array:
 
 
 LEVEL = 1e-4
-"""How probable it is at most that means which agree are said not to."""
+"""Upper bound of the false-alarm rate of the comparison."""
 
 SKEW = 0.2
-"""Posterior standard deviations by which the centre of the Normal may be beside the mean."""
+"""Tolerance of the difference of means, in posterior standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """How far the Laplace posterior is from the sampled one.
+    """Comparison of the learned posterior with the sampled one.
 
     Parameters
     ----------
     parameters : DataFrame
-        For each exponent and offset: ``mean`` and ``sd`` as learned, of the Normal that is nearest to the posterior;
-        ``nuts_mean`` and ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations;
-        ``mcse``, the Monte Carlo standard error of that difference, in the unit of the parameter; and ``z``, what of
-        the difference is beyond ``SKEW``, over it.
+        For each exponent and offset: ``mean`` and ``sd`` of the variational Gaussian approximation; ``nuts_mean`` and
+        ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations; ``mcse``, the Monte
+        Carlo standard error of that difference, in the unit of the parameter; and ``z``, the part of the difference
+        beyond ``SKEW``, divided by ``mcse``.
     probability : float
-        The largest difference between the averaged class probabilities of the rows, by the draws that answer and by
-        those of NUTS.
+        The largest difference of a class probability of a row: as learned, and averaged over the draws of NUTS.
     convergence : Convergence
-        Of the chains.
+        Convergence of the chains.
     """
 
     parameters: pd.DataFrame
@@ -103,7 +101,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged, and no mean differs by more than its Monte Carlo error, at level 1e-4."""
+        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error, at level 1e-4."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:
@@ -125,11 +123,11 @@ def verify(
     Parameters
     ----------
     rows : Rows
-        The rows that the exponents were learned from.
+        The rows from which the exponents were learned.
     learned : LearnedExponents
-        Of an average, the member with all terms is judged.
+        If members are averaged, the member with all terms is checked.
     classes, cells : sequence
-        What the classes are called, and the cells that have offsets.
+        The names of the classes, and of the cells with offsets.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
     """

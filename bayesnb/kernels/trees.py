@@ -25,14 +25,14 @@ def grow(
     codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
     classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
 ) -> int:  # fmt: skip
-    """Grow one tree on some rows, whose numbers are reordered; return its number of nodes.
+    """Grow one tree on some rows and return its number of nodes; ``rows`` is reordered in place.
 
-    A node tries the columns with the largest hash of the column's key and the sum of the keys of its rows, and takes
-    the cut with the largest decrease of Gini impurity. Of equally good cuts, one is chosen by a hash of the keys on
-    both sides. If neighbouring cuts divide the rows equally, the middle cut is taken; of two middle cuts, the one
-    nearer to the middle of the column, or, at equal distance, one by the hash. If all keys are equal as well, only
-    names or directions distinguish two cuts, and the column is not cut. So neither names nor the direction of a column
-    matter.
+    For each column, a node hashes the key of the column and the sum of the keys of its rows. It tries the columns with
+    the largest hashes and takes the cut with the largest decrease of Gini impurity. Ties are broken by a hash of the
+    keys on both sides. If several adjacent cuts divide the rows in the same way, the middle cut is taken; of two middle
+    cuts, the cut closer to the middle of the column, or, at equal distance, the cut chosen by the hash. If the keys are
+    tied, too, the cuts differ only in names or direction, and the column is not cut. So names and the direction of a
+    column do not matter.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ def grow(
     sizes : int array (column,)
     rows : int array
     y, weight, keys : array (row,)
-        The keys, which may tell labels, count by the weight.
+        ``keys`` are row keys already multiplied by the weights; they may depend on labels.
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
-        Makes the hashes of this tree differ from those of others.
+        A number that makes the hashes of this tree differ from those of other trees.
     tried : int
         Number of columns that a node tries.
     least : float
@@ -221,9 +221,9 @@ def weigh(
     strength : float
         The sum of alpha.
     counts : array (tree, node, class)
-        Of the rows that stop in each node; overwritten by those of the rows that reach it.
+        Counts of the rows that stop in each node; overwritten by counts of the rows that reach it.
     known : array (tree, node, class)
-        Output: counts of the rows that go on to a child.
+        Output: counts of the rows that continue to a child.
     of_node, of_known, below : array (tree, node)
         Output: log evidence of ``counts``, of ``known``, and of all prunings of the subtree.
     """
@@ -247,7 +247,7 @@ def weigh(
 
 @loop
 def _log_last(counts: Array, own: int, alpha: float, strength: float, weight: float) -> float:
-    """The increase of the log evidence by the last weight of a class."""
+    """The increase of the log evidence when ``weight`` is added last to class ``own``."""
     n, of_class = 0.0, counts[own]
     for c in range(len(counts)):
         n += counts[c]
@@ -265,9 +265,9 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
-    A learned row is left out: trees that were grown from it do not answer, and the others answer with its weight
-    subtracted from the counts and the evidence on its path. A row whose cell is missing goes to both children, in
-    proportion to the rows that are known there.
+    A learned row is left out: the trees that were grown on it are skipped, and in the other trees its weight is
+    subtracted from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in
+    proportion to the rows with known cells.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def answer(
     weight : array (row,)
         The weight that is left out.
     inside : bool array (row, tree)
-        The trees that were grown from the row.
+        The trees that were grown on the row.
     found : array (row, class)
         Output.
     """

@@ -1,7 +1,7 @@
-"""An order of the rows of a table that depends on their content only: start with :class:`Order`.
+"""An order of the rows of a table that depends only on their content: start with :class:`Order`.
 
-Folds and samples need random numbers, one per row. A number that goes by the position of a row makes the answer depend
-on the order of the table. So each row has a key, computed from what it holds.
+Folds and samples need one random number per row. If this number depended on the position of the row, results would
+depend on the order of the table. So each row has a key, which is computed from its content.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from bayesnb.numerics import Array
 from bayesnb.statistics.membership import Column, Labels
 
 ROUNDS = 3
-"""How often the keys of cells and rows are refined."""
+"""Number of rounds in which the keys of cells and rows are refined."""
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Keys of rows that do not depend on the order of rows and columns, on names, nor on units.
+    """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of how often its value occurs and, in a column of numbers, of its rank counted from the
-    nearer end, so a column may be reversed. The key of a column is the sum of those of its cells, and the key of a row
-    is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key of each
-    cell takes in the sum of its rows' keys, and so on (colour refinement, as in tests of graph isomorphism: Weisfeiler
-    and Leman 1968); of a column of numbers also the sums over all rows below and above, the smaller sum first.
-    Sums do not depend on an order. A missing cell adds nothing, and neither does a column with fewer than two values. A
-    weight of 2 adds what two rows add.
+    The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
+    the smaller one first, so that the direction of a column does not matter. The key of a column is the sum of the keys
+    of its cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one
+    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement,
+    as in tests of graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all
+    rows below and above, the smaller sum first. Sums do not depend on an order. Missing cells and columns with fewer
+    than two values add nothing. A row of weight 2 adds the same as two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the rows as they are encoded. They tell apart rows that only names or directions tell apart.
+        Hashes of the rows as they are encoded. They distinguish rows that differ only in names or directions.
     """
 
     keys: Array
@@ -48,7 +48,9 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """The keys of labelled rows, from their encoded columns in any division; ``bags`` are the positions of bags."""
+        """The keys of labelled rows from their encoded columns, however these are grouped; ``bags`` are the positions
+        of bags of words.
+        """
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
@@ -73,7 +75,7 @@ class Order:
 
     @classmethod
     def under(cls, model: NaiveBayes, data: Data, labels: Labels) -> Order:
-        """The keys of labelled rows that are encoded for a model."""
+        """The keys of labelled rows encoded for a model."""
         bags = [k for k, family in enumerate(model.features.values()) if family.support == BAG]
         return cls.of([data[name] for name in model.features], labels, bags)
 
@@ -81,7 +83,7 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the head of a column of numbers (row,) is at its high end: it is the same if x is negated."""
+        """Whether the head of a column of numbers (row,) is at its high end: the head is the same if x is negated."""
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
@@ -94,11 +96,10 @@ class Order:
         return _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
-        """At most so many rows drawn at random: their positions, in random order, their weights, and their turns.
+        """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.
 
-        Where all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are numbers from 0 that
-        do not fall. Rows of one turn can only be told apart by names and directions: what is done to one is to be
-        done to all of them.
+        If all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are nondecreasing integers
+        from 0. Rows with the same turn differ only in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -109,7 +110,7 @@ class Order:
         ends = np.cumsum(labels.weight[order])
         places = _spread(int(ends[-1]) if len(ends) else 0, most)
         order = order[np.searchsorted(ends, places, side="right")]
-        # Each of several equal rows has a number of its own, by its count among them.
+        # Each of several equal rows has a different number, from its count among them.
         own = self[order]
         new = _new(own.keys) | _new(own.ties)
         count = np.arange(len(order)) - np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
@@ -118,9 +119,9 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """All rows or, where they are more, a sample of at most so many: their positions, and their labels.
+        """All rows or, if these are more than ``most``, a sample of this size: their positions, and their labels.
 
-        A row that was drawn several times stands there once, with this weight.
+        A row that was drawn several times appears once, with this weight.
         """
         if size(labels) <= most:
             return slice(0, len(labels)), labels
@@ -130,24 +131,24 @@ class Order:
 
 
 def whole(labels: Labels) -> bool:
-    """Whether every weight is a whole number, so that it may stand for so many rows."""
+    """Whether every weight is a whole number, which may represent copies of a row."""
     return bool((labels.weight == np.floor(labels.weight)).all())
 
 
 def size(labels: Labels) -> int:
-    """How many rows there are, where a row of whole weight w counts as w of them."""
+    """Number of rows; a row of weight w counts w times if all weights are whole numbers."""
     return int(labels.weight.sum()) if whole(labels) else int((labels.weight > 0).sum())
 
 
 def _spread(n: int, most: int) -> Array:
-    """At most so many places out of n, at equal distances: of rows in random order, a random sample."""
+    """At most ``most`` of n positions, equally spaced: a random sample if the rows are in random order."""
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """The known cells of each column: their rows, their values as codes, and whether these have an order.
+    """The known cells of each column: their rows, their values as codes, and whether the values have an order.
 
-    A bag of words is one column of cells, each a word and its count; zeros are left out, however the bag is stored.
+    A bag of words is one column of cells, each a word and its count; zeros are omitted, however the bag is stored.
     """
     for place, each in enumerate(data):
         x = getattr(each, "counts", each)
@@ -185,7 +186,7 @@ def beside(sums: Array) -> Array:
 
 
 def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
-    """The keys of rows from those of their cells."""
+    """The keys of rows from the keys of their cells."""
     keys = np.zeros(n, np.uint64)
     for rows, codes, cells, _ in columns:
         column = _mixed(np.sum(cells, keepdims=True, dtype=np.uint64))
@@ -194,7 +195,7 @@ def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
 
 
 def times(weight: Array) -> Array:
-    """Weights as whole numbers, of which products and sums have no rounding error."""
+    """Weights as whole numbers, so that products and sums have no rounding error."""
     return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
 
 
@@ -208,4 +209,4 @@ def _mixed(x: Array) -> Array:
 
 
 mixed = trees.mixed.function
-"""The last step of this hash, which compiled loops use too. In it as in sums of keys, numbers are modulo 2^64."""
+"""The last step of this hash, which compiled loops also use. Here, as in sums of keys, arithmetic is modulo 2^64."""

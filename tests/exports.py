@@ -1,7 +1,7 @@
 """Tables as programs and people export them, made by hand: the text of a file, and the values behind its cells.
 
-The values are what somebody would type by hand as features for another classifier. Eight kinds of exports, after public
-descriptions of such files; no row is real.
+The values are what somebody would type by hand as features for another classifier. Twelve kinds of exports, after
+public descriptions of such files; no row is real.
 """
 
 from __future__ import annotations
@@ -179,7 +179,94 @@ def orders(rng: np.random.Generator, n: int) -> Export:
     return Export(lines, "outcome", values, y, families, advised=("ordered=date:",))
 
 
+def _reported(values: np.ndarray, low: float, high: float, form: str = ".1f") -> list[str]:
+    """Return the cells of a laboratory, which reports values outside a range by a bound."""
+    return [f"<{low:g}" if v < low else f">{high:g}" if v > high else f"{v:{form}}" for v in values]
+
+
+def _within(values: np.ndarray, low: float, high: float) -> pd.DataFrame:
+    """Return what a person makes of such cells: logarithms within the range, and two flags."""
+    return pd.DataFrame(
+        {"log": np.log(values.clip(low / 2, high)), "low": values < low, "high": values > high}, dtype=float
+    )
+
+
+def panel(rng: np.random.Generator, n: int) -> Export:
+    """A panel of a laboratory with bounds, a word for a spoiled sample, and tests that were not done."""
+    ill = rng.random(n) < 0.4
+    crp, troponin = rng.lognormal(1.5 + 1.3 * ill, 1.0), rng.lognormal(1.8 + 0.8 * ill, 0.9)
+    age = rng.integers(20, 90, n)
+    shown = _reported(troponin, 5, 100)
+    shown = ["hemolyzed" if rng.random() < 0.02 else "not done" if rng.random() < 0.1 else cell for cell in shown]
+    cells = zip(_reported(crp, 3, 60), shown, age, np.where(ill, "MI", "other"), strict=True)
+    lines = ["CRP,Troponin,Age,Dx", *[",".join(map(str, row)) for row in cells]]
+    values = pd.concat([_within(crp, 3, 60).add_prefix("crp "), _within(troponin, 5, 100).add_prefix("tn ")], axis=1)
+    families = {"kind of CRP": "Categorical", "number of CRP": "Gaussian", "kind of Troponin": "Categorical",
+                "number of Troponin": "Gaussian", "Age": "Gaussian"}  # fmt: skip
+    return Export(lines, "Dx", values.assign(age=age), np.where(ill, "MI", "other"), families,
+                  advised=("Troponin=not done",))  # fmt: skip
+
+
+def water(rng: np.random.Generator, n: int) -> Export:
+    """Samples of a water works: decimal commas, detection limits with a blank, the day of the sample."""
+    day = _days(rng, n, "2021-01-01", 1095)
+    warm = np.isin(day.month, [6, 7, 8])
+    nitrate, germs = rng.lognormal(1.2, 0.8, n), rng.lognormal(2.2 + 1.2 * warm, 1.1)
+    y = _labels(rng, 0.9 * (np.log(nitrate) - 1.2) + 0.8 * (np.log(germs) - 2.6) - 0.4, ("beanstandet", "ok"))
+    cells = zip(
+        day.strftime("%d.%m.%Y"), _reported(nitrate, 1.5, 1000), _reported(germs, 4, 200, ".0f"), y, strict=True
+    )
+    lines = ["Datum;Nitrat;Keime;Befund"]
+    lines += [
+        f"{d};{a.replace('<', '< ').replace('.', ',')};{g.replace('>', '> ')};{label}" for d, a, g, label in cells
+    ]
+    values = pd.concat([_within(nitrate, 1.5, 1e3).add_prefix("n "), _within(germs, 4, 200).add_prefix("g ")], axis=1)
+    families = {"elapsed of Datum": "Gaussian", "kind of Nitrat": "Categorical", "number of Nitrat": "Gaussian",
+                "kind of Keime": "Categorical", "number of Keime": "Gaussian"}  # fmt: skip
+    return Export(lines, "Befund", values.assign(warm=warm), y, families, advised=("number of Nitrat=log-normal",))
+
+
+def tickets(rng: np.random.Generator, n: int) -> Export:
+    """Tickets of a help desk: tags in one cell, a clock time, an ordered answer, words for no answer."""
+    hour, mood = rng.integers(0, 24, n), rng.integers(0, 5, n)
+    y = _labels(rng, 0.9 * (2 - mood) + 1.0 * (hour >= 18) - 0.5, ("escalated", "closed"))
+    tags = _chosen(rng, n, {"billing": 0.2, "login": 0.4, "speed": 0.3}, y == "escalated")
+    scale = ["very unlikely", "unlikely", "neutral", "likely", "very likely"]
+    asked = rng.random(n) < 0.85
+    answers = np.where(asked, np.array(scale)[mood], "no data")
+    clock = [f"{h:02d}:{m:02d}" for h, m in zip(hour, rng.integers(0, 60, n), strict=True)]
+    cells = zip(clock, _joined(tags, "|"), answers, y, strict=True)
+    lines = ["opened,tags,recommend,state", *[",".join(row) for row in cells]]
+    values = (
+        pd.DataFrame({"mood": np.where(asked, mood, 2), "asked": asked, "late": hour >= 18}).astype(float).join(tags)
+    )
+    families = {"elapsed of opened": "Gaussian", "recommend": "Categorical"}
+    families |= {f"tags={name}": "Bernoulli" for name in ("billing", "login", "speed")}
+    return Export(lines, "state", values, y, families, advised=("recommend=no data", "recommend=ordinal:very unlikely"))
+
+
+def flats(rng: np.random.Generator, n: int) -> Export:
+    """Offers of flats: rents and areas with units, letters of an energy label, codes of countries with Namibia."""
+    area, label, land = (
+        rng.gamma(9, 8, n) + 15,
+        rng.choice(list("ABCD"), n),
+        rng.choice(["DE", "AT", "CH", "NA", "FR"], n),
+    )
+    rent = area * rng.lognormal(2.5, 0.25, n)
+    score = -3.0 * (np.log(rent / area) - 2.5) - 0.9 * (label == "D") + 0.8 * (land == "CH")
+    y = _labels(rng, score, ("let", "free"))
+    cells = zip(rent, area, label, land, y, strict=True)
+    lines = ["Miete;Fläche;Energie;Land;Status"]
+    lines += [f"{german(r)} €;{german(a, 1)} m²;{e};{where};{s}" for r, a, e, where, s in cells]
+    values = pd.DataFrame(
+        {"rent": np.log(rent), "area": np.log(area), "d": label == "D", "ch": land == "CH"}, dtype=float
+    )
+    families = {"Miete": "Gaussian", "Fläche": "Gaussian", "Energie": "Categorical", "Land": "Categorical"}
+    return Export(lines, "Status", values, y, families, "cp1252")
+
+
 EXPORTS: dict[str, Callable[[np.random.Generator, int], Export]] = {
     "customers": customers, "hospital": hospital, "survey": survey, "bank": bank, "sensors": sensors,
-    "marathon": marathon, "spelling": spelling, "orders": orders,
+    "marathon": marathon, "spelling": spelling, "orders": orders, "panel": panel, "water": water, "tickets": tickets,
+    "flats": flats,
 }  # fmt: skip

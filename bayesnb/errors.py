@@ -7,6 +7,7 @@ from bayesnb.data.warned import (
     EncodedColumnsWarning,
     IdentifierWarning,
     ManyClassesWarning,
+    NumbersAsLevelsWarning,
     UnlabelledRowsWarning,
     UnseenLevelWarning,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "ModelFileError",
     "NoClosedFormError",
     "NoKnownWordWarning",
+    "NumbersAsLevelsWarning",
     "RefusedError",
     "SeveralTargetsWarning",
     "UnlabelledRowsWarning",

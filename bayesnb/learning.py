@@ -24,7 +24,13 @@ from bayesnb.data.summary import Summary
 from bayesnb.data.tables import Table
 from bayesnb.data.targets import NO_LABEL, classes_of, labels_of, with_named
 from bayesnb.data.text import warn_of_own_words
-from bayesnb.data.warned import warn_of_classes, warn_of_encoders, warn_of_identifiers, warn_of_unlabelled
+from bayesnb.data.warned import (
+    warn_of_classes,
+    warn_of_encoders,
+    warn_of_identifiers,
+    warn_of_numbers_as_levels,
+    warn_of_unlabelled,
+)
 from bayesnb.dependence import learning as dependent
 from bayesnb.dependence.columns import DependenceStatistics, nothing
 from bayesnb.families.columns import BAG, LEVELS, ZEROS_AND_ONES
@@ -128,6 +134,8 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     -----
     IdentifierWarning
         If a column of text has a level of its own in nearly every row.
+    NumbersAsLevelsWarning
+        If a column of numbers is read as levels because of a few other texts.
     EncodedColumnsWarning
         If columns look as if an encoder or a scaler had made them.
     ManyClassesWarning
@@ -140,6 +148,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     learned = _of_table(settings, X, y, sample_weight)
     table = None if engines.streams(X) else X
     warn_of_identifiers(learned.schema, learned.statistics, table)
+    warn_of_numbers_as_levels(learned.schema, learned.statistics)
     warn_of_classes(learned.classes, float(learned.statistics.rows.sum()))
     if table is not None:
         warn_of_encoders(table, learned.schema, learned.statistics)

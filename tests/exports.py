@@ -201,6 +201,8 @@ def panel(rng: np.random.Generator, n: int) -> Export:
     cells = zip(_reported(crp, 3, 60), shown, age, np.where(ill, "MI", "other"), strict=True)
     lines = ["CRP,Troponin,Age,Dx", *[",".join(map(str, row)) for row in cells]]
     values = pd.concat([_within(crp, 3, 60).add_prefix("crp "), _within(troponin, 5, 100).add_prefix("tn ")], axis=1)
+    lost = np.isin(shown, ["hemolyzed", "not done"])
+    values.loc[lost, ["tn log", "tn low", "tn high"]] = [values["tn log"][~lost].mean(), 0.0, 0.0]
     families = {"kind of CRP": "Categorical", "number of CRP": "Gaussian", "kind of Troponin": "Categorical",
                 "number of Troponin": "Gaussian", "Age": "Gaussian"}  # fmt: skip
     return Export(lines, "Dx", values.assign(age=age), np.where(ill, "MI", "other"), families,

@@ -8,7 +8,7 @@ import pytest
 
 import bayesnb as nb
 from bayesnb import BayesianNB, Categorical, datasets
-from bayesnb.errors import IdentifierWarning
+from bayesnb.errors import IdentifierWarning, NumbersAsLevelsWarning
 
 X, Y = datasets.play_tennis()
 DAYS = [f"D{k}" for k in range(14)]
@@ -90,3 +90,31 @@ def test_a_table_of_ordinal_codes_is_warned_of(output):
     with pytest.warns(nb.errors.EncodedColumnsWarning, match="as if an ordinal encoder had made them"):
         BayesianNB().fit(codes, y[whole])
     assert remarks(codes + 0.5, y[whole]) == remarks(codes + 1, y[whole]) == []
+
+
+def test_a_fit_points_to_inspect_where_a_few_texts_turn_numbers_into_levels():
+    rng = np.random.default_rng(0)
+    numbers = [f"{v:.1f}" for v in rng.gamma(2, 1, 200).round(1)]
+    y = rng.choice(["a", "b"], 200)
+    spoiled = ["late" if k % 9 == 0 else v for k, v in enumerate(numbers)]
+    for k, X in enumerate(({"x": spoiled}, pd.DataFrame({"x": spoiled[::-1]}))):
+        with pytest.warns(NumbersAsLevelsWarning, match="column 'x': most of its .* levels are numbers"):
+            BayesianNB().fit(X, y)
+        assert "late" in str(nb.inspect(X, y)), k
+    codes = [f"{v}" for v in rng.integers(100, 130, 200)]
+    for silent in (
+        numbers, ["late", *codes[1:]], [f"E{v}" for v in numbers], [v[:1] + ".5" for v in spoiled],
+        ["1.2.3", *(f"{v}.0.1" for v in codes[1:])], ["<0.1" if v < "1" else v for v in numbers],
+    ):  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            BayesianNB().fit({"x": silent}, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BayesianNB({"x": "categorical"}).fit({"x": spoiled}, y)
+
+
+def test_the_unit_of_numbers_is_described():
+    X = {"paid": [f"{k}.50 €" for k in range(12)], "crp": ["<5 mg/L", *(f"{k} mg/L" for k in range(11))]}
+    chosen = BayesianNB().fit(X, ["a", "b"] * 6).describe()["chosen"]
+    assert chosen.to_dict() == {"paid": "numbers, in €", "kind of crp": "text", "number of crp": "numbers, in mg/L"}

@@ -1003,6 +1003,19 @@ def warn_of_unread(
     )
 
 
+MOST_ARE_NUMBERS = 0.8
+
+
+def are_mostly_measured(texts: Sequence[str], looked_at: int = 200) -> bool:
+    """Return whether most of many texts are numbers with a decimal mark, a unit or a bound, and some are other texts.
+
+    Whole numbers may be codes. At most ``looked_at`` of the sorted texts are examined, at equal distances.
+    """
+    some = sorted(texts)[:: max(1, len(texts) // looked_at)]
+    measured = sum(not text.strip().isdecimal() and _measured(text) is not None for text in some)
+    return MOST_ARE_NUMBERS * len(some) <= measured < len(some)
+
+
 READINGS: Mapping[str, type[Reading]] = {
     "number": Number, "bounded": Bounded, "date": Date, "choices": Choices, "joined": Joined,
 }  # fmt: skip

@@ -364,8 +364,11 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
+        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason, unit."""
         rows = []
+        # The numbers of a column with a unit are its last feature column.
+        marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]
+        units = {name: f", in {unit}" for name, unit in marked if unit}
         for name, feature in self.features.items():
             missing, learned = np.nan, ""
             if statistics is not None:
@@ -381,7 +384,7 @@ class Schema:
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,
-                    "chosen": str(feature.origin),
+                    "chosen": f"{feature.origin}{units.get(name, '')}",
                 }
             )
         return pd.DataFrame(rows).set_index("feature")

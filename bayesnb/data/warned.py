@@ -17,6 +17,7 @@ import pandas as pd
 
 from bayesnb.data.columns import Names
 from bayesnb.data.encoders import Feature, impossible
+from bayesnb.data.readings import are_mostly_measured
 from bayesnb.data.schema import Schema
 from bayesnb.data.tables import Table
 from bayesnb.model import Statistics
@@ -223,6 +224,48 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
                 rows=len(x),
                 cure=Cure("features", "Gaussian", column),
             )
+
+
+class NumbersAsLevelsWarning(TableRemark):
+    """A column of text holds numbers and a few other texts, so every number is a level; ``inspect`` says what to do.
+
+    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as
+    ``features={column: Categorical()}``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import bayesnb as nb
+    >>> X = {"pct": [f"{k % 30 / 4 + 0.1:.2f}" for k in range(60)] + ["not done"] * 4}
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     clf = nb.BayesianNB().fit(X, ["a", "b"] * 32)
+    >>> print(said[0].message)
+    column 'pct': most of its 31 levels are numbers, and some are not, so it is read as levels: bayesnb.inspect(X, y) names
+    the others and the remedy
+    >>> print(nb.inspect(X, ["a", "b"] * 32))
+    pct: 6 % are 'not done', so all cells are read as levels: if it means missing, replace 'not done' by None
+    """
+
+
+FEWEST_LEVELS = 20
+"""With fewer levels, a column of numbers and other texts is read well as levels."""
+
+
+def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
+    """Warn of each column of text, read as levels by default, whose levels are mostly numbers."""
+    for name, feature in schema.features.items():
+        if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
+            continue
+        (levels,) = feature.levels
+        rows = float(statistics.features[name].counts.sum())
+        known = len(levels) >= FEWEST_LEVELS and not looks_like_identifier(len(levels), rows)
+        if known and are_mostly_measured([level for level in levels if isinstance(level, str)]):
+            said = (
+                "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as levels: "
+            )
+            said += "bayesnb.inspect(X, y) names the others and the remedy"
+            warn(Message(said, column=name, k=len(levels)), NumbersAsLevelsWarning)
 
 
 def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:

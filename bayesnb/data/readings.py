@@ -1003,17 +1003,27 @@ def warn_of_unread(
     )
 
 
-MOST_ARE_NUMBERS = 0.8
+def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
+    """Return whether most texts are numbers with a decimal mark, a unit or a bound, but not all are plain numbers.
 
-
-def are_mostly_measured(texts: Sequence[str], looked_at: int = 200) -> bool:
-    """Return whether most of many texts are numbers with a decimal mark, a unit or a bound, and some are other texts.
-
-    Whole numbers may be codes. At most ``looked_at`` of the sorted texts are examined, at equal distances.
+    Whole numbers may be codes. A fit asks this of every column of text, so about ``looked_at`` of the texts are
+    examined, at equal distances.
     """
-    some = sorted(texts)[:: max(1, len(texts) // looked_at)]
-    measured = sum(not text.strip().isdecimal() and _measured(text) is not None for text in some)
-    return MOST_ARE_NUMBERS * len(some) <= measured < len(some)
+    some = texts[:: max(1, len(texts) // looked_at)]
+    odd = 0
+    for text in some:
+        odd += text.strip().isdecimal() or _measured(text) is None
+        if odd > 0.2 * len(some):
+            return False
+    return not all(map(_is_float, texts))
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 READINGS: Mapping[str, type[Reading]] = {

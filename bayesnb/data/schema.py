@@ -364,7 +364,7 @@ class Schema:
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason, unit."""
+        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]

@@ -241,8 +241,8 @@ class NumbersAsLevelsWarning(TableRemark):
     ...     warnings.simplefilter("always")
     ...     clf = nb.BayesianNB().fit(X, ["a", "b"] * 32)
     >>> print(said[0].message)
-    column 'pct': most of its 31 levels are numbers, and some are not, so it is read as levels: bayesnb.inspect(X, y) names
-    the others and the remedy
+    column 'pct': most of its 31 levels are numbers, and some are not, so it is read as levels: bayesnb.inspect(X, y)
+    names the others and the remedy
     >>> print(nb.inspect(X, ["a", "b"] * 32))
     pct: 6 % are 'not done', so all cells are read as levels: if it means missing, replace 'not done' by None
     """
@@ -261,10 +261,8 @@ def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
         rows = float(statistics.features[name].counts.sum())
         known = len(levels) >= FEWEST_LEVELS and not looks_like_identifier(len(levels), rows)
         if known and are_mostly_measured([level for level in levels if isinstance(level, str)]):
-            said = (
-                "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as levels: "
-            )
-            said += "bayesnb.inspect(X, y) names the others and the remedy"
+            said = "column {column!r}: most of its {k:,} levels are numbers, and some are not, so it is read as levels"
+            said += ": bayesnb.inspect(X, y) names the others and the remedy"
             warn(Message(said, column=name, k=len(levels)), NumbersAsLevelsWarning)
 
 

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Any
 
@@ -700,6 +701,33 @@ def flags_of_missing_cells_depend_on_the_content_of_the_table(case):
     forgotten = parts.forget(rows_of(table, rows[:5]), labels_of(case.y, rows[:5]))
     case.close(forgotten.predict_log_proba(new), expected)
     assert Case.read(forgotten) == Case.read(clf)
+
+
+PARTS = {"no_value": [None], "numbers": [0.7, 5.0], "zeros": [0, 0], "ones": [1, 1], "zeros_and_ones": [0, 1, None]}
+"""What parts of a column may hold."""
+
+
+@of_naive_bayes
+def kinds_of_values_in_parts_of_any_order_are_those_of_the_whole(case):
+    """A column by itself, in a frame and in an array: three parts in all orders, one of them for each table."""
+    orders = [*permutations(PARTS.values(), 3)]
+    parts = orders[case.seed % len(orders)]
+    y = [[labels_of(["u", "v"] * 2, range(len(part))), ["v"] * len(part)][case.seed % 2] for part in parts]
+    whole = nb.BayesianNB().fit({"x": [*chain(*parts)]}, [*chain(*y)])
+    expected = whole.predict_log_proba({"x": [0, 1, 0.7, None]})
+    frames = [pd.DataFrame({"x": cells, "y": labels}) for cells, labels in zip(parts, y, strict=True)]
+    models = [nb.BayesianNB().fit({"x": cells}, labels) for cells, labels in zip(parts, y, strict=True)]
+    for other in models[1:]:
+        models[0].merge(other)
+    learned, of_array = nb.BayesianNB(), nb.BayesianNB()
+    for cells, labels in zip(parts, y, strict=True):
+        learned.partial_fit({"x": cells}, labels)
+        of_array.partial_fit(np.array([cells], float).T, labels)
+    for found in (nb.BayesianNB().fit(iter(frames), "y"), models[0], learned):
+        assert Case.read(found) == Case.read(whole)
+        assert found.describe()["chosen"].tolist() == whole.describe()["chosen"].tolist()
+        case.close(found.predict_log_proba({"x": [0, 1, 0.7, None]}), expected)
+    case.close(of_array.predict_log_proba(np.array([[0, 1, 0.7, np.nan]]).T), expected)
 
 
 # Names

@@ -28,7 +28,7 @@ from bayesnb.data.inferring import (
     through,
     with_words_of_both,
 )
-from bayesnb.data.origin import NUMBERS, OriginKind
+from bayesnb.data.origin import NUMBERS, Origin, OriginKind
 from bayesnb.data.readings import Reading
 from bayesnb.data.specifications import ByType, by_type_of, entries
 from bayesnb.data.tables import Table
@@ -182,13 +182,13 @@ class Schema:
         loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
         was = {column: f for f in loose.values() for column in f.columns}
         wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
-        if all((kind == "zero_one") == (was[column].origin.kind == "zero_one") for column, kind in wanted.items()):
+        if not any(_changes(was[column].origin, kind) for column, kind in wanted.items()):
             return self
         found = {name: feature for name, feature in self.features.items() if name not in loose}
         for name, (family, columns, origin) in grouped(wanted, self.families, self.named).items():
             before = was[columns[0]]
-            same_kind = (origin.kind == "zero_one") == (before.origin.kind == "zero_one")
-            found[name] = before if before.columns == columns and same_kind else Feature(columns, family, origin)
+            kept = before.columns == columns and not _changes(before.origin, origin.kind)
+            found[name] = before if kept else Feature(columns, family, origin)
         return replace(self, features=in_place(found, self.names))
 
     @property
@@ -393,3 +393,8 @@ class Schema:
 def _renamed(table: Table, names: Names) -> Table:
     frame = table.source.rename(columns=dict(zip(table.names, map(str, names), strict=True)))
     return replace(table, names=tuple(map(str, names)), source=frame)
+
+
+def _changes(origin: Origin, kind: OriginKind) -> bool:
+    """Return whether values of this kind change why a column of numbers has its family."""
+    return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")

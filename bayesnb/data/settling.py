@@ -85,7 +85,9 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
         if feature.origin.kind not in NUMBERS or name not in statistics.features:
             continue  # A merged schema has features of the other model, too.
         for column, seen in zip(feature.columns, statistics.features[name].seen().any(0), strict=True):
-            kinds[column] = feature.origin.kind if seen else "nothing"
+            # Columns of an array are one feature, whose first column may have no values.
+            of_seen: OriginKind = "number" if feature.origin.kind == "nothing" else feature.origin.kind
+            kinds[column] = of_seen if seen else "nothing"
     return kinds
 
 

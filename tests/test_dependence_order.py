@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
 from bayesnb.families.dyadic import Dyadic
+from bayesnb.families.rates import Exposed
 from bayesnb.model.order import Order
 from bayesnb.statistics.membership import Labels
 
@@ -147,3 +148,10 @@ def test_rows_that_only_names_tell_apart_have_one_turn():
     labels = Labels.of([0, 1, 0, 1], 2)
     rows, _, turn = Order.of([np.array([[0.0], [1], [0], [1]])], labels).copies(labels, 10, 0)
     assert [sorted(labels.codes[rows[turn == k]]) for k in (0, 1)] == [[0, 1], [0, 1]]
+
+
+def test_rows_of_equal_counts_and_different_exposures_have_different_keys():
+    counts, hours, labels = np.array([[1.0], [1], [2], [2]]), np.array([0.5, 0.7, 1.1, 2.0]), Labels.of([0, 0, 1, 0])
+    keys, order = Order.of([Exposed(counts, hours)], labels).keys, [2, 0, 3, 1]
+    assert len(np.unique(keys)) == 4
+    assert_array_equal(Order.of([Exposed(counts, hours)[order]], labels[order]).keys, keys[order])

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from bayesnb.families.columns import BAG, Coded, columns_in, columns_of, dense_cells
+from bayesnb.families.rates import Exposed
 from bayesnb.kernels import trees
 from bayesnb.model.naive_bayes import NaiveBayes
 from bayesnb.model.statistics import Data
@@ -150,8 +151,8 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
 
     A bag of words is one column of cells, each a word and its count; zeros are omitted, however the bag is stored.
     """
-    for place, each in enumerate(data):
-        x = getattr(each, "counts", each)
+    parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
+    for place, x in parts:
         if place in bags:
             cells = sparse.coo_array(x)
             known = ~np.isnan(cells.data) & (cells.data != 0)
@@ -163,6 +164,11 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
             column = dense_cells(columns_of(x, [k]))[:, 0]
             rows = np.flatnonzero(~np.isnan(column))
             yield rows, np.unique(column[rows], return_inverse=True)[1], not isinstance(x, Coded)
+
+
+def _parts(x: Column) -> tuple[Column, ...]:
+    """The tables of cells that encoded columns hold: counts with an exposure are two."""
+    return (x.counts, x.exposure[:, None]) if isinstance(x, Exposed) else (getattr(x, "counts", x),)
 
 
 def _new(sorted_keys: Array) -> Array:

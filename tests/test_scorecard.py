@@ -371,7 +371,8 @@ def test_a_comparison_recommends_a_line_of_its_table():
 def test_a_sample_of_rows_is_scored_as_all_rows_are(cv):
     X, y = copies()
     found = comparison(BayesianNB(), X, y, cv, (), rows=200, random_state=7)
-    which = np.sort(np.random.default_rng(7).choice(600, 200, replace=False))
+    which = found.scored
+    assert len(np.unique(which)) == 200
     proba, codes = held_out(BayesianNB(), X, y, cv)
     with np.errstate(divide="ignore"):
         expected = scores(np.log(proba[which]), codes[which])
@@ -385,9 +386,10 @@ def test_a_sample_of_rows_is_scored_as_all_rows_are(cv):
 
 def test_a_small_sample_is_held_out_from_exponents_once():
     X, y = copies()
+    compared = comparison(BayesianNB(), X, y, "loo", ("tempered",), rows=100)
     found = compare_estimates(BayesianNB(), X, y, "loo", ("tempered",), rows=100)
     assert "one fit without them" in found.loc["tempered", "note"]
-    which = np.sort(np.random.default_rng(0).choice(600, 100, replace=False))
+    which = compared.scored
     rest = np.delete(np.arange(600), which)
     clf = BayesianNB(dependence="tempered").fit(X.iloc[rest], y[rest])
     expected = evaluate(clf, X.iloc[which], y[which], cv=None)["log_loss"]

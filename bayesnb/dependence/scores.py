@@ -259,9 +259,9 @@ def _nodes(dimensions: int, points: int = 0) -> tuple[Array, Array]:
 
 # The variational Gaussian approximation
 
-ROUNDS, CLOSE = 60, 1e-4
-"""Largest number of steps to the variational Gaussian; and the squared length of the last step, in standard
-deviations.
+ROUNDS, FAR, CLOSE = 60, 0.3, 1e-4
+"""Largest number of steps to the variational Gaussian; the squared length from which on a step is at most a half step;
+and the squared length of the last step. Lengths are in standard deviations.
 """
 
 FEW_POINTS, MORE_POINTS, AT_LAST = 64, 256, 0.1
@@ -350,11 +350,13 @@ def nearest(
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
         # In standard deviations: the distance that the centre moves, and the change of each direction.
         change = first @ first + ((share - np.eye(len(mean))) ** 2).sum()
-        # Full steps oscillate if the posterior is skewed, and short steps are slow.
-        size, last = min(1.0, 1.15 * size) if change < last else max(0.1, 0.6 * size), change
+        # Full steps oscillate if the posterior is skewed, the more the larger the scores; short steps are slow.
+        # It is the precision that oscillates, so the mean moves by at least half of its step.
+        size = min(1.15 * size, 0.5 if change > FAR else 1.0) if change < last else max(0.02, 0.5 * size)
+        last = change
         precision = (1 - size) * precision + size * wanted
         root = _inverse_root(cholesky(precision, lower=True))
-        spread = Spread(1.0, spread.mean + size * (root @ (root.T @ slope)), root)
+        spread = Spread(1.0, spread.mean + max(size, 0.5) * (root @ (root.T @ slope)), root)
         if change < close:
             break
     return spread

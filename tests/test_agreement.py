@@ -520,7 +520,7 @@ def chains(seed: int, shift: float) -> DataTree:
 def test_a_sampler_that_did_not_converge_warns_and_verify_refuses():
     X, y = datasets.play_tennis()
     clf = BayesianNB().fit(X, y)
-    with pytest.warns(UserWarning, match=r"NUTS did not converge: largest r_hat .* effective draws"):
+    with pytest.warns(UserWarning, match=r"NUTS did not converge: .*effective draws"):
         clf.sample_posterior(110, 4, "nuts", random_seed=0, tune=0)
     with pytest.raises(agreement.ConvergenceError, match="draw or tune more"):
         clf.verify(X, draws=110, chains=4, random_seed=0, tune=0)

@@ -445,7 +445,8 @@ def _in_part(name: Any, column: Any) -> Iterator[Remark]:
 
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
         cure = Cure("features", Bounded().spelled, name)
-        shown = ", ".join(f"{n:,} different {what[: None if n > 1 else -1]}" for what, n in found.items() if n)
+        one = {"numbers": "number", "bounds": "bound", "texts": "text"}
+        shown = ", ".join(f"{n:,} different {what if n > 1 else one[what]}" for what, n in found.items() if n)
         said = Message("{shown}, all read as levels: {cure}", shown=shown, cure=cure)
         yield Remark(name, said, True, cures=(cure,))
         return

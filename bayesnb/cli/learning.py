@@ -30,6 +30,7 @@ def fit(
     """
     from bayesnb import learning
     from bayesnb.data import engines
+    from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
     from bayesnb.dependence.exponents import named
     from bayesnb.report.parts import count_of
@@ -39,9 +40,7 @@ def fit(
     table = opened(data, format, settings, () if target is None else (target,))
     target = target_of(table, target)
     for column, spec in settings.features().items():
-        # A reading may make further columns, such as "number of crp".
-        made = any(f" of {name}" in column or f"{name}=" in column for name in table.names)
-        if column not in table.names and not made and not isinstance(spec, tuple):
+        if not isinstance(spec, tuple) and not any(may_be_of(column, name) for name in table.names):
             table.require(column, "--feature")
     # The labels of a class prior stay text until the classes are known.
     by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}

@@ -99,6 +99,11 @@ class Reading(ABC):
         return True
 
 
+def may_be_of(name: str, column: str) -> bool:
+    """Whether a feature column that a reading makes of ``column`` may have this name, as "month of since" may."""
+    return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
+
+
 # Numbers with marks
 
 

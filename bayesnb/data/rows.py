@@ -300,10 +300,10 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """Numbers of rows by their keys, in which the k-th of equal rows counts as a row of its own.
+    """A random number for each row from its key and from how many rows with this key came before.
 
-    How often each key has come up is kept in sorted runs, of which two are merged where they are of like size, so that
-    all parts of a table take n log n time together.
+    The counts of keys are kept in sorted runs. Two runs of similar size are merged, so all parts of a table together
+    take n log n time.
     """
 
     def __init__(self, seed: int) -> None:

@@ -708,10 +708,9 @@ def learn_exponents(
                     best, scales, here, changed = found, other, begun(found.mode), True
     best = at(scales, best.mode, source, MODE, -np.inf, here if sample is None else None)
     prior, points, off = spec.prior(layout, groups, scales), best.mode[None], 0.0
-    if before is None:
-        points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
     begin = best.mode, best.factor @ best.factor.T
     if before is None:
+        points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
         spread = nearest(source, layout, *prior, *begin)
     else:
         spread = nearest(source, layout, *prior, *before[0].near(layout, before[1], *begin), NEAR, FEW_POINTS)

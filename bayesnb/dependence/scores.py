@@ -30,7 +30,10 @@ exp(-2π² DENSITY / σ), which is 2e-11 for σ = 4 (Trefethen and Weideman 2014
 
 STEP = 0.7
 LOG_ODDS = STEP * np.arange(-52, 53)
-"""For larger σ the nodes are log-odds; the error is at most 1e-10. See :func:`_mean_logistic`."""
+SLOPES = STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
+"""For larger σ the nodes are log-odds, and their weights are p(1 - p) there; the error is at most 1e-10. See
+:func:`_mean_logistic`.
+"""
 
 POINTS = 1024
 """Points of a Sobol sequence for three and more classes.
@@ -170,10 +173,10 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     z, weights = _nodes(1)
     p = expit(center[narrow, None] + sd[narrow, None] * z)
     first[narrow], product[narrow] = p @ weights, (p * (1 - p)) @ weights
-    sd, weights = sd[~narrow], STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
+    sd = sd[~narrow]
     z = (center[~narrow, None] - LOG_ODDS) / sd[:, None]
-    first[~narrow] = ndtr(z) @ weights
-    product[~narrow] = np.exp(-0.5 * z**2) @ weights / (np.sqrt(2 * np.pi) * sd)
+    first[~narrow] = ndtr(z) @ SLOPES
+    product[~narrow] = np.exp(-0.5 * z**2) @ SLOPES / (np.sqrt(2 * np.pi) * sd)
     return first, product
 
 
@@ -187,8 +190,7 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
     z, weights = _nodes(1)
     found[narrow] = logsumexp(-np.logaddexp(0.0, -center[narrow, None] - sd[narrow, None] * z), axis=1, b=weights)
     center, sd = center[~narrow], sd[~narrow]
-    weights = STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
-    inside = logsumexp(log_ndtr((center[:, None] - LOG_ODDS) / sd[:, None]), axis=1, b=weights)
+    inside = logsumexp(log_ndtr((center[:, None] - LOG_ODDS) / sd[:, None]), axis=1, b=SLOPES)
     center = np.minimum(center, 0.0)  # The integral over smaller t is negligible anyway if the center is positive.
     first = LOG_ODDS[0] - STEP / 2
     below = center + 0.5 * sd**2 + log_ndtr((first - center) / sd - sd)
@@ -350,8 +352,8 @@ def nearest(
         first, share = spread.root.T @ slope, spread.root.T @ wanted @ spread.root
         # In standard deviations: the distance that the centre moves, and the change of each direction.
         change = first @ first + ((share - np.eye(len(mean))) ** 2).sum()
-        # Full steps oscillate if the posterior is skewed, the more the larger the scores; short steps are slow.
-        # It is the precision that oscillates, so the mean moves by at least half of its step.
+        # Full steps oscillate if the posterior is skewed, more so for larger scores; short steps are slow. Only the
+        # precision oscillates, so the mean moves by at least half a step.
         size = min(1.15 * size, 0.5 if change > FAR else 1.0) if change < last else max(0.02, 0.5 * size)
         last = change
         precision = (1 - size) * precision + size * wanted

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +23,11 @@ def test_each_export_is_read_as_expected_and_the_printed_command_fits_it(name, c
     assert {line["feature"]: line["family"] for line in said["features"]} == export.families
     for words in export.advised:
         assert words in said["fit"]
-    code, _, err = run(capsys, *shlex.split(said["fit"])[1:], "--dependence", "none")
+    words = shlex.split(said["fit"])
+    code, _, err = run(capsys, *words[1:], "--dependence", "none")
     assert code == 0, err
+    # Advice that was followed is not repeated.
+    warned = [line for line in err.splitlines() if "warning: column" in line]
+    followed = [word for option, word in pairwise(words) if option in ("--feature", "--na", "--drop")]
+    assert not [line for line in warned for word in followed if word in line]
     assert sorted(nb.load("t.bayesnb").classes_) == sorted(set(export.labels))

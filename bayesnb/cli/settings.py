@@ -71,15 +71,17 @@ class Settings:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether the remark advises a family for a column for which the options choose one."""
-        from bayesnb.data.specifications import Missing, values_of
+        """Whether the remark advises a family or a reading for a column for which the options choose one."""
+        from bayesnb.data.specifications import Missing
 
         advised = remark.families
         if self.of_all is not None:
             return bool(advised) and (self.of_all == "missing") == ("missing" in advised)
         if not advised or (spec := self.features().get(str(remark.column))) is None:
             return False
-        return isinstance(spec, Missing) if "missing" in advised else values_of(spec) is not None
+        if "missing" in advised:
+            return isinstance(spec, Missing)
+        return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
         """The remark without advice that contradicts the options, such as dropping a column that they name."""

@@ -1,7 +1,7 @@
-"""Arrow batches as tables of bounded size.
+"""Arrow batches as tables of bounded size, without a Python object per row.
 
-Convert an Arrow batch to a pandas frame without a Python object per row. Text becomes codes and a dictionary. Whole
-numbers get a mask if some are missing. So the type of a column does not depend on which rows a batch contains.
+Text becomes codes and a dictionary; whole numbers get a mask if some are missing. So the type of a column does not
+depend on which rows a batch contains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BATCH = 2**22
 
 
 def batch_rows(columns: int) -> int:
-    """Return the number of rows of a batch with this many columns."""
+    """The number of rows of a batch with this many columns."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
@@ -31,9 +31,9 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Yield the batches of Parquet files with their categories, if Arrow has written them.
+    """Restore the categories of Parquet files that Arrow has written.
 
-    Parquet stores a category of whole numbers as numbers; Arrow records the category in the metadata of the file.
+    Parquet stores a category of whole numbers as numbers; Arrow records it in the metadata.
     """
     import pyarrow as pa
 
@@ -48,7 +48,7 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
 
 
 def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
-    """Yield the batches with the user's texts for missing cells, in text and numbers, as null; see :func:`marks_in`."""
+    """Replace the user's texts for missing cells, in text and numbers, by null; see :func:`marks_in`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -79,7 +79,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the further texts that mean a missing cell in a column, if the columns have these names."""
+    """The further texts that mean missing in a column, if the columns have these names."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -91,7 +91,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add the name of the source, and the number of its rows read so far, to an error of Arrow."""
+    """Add the source, and the number of its rows read so far, to an error of Arrow."""
     import pyarrow as pa
 
     try:
@@ -101,7 +101,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches; raise an error that names the source if a batch cannot be read."""
+    """Yield the batches; raise an error that names the source if one cannot be read."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -113,7 +113,7 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error on one line."""
+    """The message of an error on one line."""
     return " ".join(str(error).split())[:300]
 
 
@@ -147,7 +147,7 @@ def array_of(column: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether this is one of Arrow's text types."""
+    """Whether this is one of Arrow's text types."""
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)

@@ -1,8 +1,7 @@
-"""Choose the family of each column of numbers from the rows: start with :func:`chosen`.
+"""Choose the family of each column of numbers from the rows; start with :func:`chosen`.
 
 Given the family of a column, its leave-one-out terms do not depend on the other columns. So every candidate is fitted
-once, to its column alone. For any combination of families, the leave-one-out score of the whole classifier is a sum of
-known terms.
+once, to its column alone, and the leave-one-out score of any combination of families is a sum of known terms.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ type Reasons = Mapping[Any, tuple[Origin, Tried]]
 
 
 def _reason(name: str, by: str, tried: Tried) -> Origin:
-    """Return why a column has the family of this name, and the runner-up."""
+    """Why a column has the family of this name, and the runner-up."""
     place = 1 if by == "evidence" else 2
     scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
     own = scores.pop(name)
@@ -60,12 +59,11 @@ class FamilyChoice:
     Parameters
     ----------
     features : {column: Family}
-        The chosen families, as ``BayesianNB(features=...)`` takes them.
+        The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
-        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among the
-        candidates of its column, which have equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but
-        i) of the whole model, if this column has this family and all other columns have their chosen families;
-        ``chosen``.
+        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among
+        the candidates, under equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the
+        whole model, if only this column deviates from the chosen families; ``chosen``.
 
     Examples
     --------
@@ -98,7 +96,7 @@ class FamilyChoice:
 
 
 def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
-    """Return the schema of the features that :func:`chosen` returned, with the reasons of each choice."""
+    """Add the reasons of each choice to the features that :func:`chosen` returned."""
     put = {
         name: replace(schema.features[name], origin=origin, tried=tried) for name, (origin, tried) in reasons.items()
     }
@@ -106,13 +104,7 @@ def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
 
 
 def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParameters) -> tuple[Any, Reasons]:
-    """Choose the best family of each column marked "best"; return the features and the reasons.
-
-    Parameters
-    ----------
-    table, target, weight : Table, Target, array (row,)
-        Rows without a label are ignored.
-    settings : EstimatorParameters
+    """Choose the best family of each column marked "best", from the labelled rows.
 
     Returns
     -------
@@ -160,10 +152,11 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 
 
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
-    """Return the parts of a column of dates that predict the class best, given this column alone.
+    """The parts of a column of dates that predict the class best, given this column alone.
 
-    The score is the exact leave-one-out log score. The default, elapsed time alone, stays unless other parts are more
-    than 3 nats better; of the parts within a nat of the best, the fewest are taken.
+    The score is the exact leave-one-out log score. Elapsed time alone, the default, stays unless other parts are more
+    than
+    3 nats better; then the fewest parts within a nat of the best are chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -184,7 +177,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate for one column: its leave-one-out terms (row, class), and its evidence in nats, NaN if undefined."""
+    """A candidate for one column: leave-one-out terms (row, class), and evidence in nats, NaN if undefined."""
 
     family: Family
     terms: Array
@@ -192,12 +185,12 @@ class _Candidate:
 
 
 def _asked(features: Any) -> list[Entry]:
-    """Return the settings of the choice, for each column whose family is chosen from the rows."""
+    """The settings for each column whose family is chosen from the rows."""
     return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
 
 
 def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
-    """Return the columns whose family is chosen from the rows."""
+    """The columns whose family is chosen from the rows."""
     found = {}
     for entry in _asked(features):
         if entry.columns is None:
@@ -211,7 +204,7 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:
-    """Fit every candidate that can read a column to this column."""
+    """Fit every candidate that can read a column."""
     x, found = table.column(column).ordinary(), {}
     for family in spec.candidates:
         if not _suits(family, x):
@@ -236,12 +229,12 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Return the rows with one copy left out at a time: from a row of weight 2, one copy stays."""
+    """Leave out one copy of a row at a time: one copy of a row of weight 2 stays."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:
-    """Return whether a family can read a column; a Hurdle also needs both zeros and other numbers."""
+    """Whether a family can read a column; a Hurdle also needs both zeros and other numbers."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
@@ -255,7 +248,7 @@ def _of_others(
     label: Dirichlet | FixedProbabilities,
     columns: Mapping[Any, Any],
 ) -> Array:
-    """Return the leave-one-out log joint of the class prior and the features with given families, (row, class)."""
+    """Leave-one-out log joint of the class prior and the features with given families, (row, class)."""
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
@@ -264,7 +257,7 @@ def _of_others(
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:
-    """Return the candidate with the largest evidence for a column; the search by class starts from it."""
+    """The candidate with the largest evidence; the search by class starts from it."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
         raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")

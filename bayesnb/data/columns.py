@@ -1,6 +1,6 @@
 """One column of a table: the kind of its values, and its conversion to numbers or codes.
 
-Start with :class:`Column`. None, NaN, NaT, pd.NA and null all mean missing.
+None, NaN, NaT, pd.NA and null all mean missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Column:
     name : hashable
     values : pandas Series or array (row,)
     declares : bool
-        Whether a categorical type declares the levels. In a part of a larger table it does not.
+        Whether a categorical type declares the levels, which it does not in a part of a larger table.
     """
 
     name: Any
@@ -43,28 +43,28 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The name of the type of the column."""
+        """The name of the type."""
         return "text" if not self.declares and self.textual else str(self.values.dtype)
 
     @property
     def textual(self) -> bool:
-        """Whether the type is text or categorical, even if the column holds no value."""
+        """Whether the type is text or categorical, even without values."""
         return isinstance(self.values.dtype, pd.CategoricalDtype | pd.StringDtype)
 
     @property
     def declared(self) -> tuple[Any, ...] | None:
-        """The categories that a categorical type declares, in their order."""
+        """The categories of a categorical type, in order."""
         if not (self.declares and isinstance(self.values.dtype, pd.CategoricalDtype)):
             return None
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """Return the levels in order: as declared by an ordered categorical type, or as sorted numbers.
+        """The levels in order: as an ordered categorical type declares them, or as sorted numbers.
 
         Raises
         ------
         ValueError
-            If the levels have no order, or if there are no levels.
+            If there are no levels, or if they have no order.
         """
         if self.declared and self.values.cat.ordered:
             return self.declared
@@ -83,7 +83,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the values, in whatever type they are stored; "empty" if every value is missing."""
+        """The kind of the values, however they are stored; "empty" if all are missing."""
         kind = self._stored
         if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
             return kind
@@ -97,7 +97,7 @@ class Column:
 
     @cached_property
     def _stored(self) -> Kind:
-        """The kind of values that the type implies; "empty" if every value is evidently missing."""
+        """The kind that the type implies; "empty" if all values are evidently missing."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -110,12 +110,12 @@ class Column:
         return KIND_OF[dtype.kind]
 
     def binary(self) -> bool:
-        """Return whether a column of numbers holds only 0, 1 and missing values."""
+        """Whether a column of numbers holds only 0, 1 and missing values."""
         cells = self._numpy()
         return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
 
     def reals(self) -> Array:
-        """Return the numbers as float64 (row,), NaN if missing."""
+        """Numbers as float64 (row,), NaN if missing."""
         kind = self._stored
         if kind == "text":
             example = next((v for v in self.values if not pd.isna(v)), None)
@@ -144,18 +144,18 @@ class Column:
             ) from error
 
     def missing(self) -> Array:
-        """Return a mask of missing cells, booleans (row,)."""
+        """Which cells are missing, (row,)."""
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def _numpy(self) -> Array | None:
-        """Return the cells if they are a numpy array of numbers or booleans, otherwise ``None``."""
+        """The cells if they are a numpy array of numbers or booleans."""
         cells = self.values
         if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
             cells = cells.to_numpy()
         return cells if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf" else None
 
     def ordinary(self) -> Array:
-        """Return the numbers; raise ``ValueError`` if one is infinite or extreme."""
+        """The numbers; ``ValueError`` if one is infinite or extreme."""
         # Copy a column of a row-major table once, so that later passes read contiguous memory.
         x = np.ascontiguousarray(self.reals())
         require_ordinary((self.name,), x[:, None])
@@ -163,7 +163,7 @@ class Column:
 
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
-        """Codes (row,), -1 if missing, and the distinct values that the codes index."""
+        """Codes (row,), -1 if missing, and the distinct values."""
         _ = self._stored  # Raises an error for cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
@@ -175,13 +175,13 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values that no row has, as a categorical type may declare; return new codes, -1 if missing, and values."""
+    """Drop values without rows, as a categorical type may declare; return new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
 
 def as_floats(cells: Any) -> Array:
-    """Return numbers as float64; numbers of a wider type that exceed its range become infinite."""
+    """Numbers as float64; numbers of a wider type that exceed its range become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(cells, float)
 
@@ -205,10 +205,11 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """Convert an array that numpy's functions misread to an array that they read; return anything else unchanged.
+    """Convert an array that numpy's functions misread; return anything else unchanged.
 
-    Arrays of variable-width strings become arrays of Python strings. Masked cells become missing, because most numpy
-    functions ignore the mask and use the values under it.
+    Variable-width strings become Python strings. Masked cells become missing, because most numpy functions use the
+    values
+    under the mask.
     """
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
@@ -219,7 +220,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """Return the codes (row,) of an array, -1 if missing, and the distinct values in its dtype, unsorted."""
+    """Codes (row,) of an array, -1 if missing, and the distinct values in its dtype, unsorted."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
@@ -228,9 +229,9 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
 
 
 def _coded_text(cells: Array) -> tuple[Array, Array]:
-    """Return the codes (row,) of numpy's fixed-width text, in native byte order, and the distinct texts, unsorted.
+    """Codes (row,) of fixed-width text in native byte order, and the distinct texts, unsorted.
 
-    Arrow compares cells as bytes, so no Python strings are made.
+    Arrow compares cells as bytes, without Python strings.
     """
     import pyarrow as pa
 
@@ -242,7 +243,7 @@ def _coded_text(cells: Array) -> tuple[Array, Array]:
 
 
 def zeros_and_ones(x: Array) -> Array:
-    """Return which columns of an array of numbers, (row, column), hold only 0 or 1 and perhaps missing values."""
+    """Which columns of numbers, (row, column), hold only 0, 1 and missing values."""
     if x.dtype.kind in "iu":
         return (x.min(0, initial=0) >= 0) & (x.max(0, initial=0) <= 1) & (len(x) > 0)
     found = _zeros_and_ones(x[:64])
@@ -256,7 +257,7 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Return whether all numbers, (row,), are whole or missing; False above 2^53, where every float is whole."""
+    """Whether all numbers (row,) are whole or missing; False above 2^53, where every float is whole."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )
@@ -308,13 +309,12 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 def _signals(value: Number) -> bool:
-    """Return whether a value is a signalling NaN, which raises an error when it is compared."""
+    """Whether a value is a signalling NaN, which raises an error when compared."""
     return isinstance(value, Decimal) and value.is_snan()
 
 
 class CellError(RefusedError, TypeError):
     """A cell is neither a string nor a number nor missing.
 
-    It is a ``ValueError``, like every error about a table, and also a ``TypeError``, as scikit-learn's conventions
-    require.
+    It is a ``ValueError``, and also a ``TypeError``, as scikit-learn's conventions require.
     """

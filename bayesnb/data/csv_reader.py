@@ -1,15 +1,14 @@
-"""CSV files as Arrow batches. Every command reads CSV with this reader.
+"""CSV files as Arrow batches, for every command.
 
-DuckDB finds the separator, the header and the lines above the header, and reads the cells as text. This module adds
-these rules. A cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks
-such as "?" are missing in columns of numbers. A column holds numbers if each of its cells is a number. A cell such as
-05123 is not a number, because its leading zero would be lost. Each column of a file has its own decimal mark. It is a
-comma if cells such as "1,5" allow nothing else. If cells such as 1.234 and 1,234 allow both marks, it is the mark of
-the other columns. A first row of text is a header unless most of its cells occur again in their columns.
+DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules.
+A cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?"
+in columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
+would be lost. Each column has its own decimal mark: a comma if cells such as "1,5" allow nothing else, and the mark of
+the other columns if cells such as 1.234 allow both. A first row of text is a header unless most of its cells occur
+again in their columns.
 
-A file is read twice. :func:`look` reads all of it and records the possible types of each column. :func:`read_alike`
-decides the types, and :func:`batches` reads the rows. So the type of a column never depends on which rows come first,
-and a table may be larger than memory.
+A file is read twice: :func:`look` records the possible types of each column, :func:`read_alike` decides, and
+:func:`batches` reads the rows. So types do not depend on the order of rows, and tables may be larger than memory.
 """
 
 from __future__ import annotations
@@ -45,18 +44,18 @@ HEAD = 20_480
 
 @dataclass(frozen=True)
 class Format:
-    """The user's settings for reading a file; a setting that is ``None`` is detected.
+    """The user's settings for reading a file; ``None`` means that the setting is detected.
 
     Parameters
     ----------
     sep : str, optional
-        Separator of the cells of a CSV file; by default it is detected.
+        Separator of the cells of a CSV file.
     decimal : {".", ","}, optional
-        Decimal mark; by default it is detected.
+        Decimal mark.
     encoding : str, optional
-        Encoding, such as cp1252 or utf-16; by default it is detected.
+        Encoding, such as cp1252 or utf-16.
     header : bool, optional
-        Whether the first line holds column names; by default this is detected.
+        Whether the first line holds column names.
     skip : int, optional
         The number of lines before the header to leave out; by default lines of titles are detected.
     na : tuple of str
@@ -67,9 +66,9 @@ class Format:
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
     names : tuple of str
-        Expected names of some columns, such as the class column. A line that holds them is a header.
+        Names that identify the header, such as the class column.
     text : tuple of str
-        Columns that are read as text whatever their cells look like, because a model has learned their levels as text.
+        Columns to read as text in any case, because a model has learned their levels as text.
     """
 
     sep: str | None = None
@@ -93,27 +92,25 @@ class CsvLayout:
     name : str
         The file as the user named it.
     file : Path
-        The file with the same cells in UTF-8.
+        The file, or its copy in UTF-8.
     encoding : str
     sep, escape : str
     skip : int
-        The number of lines before the header that hold no cells.
+        The number of lines before the header.
     header : bool
     names : tuple of str
     na, keep_na : tuple of str
     space : Workspace
         The folder of ``file``, if it is a copy.
     types : {column: Types}
-        The types that fit all cells of each column, for columns with at least one value.
+        The types that fit all cells, for columns with at least one value.
     gaps : {column: {text: count}}
-        Cells that are missing if the column holds numbers. After the types are decided, only those of columns
-        of numbers are kept.
+        Cells that are missing if the column holds numbers; in the end only those of columns of numbers are kept.
     rows : int
     kinds : {column: kind}
-        The type of each column, in this file and in the files that are read with it: "empty", "integer", "real",
-        "boolean" or "text".
+        The type in all files together: "empty", "integer", "real", "boolean" or "text".
     marks : {column: mark}
-        The decimal mark of each column, "." or ","; "" if the column needs no decimal mark.
+        The decimal mark, "." or ","; "" if none is needed.
     """
 
     name: str
@@ -135,12 +132,12 @@ class CsvLayout:
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
-    """Read a file once to find its layout and the types that fit the cells of each column.
+    """Read a file once to find its layout and the possible types of its columns.
 
     Raises
     ------
     ValueError
-        If the file is not CSV. The message names the wrong line and the cure.
+        If the file is not CSV. The message names the line and the cure.
     """
     file, failure = space.plain(file), None
     with _about(name):
@@ -172,7 +169,7 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
 
 
 def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
-    """Decide the type of each column, so that a column has one type in all files."""
+    """Decide one type per column for all files."""
     marks = _marks(layouts, format)
     held: dict[str, set[str]] = {column: set() for layout in layouts for column in layout.names}
     for layout, own in zip(layouts, marks, strict=True):
@@ -187,7 +184,7 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
 
 
 def batches(layout: CsvLayout) -> Iterator[Any]:
-    """Yield the rows of a file as Arrow batches; cells are converted by the type and decimal mark of their column."""
+    """Yield the rows as Arrow batches, converted by the type and decimal mark of each column."""
     import pyarrow as pa
 
     kinds = [layout.kinds[column] for column in layout.names]
@@ -245,9 +242,9 @@ TITLED = 200
 
 
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
-    """Return the number of lines before the header that fill at most half of the columns that most rows fill.
+    """The number of lines before the header that fill at most half of the columns that most rows fill.
 
-    Such lines are titles only if the line after them looks like a header: all of its cells are different texts.
+    They are titles only if the next line looks like a header: all of its cells are different texts.
     """
     if len(sep) > 1:
         return 0
@@ -267,14 +264,14 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """Return the number of rows above the header: those that fill at most half of the columns that most rows fill."""
+    """The number of rows above the header, which fill at most half of the columns that most rows fill."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)
 
 
 def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
-    """Return the cells of the first line that is not blank."""
+    """The cells of the first line that is not blank."""
     if len(sep) > 1:
         return next(line.rstrip("\r\n").split(sep) for line in lines if line.strip())
     csv.field_size_limit(max(LINE, csv.field_size_limit()))
@@ -283,9 +280,9 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Return whether the first row of a file of text is data: most of its cells occur again in their columns.
+    """Whether the first row is data, not a header: most of its cells occur again in their columns.
 
-    If a column holds anything but text, its type has already decided.
+    Used only if all columns are text; otherwise their types have decided.
     """
     if any(kind != "VARCHAR" for kind in types):
         return False
@@ -295,7 +292,7 @@ def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Seq
 
 
 def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
-    """Return the column names; a column without a name gets the name that pandas would give it."""
+    """Column names; a column without a name is named as by pandas."""
     names = [cell if cell.strip() else f"Unnamed: {k}" for k, cell in enumerate(first)]
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
@@ -315,7 +312,7 @@ MISSING = ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan",
 
 
 class Types(IntFlag):
-    """The types that fit a cell. For a column: the types that fit all of its cells."""
+    """The types that fit a cell, or all cells of a column."""
 
     INTEGER = 1
     DOTTED = 2
@@ -348,7 +345,7 @@ PATTERNS = {
 
 
 def _types_of(cell: str) -> str:
-    """Return SQL for the types that fit a cell. Cells that begin with a letter come first: patterns are slower."""
+    """SQL for the types that fit a cell; cells that begin with a letter come first, because patterns are slower."""
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
         f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
@@ -364,7 +361,7 @@ def _types_of(cell: str) -> str:
 
 
 def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]:
-    """For each file, return the decimal marks of its columns; "" if a column needs no decimal mark."""
+    """Decimal marks by column, for each file; "" if none is needed."""
     clear = [{column: _clear_mark(types, layout.sep) for column, types in layout.types.items()} for layout in layouts]
     found = []
     for layout, own in zip(layouts, clear, strict=True):
@@ -381,7 +378,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """Return the decimal mark that the cells of a column imply; "" if they need none, None if both marks fit."""
+    """The decimal mark that the cells imply; "" if none is needed, None if both fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:
@@ -393,12 +390,12 @@ def _clear_mark(types: Types, sep: str) -> str | None:
 
 
 def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    """Return the decimal mark of a column whose cells fit both marks, from the marks of the other columns.
+    """The decimal mark of an ambiguous column, from the other columns.
 
     Raises
     ------
     ValueError
-        If the other columns do not determine it either.
+        If these do not determine it either.
     """
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
@@ -418,7 +415,7 @@ def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
 
 
 def _kind(types: Types, mark: str) -> str:
-    """Return the type of a column in one file; "empty" if all of its cells are missing."""
+    """The type of a column in one file; "empty" if all cells are missing."""
     if mark:
         return "real"
     names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean"}
@@ -426,7 +423,7 @@ def _kind(types: Types, mark: str) -> str:
 
 
 def _joint(kinds: set[str]) -> str:
-    """Return the type of a column in all files together."""
+    """The type of a column in all files together."""
     held = kinds - {"empty"}
     if not held:
         return "text" if kinds else "empty"
@@ -434,7 +431,7 @@ def _joint(kinds: set[str]) -> str:
 
 
 def _value(cell: str, kind: str, mark: str) -> str:
-    """Return SQL that converts a cell to the type of its column. A marker of a missing cell becomes null."""
+    """SQL that converts a cell to the type of its column; markers of missing cells become null."""
     match kind:
         case "integer":
             return f"try_cast(trim({cell}) AS BIGINT)"
@@ -450,7 +447,7 @@ def _value(cell: str, kind: str, mark: str) -> str:
 
 
 def _table(layout: CsvLayout) -> str:
-    """Return SQL for the file as a table of texts, with columns called c0, c1, …"""
+    """SQL for the file as a table of texts, with columns c0, c1, …"""
     columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
     kept = {text for texts in _kept(layout).values() for text in texts}
     missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text and text not in kept)
@@ -463,7 +460,7 @@ def _table(layout: CsvLayout) -> str:
 
 
 def _cells(layout: CsvLayout) -> list[str]:
-    """Return SQL for the cells of each column. The user's texts for missing are null, with or without spaces around."""
+    """SQL for the cells of each column; the user's markers are null, with or without spaces around."""
     found = []
     kept = _kept(layout)
     of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
@@ -478,22 +475,21 @@ def _cells(layout: CsvLayout) -> list[str]:
 
 
 def _kept(layout: CsvLayout) -> dict[str, list[str]]:
-    """Return the texts that are levels of each column although they look missing."""
+    """The levels of each column that look missing."""
     return {column: marks_in(column, layout.keep_na, layout.names) for column in layout.names}
 
 
 def _query(layout: CsvLayout) -> str:
-    """Return SQL for the file, with columns called c0, c1, …"""
+    """SQL for the file, with columns c0, c1, …"""
     return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
 
 
 def _text(value: Any) -> str:
-    """Return a text as an SQL literal."""
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def _path(file: Path) -> str:
-    """Return the path as an SQL literal, escaped because DuckDB reads paths as globs."""
+    """The path as an SQL literal, escaped because DuckDB reads paths as globs."""
     return _text(re.sub(r"([*?\[])", r"[\1]", str(file.absolute())))
 
 
@@ -506,7 +502,7 @@ def _connection(name: Any) -> Iterator[Any]:
 
 @cache
 def _database(process: int) -> Any:
-    """Return an empty in-memory database. Creating it takes longer than reading a small file, so it is cached."""
+    """An empty in-memory database, cached because creating it takes longer than reading a small file."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
@@ -527,13 +523,7 @@ FAULTS = {
 
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
-    """Convert errors of reading a file to ``ValueError`` with the file, the line, the reason and the cure.
-
-    Raises
-    ------
-    UnicodeError
-        If the file is not UTF-8.
-    """
+    """Convert reading errors to ``ValueError`` with file, line, reason and cure; ``UnicodeError`` if not UTF-8."""
     import duckdb
 
     try:

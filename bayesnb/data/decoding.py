@@ -1,4 +1,4 @@
-"""Convert files of text in other encodings, and streams, to UTF-8 files that a reader can open."""
+"""Convert text files in other encodings, and streams, to UTF-8 files."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MARKS = {
 
 
 class Workspace:
-    """A folder for copies. It is made on first use, and deleted when this object is garbage collected."""
+    """A folder for copies, made on first use and deleted when this object is garbage collected."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._files = 0
 
     def path(self, suffix: str = ".csv") -> Path:
-        """Return the path of a new file."""
+        """A path for a new file."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="bayesnb-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -46,7 +46,7 @@ class Workspace:
         return self._folder / f"{self._files}{suffix}"
 
     def plain(self, file: Path) -> Path:
-        """Return the file, or a link if DuckDB cannot match its path: it contains a backslash and one of ``*?[``."""
+        """The file, or a link if DuckDB cannot match its path: it contains a backslash and one of ``*?[``."""
         if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
             return file
         (link := self.path(file.suffix)).symlink_to(file.absolute())
@@ -54,7 +54,7 @@ class Workspace:
 
 
 def encoding_of(file: Path) -> str | None:
-    """Return the encoding implied by the first bytes; ``None`` if they imply none, which usually means UTF-8."""
+    """The encoding implied by the first bytes; ``None`` usually means UTF-8."""
     with opened(file) as data:
         head = data.read(2**12)
     for mark, encoding in MARKS.items():
@@ -69,7 +69,7 @@ def encoding_of(file: Path) -> str | None:
 
 
 def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
-    """Return the file in UTF-8; make a copy if it is in another encoding.
+    """The file in UTF-8, as a copy if it is in another encoding.
 
     Raises
     ------
@@ -105,18 +105,18 @@ def opened(file: Path) -> Any:
 
 
 def compression(file: Path) -> str:
-    """Return the compression of a file under DuckDB's name: "gzip" or "none"."""
+    """The compression of a file under DuckDB's name: "gzip" or "none"."""
     with file.open("rb") as data:
         return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
 
 
 def is_empty(file: Path) -> bool:
-    """Return whether a file begins with nothing but blanks."""
+    """Whether a file begins with only white space."""
     with opened(file) as data:
         return not data.read(2**16).strip(b"\xef\xbb\xbf \t\r\n")
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """Yield the lines of a file whose first line DuckDB has read, so that line fits into memory."""
+    """Yield the lines of a file whose first line DuckDB has read, and which therefore fits into memory."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)

@@ -1,8 +1,6 @@
 """Encode columns as arrays: one encoder for each support of a family.
 
-:class:`Feature` describes one feature of the model. The encoders in ``ENCODERS`` convert the columns of a table to the
-form that its family needs, and raise an error for cells that it cannot read. Missing is NaN in reals and counts, and -1
-in codes.
+Missing is NaN in reals and counts, and -1 in codes. An encoder raises an error for cells that the family cannot read.
 """
 
 from __future__ import annotations
@@ -47,30 +45,30 @@ type UnseenPolicy = Literal["missing", "new", "error"]
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """Description of one feature of the model.
+    """One feature of the model.
 
     Parameters
     ----------
     columns : tuple
-        Names of the columns that the feature reads.
+        The columns that the feature reads, or the words of its text.
     family : Family
     origin : Origin
         Why the feature got this family.
     levels : tuple of tuples, optional
-        Names of the levels of each column, for a family that reads levels.
+        Levels of each column, for a family that reads levels.
     declared : tuple of tuples
-        Levels that exist even if no row has them, because the type of the column declares them.
+        Levels that exist without rows, because the type of the column declares them.
     kinds : tuple of str
         The kind of values of each column in the first table that had it.
     cuts : tuple of Binned, optional
         For binned columns: a ``Binned`` with edges per column.
     tried : tuple of (name, evidence, log score)
-        For a column whose family was chosen from the first rows: the candidates (see ``data.choice``).
+        For a family chosen from the first rows: the candidates (see ``data.choice``).
     source : tuple
-        The columns of the table, if they differ from ``columns``: those whose missing cells the feature flags (see
-        :class:`bayesnb.Missing`; ``columns`` are named after them), or a column of text.
+        The columns of the table, if they differ from ``columns``: a column of text, or those whose missing cells the
+        feature flags (see :class:`bayesnb.Missing`).
     text : Text, optional
-        How the words of a text are counted. The words are then the ``columns``.
+        How the words of a text are counted.
     """
 
     columns: Names
@@ -86,7 +84,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers are possible, so that other numbers may still occur."""
+        """Whether the first rows decided which numbers are possible, so that others may still occur."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -96,28 +94,26 @@ class Feature:
 
     @property
     def indicates(self) -> Names:
-        """The columns of the table for which the feature reads only whether a cell is missing."""
+        """The columns whose missing cells the feature flags."""
         return self.source if self.text is None else ()
 
     @property
     def named(self) -> Names:
-        """The unique names of its columns among all features; a word is named together with its text column."""
+        """Unique names of its columns; a word is named together with its text column."""
         return self.columns if self.text is None else self.source
 
     @property
     def values(self) -> dict[Any, Names]:
-        """The levels of each column of categorical values; empty for intervals and other features."""
+        """Levels of each categorical column; empty for intervals and other features."""
         of_values = self.levels is not None and self.cuts is None
         return dict(zip(self.columns, self.levels, strict=True)) if of_values else {}
 
     @property
     def exposure(self) -> Names:
-        """The column that holds the exposure, if there is such a column."""
         exposure = getattr(self.family, "exposure", None)
         return () if exposure is None else (exposure,)
 
     def shown_levels(self) -> str:
-        """The levels as text for display in a table."""
         if self.text is not None:
             return f"{len(self.columns):,} words"
         if self.levels is None:
@@ -129,7 +125,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Convert encoded columns, (row, column), to the form that the family reads; an exposure is 1."""
+        """Convert encoded columns (row, column) to the form that the family reads; an exposure is 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support == BAG:
@@ -137,7 +133,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns, (row, column), to values by name; an exposure is 1, and texts lose their order."""
+        """Convert encoded columns (row, column) to values by name; an exposure is 1, and texts lose their order."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -156,7 +152,7 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Return features in the order of the columns of a table; the flags of missing cells stand behind their column."""
+    """Features in the order of the columns of a table; a flag of missing cells follows its column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
@@ -189,17 +185,15 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Return which finite numbers are impossible under a family chosen by the first rows: 0 under LogNormal, 2 in
-    flags.
+    """Which finite numbers are impossible under a family chosen by the first rows: 0 under LogNormal, 2 in flags.
 
-    Their density is 0 in every class, so they are uninformative about the class. The user has not excluded them, so
-    they are treated like unseen levels.
+    Their density is 0 in every class. The user has not excluded them, so they are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
 
 def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
-    """Set impossible numbers to missing in rows to be predicted, and validate all other numbers."""
+    """Set impossible numbers to missing in rows to be predicted, and validate the others."""
     if feature.guessed and unseen in ("missing", "new"):
         x = np.where(impossible(feature, x), np.nan, x)
     validate(feature, x)
@@ -235,7 +229,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode counts as float64 (row, column), NaN if missing, together with their exposure if there is an exposure."""
+    """Encode counts as float64 (row, column), NaN if missing, with their exposure if there is one."""
     feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
@@ -251,7 +245,7 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode missing cells as 1 and others as 0; use NaN if the table does not have the column."""
+    """Encode missing cells as 1 and others as 0; NaN if the table does not have the column."""
     absent = [k for k, name in enumerate(feature.indicates) if name not in table.place]
     x = np.zeros((table.n_rows, len(feature.indicates)), float if absent else np.uint8)
     for k, name in enumerate(feature.indicates):
@@ -260,7 +254,7 @@ def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enc
 
 
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode rows of word counts, dense or CSR."""
+    """Encode word counts per row, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
@@ -281,7 +275,7 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the words of a column of text as counts, CSR."""
+    """Encode a column of text as word counts, CSR."""
     (name,) = feature.source
     if name not in table.place:
         rows = table.n_rows
@@ -291,7 +285,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode cells as positions among the levels of each column; a large table gets the smallest sufficient dtype."""
+    """Encode cells as positions among the levels of each column, in the smallest dtype for a large table."""
     levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -323,7 +317,7 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:
-    """Raise ``ValueError``, naming column and row, if a cell holds a level that has no place."""
+    """Raise ``ValueError``, naming column and row, if a level has no place."""
     codes, distinct = column.coded
     used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
     if not len(used):
@@ -346,7 +340,7 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 def _coded(
     table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
 ) -> Array:
-    """Return codes (row, column), from the codes of a binned column or from the position of each distinct value."""
+    """Codes (row, column) of binned columns, or positions of distinct values."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
         whole = reading.Whole(table.whole.low[index], table.whole.held[index])
@@ -362,7 +356,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """Return the kind of a column of levels; raise ``ValueError`` if text and numbers alternate between tables."""
+    """The kind of a column of levels; ``ValueError`` if it is text in one table and numbers in another."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -373,14 +367,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validate(feature: Feature, x: Any) -> None:
-    """Raise ``ValueError``, naming column and row, if a cell is outside the support of its family.
-
-    Parameters
-    ----------
-    feature : Feature
-    x : array or CSR matrix (row, column), or codes, counts with their exposure, or a bag
-        Encoded columns. Codes are valid by construction.
-    """
+    """Raise ``ValueError``, naming column and row, if a cell is outside the support of its family."""
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
@@ -405,7 +392,7 @@ def validate(feature: Feature, x: Any) -> None:
 
 
 def _wrong(support: Support, stored: Array) -> Array:
-    """Return which stored cells are outside a support; NaN is missing in a matrix of reals and wrong in counts."""
+    """Which stored cells are outside a support; NaN is missing among reals and wrong among counts."""
     wrong = support.invalid(stored) if support is REALS else ~support.contains(stored)
     return wrong | reading.extremes(stored) if support in NUMBERS else wrong
 
@@ -430,14 +417,9 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; return the feature with the levels learned there, and the encoded columns.
+    """Encode the columns of a feature; also return the feature with the levels learned there.
 
-    Parameters
-    ----------
-    table : Table
-    feature : Feature
-    unseen : {"missing", "new", "error"} or None
-        How an unseen level is treated; None learns it.
+    ``unseen`` is the treatment of unseen levels; None learns them.
     """
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)

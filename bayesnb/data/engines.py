@@ -1,8 +1,8 @@
 """Tables larger than memory: an engine yields frames, each frame is summarised, and the summaries are added.
 
-Start with :func:`statistics`. It accepts a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, anything
-that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark
-DataFrame. An engine is imported only if one of its tables is passed in.
+:func:`statistics` accepts a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, anything that streams
+Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark DataFrame.
+Engines are imported only when used.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ type Score = Callable[[Any], pd.DataFrame]
 
 
 def streams(source: Any) -> bool:
-    """Return True if a source is read in parts, and False if it is one table in memory."""
+    """Whether a source is read in parts; otherwise it is one table in memory."""
     return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
 
 
 def _engine(source: Any) -> str | None:
-    """Return the engine of a table by the name of its class, so that no engine is imported."""
+    """The engine of a table by the name of its class, so that no engine is imported."""
     names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("polars", "LazyFrame") in names:
         return "polars"
@@ -68,20 +68,19 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     model : BayesianNB
         Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
-        See ``bayesnb.data.engines``.
     target, weight : column names
-        The class column, and the column of frequency weights if there is such a column.
+        The class column, and the column of frequency weights, if any.
 
     Raises
     ------
     ValueError
-        For a value that its family cannot read. The error names the part of the table that holds it.
+        For a value that its family cannot read. The error names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
-    """Return the statistics of a table, with its schema and classes; ``target=None`` puts all rows into one class."""
+    """Statistics, schema and classes of a table; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
         match _engine(source):
@@ -102,12 +101,12 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, TrainingRows | None]:
-    """Return the summary of a table and a random sample of at most ``most`` rows, drawn while the table is read.
+    """The summary of a table, and a random sample of at most ``most`` rows, drawn while the table is read.
 
     Raises
     ------
     ValueError
-        For Dask and Spark frames, which are read in other processes.
+        For Dask and Spark frames, which other processes read.
     """
     _require_here(source)
 
@@ -134,12 +133,12 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
-    """Yield the rows of each part of a table that is read in this process, for counts that need rows in memory.
+    """Yield the rows of each part of a table, for counts that need rows in memory.
 
     Raises
     ------
     ValueError
-        For Dask and Spark frames, which are read in other processes, and if no row has a class.
+        For Dask and Spark frames, which other processes read, and if no row has a class.
     """
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
@@ -160,7 +159,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     score : function of a frame
         It is sent to the processes that hold the frames.
     columns : sequence of (name, dtype)
-        Names and dtypes of the columns that ``score`` returns; they follow the kept columns.
+        The columns that ``score`` returns; they follow the kept columns.
     keep : sequence of column names
     source : as for :func:`statistics`
     """
@@ -181,7 +180,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame of a source; ``first(frame 0)``, if given, returns ``ask``."""
+    """Yield ``ask(frame)`` for each frame; ``first(frame 0)``, if given, returns ``ask``."""
     row = 0
     with _about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -206,7 +205,7 @@ def _each(
 
 @contextlib.contextmanager
 def _about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine; pass others on."""
+    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine."""
     try:
         yield
     except Exception as error:
@@ -236,7 +235,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Return a source read in this process as tables of bounded size, and its number of rows if known."""
+    """A source read in this process, as tables of bounded size, and its number of rows if known."""
     match _engine(source):
         case "polars":
             columns = len(source.collect_schema().names())
@@ -262,7 +261,7 @@ def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Ite
 
 
 def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition, sent as bytes from the workers of this session to its driver."""
+    """Yield the summary of each partition, sent as bytes from the workers to the driver."""
 
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -275,7 +274,7 @@ def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | Emp
 
 
 def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]], keep: Sequence[Any]) -> Any:
-    """Return the scored table, evaluated lazily by ``mapInArrow``."""
+    """The scored table, evaluated lazily by ``mapInArrow``."""
 
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa

@@ -1,7 +1,4 @@
-"""Choose the family of each column of a first table: the specified family, otherwise the family of its type.
-
-Start with :func:`inferred`.
-"""
+"""Choose the family of each column of a first table; start with :func:`inferred`."""
 
 from __future__ import annotations
 
@@ -45,10 +42,10 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """Return the readings of the columns of a table: the specified readings, and those that fit a column.
+    """The readings of the columns of a table: the specified readings, and those that fit a column.
 
-    A column that is specified as levels or as text is not read otherwise. In a part of a larger table, columns of text
-    whose reading is not specified are read as levels; whether a reading fits all rows is decided after the last part.
+    Columns specified as levels or as text have none. In a part of a larger table, columns of text with unspecified
+    readings are read as levels until the last part is known.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -81,9 +78,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Return the features of a table after its readings: without these, and ``Missing`` of a column flags the first of
-    its feature columns.
-    """
+    """Features after the readings: ``Missing`` of a column flags the first of its feature columns."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -96,10 +91,10 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """Return the features without those that a part of a larger table cannot have yet.
+    """The features without those that a part of a larger table cannot have yet.
 
-    A column of text may turn out to hold numbers or dates, so a family of numbers waits until all parts are known, as
-    does a family of a feature column that does not exist yet. Whether its cells are missing is known at once.
+    A column of text may turn out to hold numbers or dates, so a family of numbers, or of a future feature column, waits
+    for all parts. Whether its cells are missing is known at once.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -121,7 +116,7 @@ def _reads_text(spec: Any) -> bool:
 
 
 def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
-    """Return the columns whose types do not show that they hold numbers or booleans."""
+    """The columns whose types do not show that they hold numbers or booleans."""
     if table.sparse or table.numeric:
         return ()
     if not table.named:
@@ -131,7 +126,7 @@ def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
 
 
 def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
-    """Return the table in which the feature columns of readings stand in the place of the columns they are made of."""
+    """Replace columns by the feature columns of their readings, in place."""
     held = {name: readings[name] for name in table.names if name in readings} if readings else {}
     held = {name: own for name, own in held.items() if own.applies(table.column(name))}
     if not held:
@@ -156,7 +151,7 @@ def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
 def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
-    """Return the features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
+    """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
     said = entries(features)
@@ -186,7 +181,7 @@ def inferred(
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
-    """Return the specified features, each with its family and its columns."""
+    """Families and columns of the specified features."""
     if len(said) == 1 and said[0].columns is None:
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
@@ -206,7 +201,7 @@ def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Name
 
 
 def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
-    """Return the features of one specification for all columns; empty if types of columns or the rows decide."""
+    """The features of one specification for all columns; empty if types or rows decide."""
     if not isinstance(spec, Family | Binned | Text):
         return {}
     spec = _with_exposure(table, spec)
@@ -223,7 +218,7 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
 def _indicators(
     table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature], readings: Mapping[Any, Reading]
 ) -> dict[Any, Feature]:
-    """Return the features that flag missing cells, at least one for each specification ``Missing``."""
+    """The features that flag missing cells, at least one for each specification ``Missing``."""
     wanted: dict[Any, Missing] = {}
     unflagged = {each for name, own in readings.items() for each in own.names(name)[1:]}
     for entry in said:
@@ -251,12 +246,12 @@ def _indicators(
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """Return the names of the given columns, each identified by its name or, in an unnamed table, by its position."""
+    """Names of the given columns; columns of an unnamed table are given by position."""
     return tuple(_resolve(table, column) for column in columns)
 
 
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
-    """Return the family with its exposure column, if any, given by name."""
+    """The family, with its exposure column (if any) given by name."""
     exposure = getattr(spec, "exposure", None)
     return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
 
@@ -273,7 +268,7 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Return a family for each unspecified column by its values; the container and its dtypes have no influence."""
+    """A family for each unspecified column, by its values; container and dtypes have no influence."""
     if not rest:
         return {}
     if table.sparse:
@@ -282,7 +277,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
 
 
 def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
-    """Return the kind of the values of these columns, no matter how they are stored."""
+    """The kind of the values of these columns, however they are stored."""
     if not table.numeric:
         return {name: _kind_of(table.column(name)) for name in columns}
     if table.source.dtype == bool:
@@ -294,7 +289,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Return the features of columns with these kinds of values: one per column, or one per kind for an array."""
+    """Features of columns with these kinds of values: one per column, or one per kind for an array."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -312,7 +307,7 @@ TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
 
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
-    """Return whether ``columns`` is a single column of text whose cells are sentences."""
+    """Whether ``columns`` is a single column of sentences."""
     if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind != "text":
         return False
     codes, distinct = column.coded
@@ -321,7 +316,6 @@ def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool
 
 
 def _kind_of(column: Column) -> OriginKind:
-    """Return the kind of the values of a column."""
     kind = column.kind
     if column.textual or kind == "text":
         return "text" if column.declared is None else "categories"
@@ -335,7 +329,6 @@ def _kind_of(column: Column) -> OriginKind:
 def _feature(
     table: Table, spec: Family | Binned | Text, columns: Names, origin: Origin, unseen: str, weight: Array | None
 ) -> Feature:
-    """Return a feature as inferred from the first table."""
     said = f"columns {list(columns)[:8]}" if len(columns) > 1 else f"column {columns[0]!r}"
     with about(said):
         _require_ordinary_prior(spec)
@@ -384,8 +377,7 @@ def _feature(
 def _require_ordinary_prior(family: Family) -> None:
     """Raise ``ValueError`` if the square of a prior parameter, or its inverse, is not an ordinary float.
 
-    The numbers of a table must have sizes in the same range. Priors are checked before a fit, but priors in a model
-    file may have been learned by an earlier version.
+    The same range holds for the numbers of a table. Priors in a model file may be older than this check.
     """
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
@@ -407,7 +399,7 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def named_levels(family: Family) -> Names:
-    """Return the levels that a prior names; they exist even if no row has them."""
+    """The levels that a prior names; they exist even without rows."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))

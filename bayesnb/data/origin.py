@@ -27,14 +27,15 @@ class Origin:
     Parameters
     ----------
     kind : str
-        "specified" by the user; chosen by the "rows"; or the kind of values of the column from which it was inferred,
-        which is "nothing" if no value was seen. "gaps" are the missing cells of another column.
+        "specified" by the user; chosen by the "rows"; "gaps" for the missing cells of another column; otherwise the
+        kind
+        of values from which it was inferred, "nothing" if there were none.
     detail : str
-        Displayed in addition: how a column is cut, or the other column.
+        How a column is cut, or the other column.
     best_by : str
         The score by which the rows chose: "evidence" or "class".
     ahead, second : float, str
-        How many nats the family is ahead of the second best; "" if there is none.
+        Lead over the second best family in nats, and its name; "" if there is none.
     """
 
     kind: OriginKind
@@ -45,7 +46,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the values of the column decided; further rows may hold other kinds of values."""
+        """Whether the values decided; further rows may hold other kinds of values."""
         return self.kind not in ("specified", "rows", "gaps")
 
     def __str__(self) -> str:

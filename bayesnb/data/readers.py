@@ -1,4 +1,4 @@
-"""Files and Arrow streams as tables of bounded size, or as one frame. All commands read files with these functions."""
+"""Files and Arrow streams as tables of bounded size, or as one frame, for all commands."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Sheet:
     others : tuple of str
         The other sheets of the file.
     hidden : tuple of str
-        The hidden sheets before it, which were skipped.
+        The hidden sheets before it.
     titles : int
-        The number of rows above the header that were left out.
+        The number of rows above the header.
     empty : int
-        The number of cells with a formula whose value the file does not hold.
+        The number of formulas whose value the file does not hold.
     text : Path
-        A file with its cells as CSV, which is read by the same rules as other CSV files.
+        Its cells as a CSV file.
     """
 
     name: str
@@ -72,11 +72,7 @@ class Sheet:
 class Source(os.PathLike):
     """A file, a folder or a glob of files of one kind, or "-" for stdin, and how to read it.
 
-    Parameters
-    ----------
-    path : str or path
-    format : Format
-        The user's settings for CSV and Excel files. Other settings are detected.
+    ``format`` has the user's settings; the others are detected.
     """
 
     path: str | os.PathLike
@@ -109,12 +105,12 @@ class Source(os.PathLike):
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """The sheet that is read from each Excel file; empty for other kinds of files."""
+        """The sheet of each Excel file."""
         files = self.files.items() if self.kind == "excel" else ()
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """The other sheets of the Excel files that have a cell with this name among their first rows."""
+        """Other sheets of the Excel files with a cell of this name among their first rows."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -126,7 +122,7 @@ class Source(os.PathLike):
 
     @cached_property
     def layouts(self) -> list[CsvLayout]:
-        """The layout of each CSV or Excel file; empty for other kinds of files."""
+        """The layout of each CSV or Excel file."""
         if self.kind not in ("csv", "excel"):
             return []
         texts = [sheet.text for sheet in self.sheets] or self.files
@@ -136,7 +132,6 @@ class Source(os.PathLike):
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all columns."""
         if self.layouts:
             return list(dict.fromkeys(name for layout in self.layouts for name in layout.names))
         return list(self._dataset[0].schema.names)
@@ -147,7 +142,7 @@ class Source(os.PathLike):
         return _dataset(self.path, schemas, self.kind), schemas
 
     def batches(self) -> tuple[Iterator[Any], int | None]:
-        """Return the rows as Arrow batches, and the number of rows."""
+        """Rows as Arrow batches, and their number."""
         if self.layouts:
             return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
@@ -175,7 +170,8 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, a folder or a glob of files of one kind as tables; "-" is stdin. Return the number of rows if known.
+    """Read a file, folder or glob of files of one kind as tables; "-" is stdin. Also return the number of rows if
+    known.
 
     Raises
     ------
@@ -252,13 +248,7 @@ def _kind(file: Path) -> str:
 
 
 def _book(file: Path, name: str) -> Any:
-    """Open an Excel file.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read, or if the package that reads Excel files is not installed.
-    """
+    """Open an Excel file; ``ValueError`` if it cannot be read or the package for it is not installed."""
     try:
         import python_calamine
     except ImportError as error:
@@ -278,9 +268,9 @@ def _visible() -> Any:
 
 
 def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
-    """Return the sheet of an Excel file with a given name or position, by default the first that is not hidden.
+    """The sheet of an Excel file with a name or position, by default the first that is not hidden.
 
-    Rows above the header are titles if they are blank, or if they fill at most half of the columns that most rows fill.
+    Rows above the header are titles if they are blank, or fill at most half of the columns that most rows fill.
 
     Raises
     ------
@@ -311,7 +301,7 @@ RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships
 
 
 def _without_value(file: Path, title: str) -> int:
-    """Return the number of formulas of a sheet of an .xlsx file whose value was never computed and stored."""
+    """The number of formulas of an .xlsx sheet whose value is not stored."""
     import zipfile
     from xml.etree import ElementTree
 
@@ -334,7 +324,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files to one dataset. The type of a column fits all files, and folders named k=v become columns."""
+    """Join files to one dataset, with column types that fit all files; folders named k=v become columns."""
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -362,7 +352,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
 
 def _schema(file: Path, kind: str) -> Any:
-    """Return the Arrow schema of a file, with all text types as plain text; Parquet files keep their metadata."""
+    """The Arrow schema of a file, with plain text types; Parquet files keep their metadata."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
@@ -376,7 +366,7 @@ def _schema(file: Path, kind: str) -> Any:
 
 
 def _plain(schema: Any) -> Any:
-    """Return a schema with all text types, including dictionaries of text, as plain text."""
+    """Replace all text types, including dictionaries of text, by plain text."""
     import pyarrow as pa
 
     return pa.schema(
@@ -390,10 +380,9 @@ def _plain(schema: Any) -> Any:
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
-    """Yield the rows of files, one file after another.
+    """Yield the rows of one file after another.
 
-    Each batch has the columns of its own file. The caller decides whether to refuse a file with a missing or an extra
-    column, as for other tables that are read in parts.
+    Each batch has the columns of its file; the caller decides whether missing or extra columns are an error.
     """
     import pyarrow as pa
 

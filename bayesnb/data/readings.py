@@ -1,9 +1,8 @@
 """Readings: how the cells of a column that holds neither numbers nor levels become feature columns.
 
-A reading turns one column into one or more columns of numbers or levels: a date into elapsed time, month, weekday and
-hour; "15 U/L" into 15; "Email; Phone" into a column of 0 and 1 per option. A :class:`Reading` is a value. The schema
-keeps it, so later tables are read in the same way, from whatever container they come. :func:`recognised` finds the
-readings that fit every text of a column; if several fit, none of them is the default.
+A date becomes elapsed time, month, weekday and hour; "15 U/L" becomes 15; "Email; Phone" becomes a column of 0 and 1
+per option. A :class:`Reading` is a value that the schema keeps, so later tables are read in the same way.
+:func:`recognised` finds the readings that fit every text of a column; if several fit, none of them is the default.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ In a column of text they are ordinary levels, because they may have a meaning th
 
 
 class UnreadCellWarning(UserWarning):
-    """Some cells do not fit the reading of their column, such as "soon" in a column of dates, and count as missing.
+    """Some cells do not fit the reading of their column, such as "soon" among dates, and count as missing.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnreadCellWarning)``.
 
@@ -54,25 +53,18 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Return the names of the feature columns made of a column; by default one, with the name of the column.
-
-        The gaps of the first one are the missing cells of the column.
-        """
+        """Names of the feature columns; by default the name of the column. The first is missing where the column is."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Return the feature columns of a column that the reading applies to; odd cells are missing, with a warning."""
+        """Feature columns of a column that the reading applies to. Cells that do not fit are missing, with a
+        warning.
+        """
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """Return the reading with everything that the user left open, as the cells of a column imply it.
-
-        Raises
-        ------
-        ValueError
-            If the cells do not imply it.
-        """
+        """The reading with every open setting filled in from the cells; ``ValueError`` if they do not determine it."""
 
     @property
     def resolves(self) -> bool:
@@ -81,13 +73,13 @@ class Reading(ABC):
 
     @classmethod
     def parsed(cls, text: str) -> Self:
-        """Return the reading written on the command line, without its name; by default ``text`` is its first field."""
+        """Parse the command line's text after the name of the reading; by default it is the first field."""
         return cls(text or None)
 
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as it is written on the command line after "COL="."""
+        """The reading as Python code, and as the text after "COL=" on the command line."""
 
     @property
     @abstractmethod
@@ -95,12 +87,12 @@ class Reading(ABC):
         """What the cells hold, in the plural."""
 
     def applies(self, column: Column) -> bool:
-        """Return whether a column is still to be read: it does not hold the feature columns already."""
+        """Whether a column is still to be read, because it does not hold feature columns yet."""
         return True
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether a feature column that a reading makes of ``column`` may have this name, as "month of since" may."""
+    """Whether a reading of ``column`` may name a feature column like this, as in "month of since"."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -145,7 +137,7 @@ def _is_currency(mark: str) -> bool:
 
 
 def _parts_of(text: str) -> tuple[str, str, str] | None:
-    """Return the sign, the digits and the mark of a text; ``None`` if it is not a number with at most one mark."""
+    """Sign, digits and mark of a text; ``None`` if it is not a number with at most one mark."""
     found = MARKED.fullmatch(text.strip())
     if found is None:
         return None
@@ -158,7 +150,7 @@ def _parts_of(text: str) -> tuple[str, str, str] | None:
 
 
 def _marks_of(digits: str) -> frozenset[str]:
-    """Return the decimal marks with which digits are a number."""
+    """The decimal marks with which the digits form a number."""
     return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
 
 
@@ -171,9 +163,9 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 class Number(Reading):
     """A column of numbers with a mark: a currency before or after it, a percent sign, or a constant unit.
 
-    Columns whose cells are all such numbers, with one mark, are read in this way by default. Specify it only
-    if the cells do not determine the decimal mark, as in 1.234 €. The marks of thousands (points, commas, spaces and
-    apostrophes) are dropped. The values are the numbers as they are written: 12 % is 12.
+    Columns in which all cells have the same mark are read in this way by default. Specify it if the cells do not show
+    the decimal mark, as in 1.234 €. Marks of thousands (points, commas, spaces, apostrophes) are dropped. Numbers are
+    not rescaled: 12 % is 12.
 
     Parameters
     ----------
@@ -236,7 +228,7 @@ class Number(Reading):
 
 
 def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
-    """Yield the ways to read all texts as numbers with one mark: none, one, or one per decimal mark."""
+    """The ways to read all texts as numbers with one mark: none, one, or one per decimal mark."""
     unit, decimals, ambiguous = None, set(FRACTIONS), False
     for text in texts:
         found = _parts_of(text)
@@ -253,10 +245,7 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Return how many numbers and bounds have each mark; "" for none; empty if a text is neither.
-
-    A mark with a digit is no unit, as in "2 or 3".
-    """
+    """Number of cells per unit ("" for none); empty if a text is neither a number nor a bound, as in "2 or 3"."""
     found: dict[str, int] = {}
     for text in texts:
         parts = _measured(text)
@@ -282,8 +271,8 @@ class Bounded(Reading):
     """A column of numbers with bounds among them, such as "<5" and ">300": a column of levels and one of numbers.
 
     "kind of COLUMN" is the bound ("<5"), another text ("hemolyzed"), or "number". "number of COLUMN" is missing in
-    cells that hold no number. By default a column is read in this way if it holds at least ten different numbers, one
-    to ten different bounds, and at most three other texts.
+    cells without a number. This reading is the default for at least ten different numbers, one to ten different bounds,
+    and at most three other texts.
 
     Parameters
     ----------
@@ -295,8 +284,8 @@ class Bounded(Reading):
     Notes
     -----
     p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
-    shape is assumed for the values behind a bound. So the parameters of "number of COLUMN" describe the numbers in the
-    table, not all measured values. A bound that no learned row has is an unseen level.
+    distribution is assumed beyond a bound, so the parameters of "number of COLUMN" describe only the numbers in the
+    table. A bound that no learned row has is an unseen level.
 
     Examples
     --------
@@ -356,7 +345,7 @@ class Bounded(Reading):
         return dict(zip(self.names(column.name), (kinds, numbers), strict=True))
 
     def _cell(self, cell: Any) -> tuple[float, str | None]:
-        """Return the number of a cell, NaN if it has none, and its kind, ``None`` if it is missing."""
+        """The number of a cell (NaN if it has none) and its kind (``None`` if it is missing)."""
         text = cell.strip() if isinstance(cell, str) else ""
         if not text or text.lower() in GAPS:
             return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
@@ -368,7 +357,7 @@ class Bounded(Reading):
 
 
 class _Measured(NamedTuple):
-    """A text that holds a number: the sign of a bound, "" if it has none, the unit, and the value by decimal mark."""
+    """A text that holds a number: the sign of its bound ("" for none), its unit, and its value by decimal mark."""
 
     bound: str
     unit: str
@@ -389,7 +378,7 @@ def _measured(text: str) -> _Measured | None:
 
 
 def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
-    """Yield the ways to read texts as numbers, bounds and other texts: none, one, or one per decimal mark."""
+    """The ways to read texts as numbers, bounds and other texts: none, one, or one per decimal mark."""
     cells = [found for text in texts if (found := _measured(text)) is not None]
     units = {cell.unit for cell in cells} or {""}
     decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
@@ -399,14 +388,14 @@ def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
 
 
 def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
-    """Yield the readings as numbers and bounds if numbers prevail; ``numbers`` counts those that are not text."""
+    """The readings as numbers and bounds if numbers prevail; ``numbers`` counts the cells that are not text."""
     held = _counted(texts, numbers)
     if 0 < held["bounds"] <= MOST_BOUNDS and held["texts"] <= MOST_TEXTS and held["numbers"] >= FEWEST_NUMBERS:
         yield from _bounds_in(texts)
 
 
 def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
-    """Return how many different numbers, bounds and other texts there are."""
+    """The counts of different numbers, bounds and other texts."""
     cells = [_measured(text) for text in texts]
     bounds = sum(cell is not None and cell.bound != "" for cell in cells)
     return {
@@ -415,9 +404,9 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Return the counts of a column with more bounds or texts than :class:`Bounded` takes by default; empty otherwise.
+    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default; empty otherwise.
 
-    Numbers must prevail, and all of them must have one unit and one decimal mark.
+    Numbers must prevail, with one unit and one decimal mark.
     """
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
@@ -456,7 +445,7 @@ HOUR = timedelta(hours=1)
 
 
 def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | None:
-    """Return what a text shows on its clock, a date or a time of day, and its distance from UTC; ``None`` otherwise."""
+    """The clock time or date of a text and its distance from UTC; ``None`` if it is neither."""
     found = SHAPES[form].fullmatch(text.strip())
     if found is None:
         return None
@@ -489,19 +478,18 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    Columns of dates are read as ``Date("elapsed")`` by default: typed columns, and text if all of its cells have one
-    recognised format. These are year-month-day (ISO), day.month.year, day/month/year or month/day/year if a day above
-    12 shows which, and times of day such as 14:05 or 2:05 pm.
+    By default, ``Date("elapsed")`` reads typed columns, and text if all cells have one format: year-month-day (ISO),
+    day.month.year, day/month/year or month/day/year if a day above 12 shows the order, and times of day such as 14:05
+    or 2:05 pm.
 
     Parameters
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
-        "elapsed" is a number: days since 1970-01-01 for dates, hours for times of day and durations. The others are
-        levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on. By default "elapsed".
+        "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations. The
+        others are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
     format : {"iso", "dmy", "mdy", "time"}, optional
-        The format of text: year-month-day, day-month-year, month-day-year, or a time of day. By default the cells show
-        it. It is required if they do not, as with 03/04/2025 or a year of two digits. A year of two digits is then
-        between 1969 and 2068, as in POSIX.
+        The format of text: year-month-day, day-month-year, month-day-year, or a time of day; required if the cells do
+        not show it, as with 03/04/2025 or a year of two digits. Years of two digits are 1969 to 2068, as in POSIX.
 
     Raises
     ------
@@ -510,8 +498,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are those of the clock as it is written, in the zone of the cell or of the column. The
-    elapsed time counts in UTC, so cells of different zones can be compared. Cells without a zone count as UTC.
+    Month, weekday and hour are those of the zone of the cell or column. The elapsed time is in UTC, so zones can be
+    compared. Cells without a zone count as UTC.
 
     Examples
     --------
@@ -604,10 +592,9 @@ def _span(moment: datetime | timedelta) -> timedelta:
 
 
 def _part(part: str, clock: Array, elapsed: Array) -> Array:
-    """Return a part of moments: elapsed time, or the position of a level, NaN if missing.
+    """A part of moments: elapsed time, or the position of a level, NaN if missing.
 
-    ``clock`` counts hours since 1970 on the clock as it is written, or since midnight for a time of day. Day 0 was a
-    Thursday.
+    ``clock`` is in hours since 1970, or since midnight for a time of day. Day 0 was a Thursday.
     """
     if part == "elapsed":
         return elapsed
@@ -632,7 +619,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 
 
 def is_temporal(values: Any) -> bool:
-    """Return whether the type of a column, or every object in it, is a date, a time or a duration."""
+    """Whether the type of a column, or of every object in it, is a date, time or duration."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -644,7 +631,7 @@ def is_temporal(values: Any) -> bool:
 
 
 def _format_of_type(values: Any) -> DateFormat:
-    """Return the format of the texts that typed cells are written as: ISO, or times of day for times and durations."""
+    """The text format of typed cells: times of day for times and durations, otherwise ISO."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -658,7 +645,7 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _typed_moments(values: Any) -> tuple[Array, Array]:
-    """Return hours on the clock and the elapsed time, in days for dates and in hours otherwise; NaN if missing."""
+    """Hours on the clock, and elapsed time in days for dates and in hours otherwise; NaN if missing."""
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -684,7 +671,7 @@ def _typed_moments(values: Any) -> tuple[Array, Array]:
 
 
 def _hours(series: pd.Series) -> Array:
-    """Return hours since 1970 of dates without a zone."""
+    """Hours since 1970 of dates without a zone."""
     unit = np.datetime_data(series.dtype)[0]
     ticks = series.to_numpy().astype(np.int64)
     per_hour = np.timedelta64(1, "h") / np.timedelta64(1, unit)
@@ -692,7 +679,7 @@ def _hours(series: pd.Series) -> Array:
 
 
 def _of_objects(series: pd.Series) -> tuple[Array, Array]:
-    """Return the moments of a column of ``datetime`` or ``date`` objects, perhaps of several zones."""
+    """Moments of ``datetime`` or ``date`` objects, perhaps of several zones."""
     clock, elapsed = np.full(len(series), np.nan), np.full(len(series), np.nan)
     for k, cell in enumerate(series):
         if not pd.isna(cell):
@@ -703,12 +690,12 @@ def _of_objects(series: pd.Series) -> tuple[Array, Array]:
 
 
 def formats_of(texts: Collection[str]) -> list[str]:
-    """Return the formats in which all texts are dates or times; more than one if they leave it open."""
+    """The formats in which all texts are dates or times; more than one if the texts are ambiguous."""
     return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """Return what dates in these formats leave open: the order of day and month, or the century of a short year."""
+    """What is ambiguous about dates in these formats: the order of day and month, or the century."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 
@@ -728,9 +715,9 @@ MOST_OPTIONS = 64
 class Choices(Reading):
     """A column whose cells hold several choices, such as "Email; Phone": one column of 0 and 1 per option.
 
-    A column of text is read in this way by default if its cells split at one of ``; | ,`` or a line break into options
-    that recur in other combinations, and if cells differ in the number of choices. The feature columns are called
-    "COLUMN=OPTION".
+    By default, text is read in this way if its cells split at one of ``; | ,`` or a line break into options that recur
+    in
+    other combinations, and if the number of choices varies. The feature columns are called "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -741,8 +728,8 @@ class Choices(Reading):
 
     Notes
     -----
-    The options of a cell are independent given the class, so options that exclude each other are better read as one
-    column of levels. A missing cell is uninformative about all options.
+    Options are independent given the class, so read options that exclude each other as one column of levels instead. A
+    missing cell is uninformative about all options.
 
     Examples
     --------
@@ -806,10 +793,11 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
-    """Yield the reading of texts as choices, if options recur in other combinations and cells differ in their number.
+    """Yield the reading as choices if options recur in other combinations and their number per cell varies.
 
-    Neither names ("Smith, John") nor places ("Paris, France") are choices: each of their cells has the same number of
-    parts. Sentences and lists of free text are none, because their parts seldom recur.
+    Names ("Smith, John") and places ("Paris, France") have equally many parts in every cell, and parts of sentences
+    seldom
+    recur, so none of these are choices.
     """
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:
@@ -832,12 +820,12 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def folded(text: str) -> str:
-    """Return a text without the differences of case, of blanks and of Unicode's forms."""
+    """A text without differences of case, spaces and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the levels that differ only by case, blanks and forms of Unicode, by the level that stands for them."""
+    """Levels that differ only by case, spaces and Unicode form, by the level that replaces them."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -848,13 +836,13 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 class Joined(Reading):
     """A column of levels in which spellings of one level are joined: "f", "F" and "f " are one level.
 
-    Levels that differ only by case, by blanks or by forms of Unicode become one. Spellings are joined only on request;
-    :func:`inspect` names such columns.
+    Levels that differ only by case, spaces or Unicode form become one, but only on request; :func:`inspect` names such
+    columns.
 
     Parameters
     ----------
     pairs : {spelling: level}, optional
-        Further spellings, such as typing errors, and the levels that they mean.
+        Further spellings, such as typing errors, and their levels.
 
     Examples
     --------
@@ -920,9 +908,9 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
-    """Return the readings that fit all texts of a column; more than one if the texts leave it open.
+    """The readings that fit all texts of a column; several if the texts are ambiguous.
 
-    A date whose year has two digits leaves its century open, so :func:`default_reading` takes none.
+    Dates with years of two digits leave the century open, so :func:`default_reading` uses none.
     """
     if len(texts) < 2:
         return ()
@@ -937,7 +925,7 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """Return the readings that fit a column by its type, or by all of its texts; see :func:`recognised`."""
+    """The readings that fit a column by its type or its texts; see :func:`recognised`."""
     if is_temporal(column.values):
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
@@ -947,9 +935,9 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """Return the reading of a column that the user has not specified; ``None`` if none fits, or if several do.
+    """The reading of an unspecified column; ``None`` if none fits, or several do.
 
-    ``found`` are the readings that fit it, if they are known already; see :func:`recognised_in`.
+    ``found`` holds the result of :func:`recognised_in` if it is known.
     """
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
@@ -959,15 +947,15 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """Return the distinct texts of a column that do not mean a missing number, sorted; none if it has other cells."""
+    """Sorted distinct texts of a column, without markers of missing numbers; empty if it has other cells."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """Return the distinct texts of a column that do not mean a missing number, sorted, and how many cells are others.
+    """Sorted distinct texts of a column, without markers of missing numbers, and the number of other cells.
 
-    A worksheet, for example, holds numbers as numbers and "<5" as text.
+    For example, a worksheet holds numbers as numbers and "<5" as text.
     """
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
@@ -977,14 +965,14 @@ def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Return codes (row,), -1 if missing, and the distinct values of a column; none for a column of dates."""
+    """Codes (row,), -1 if missing, and the distinct values of a column; empty for dates."""
     if is_temporal(column.values):
         return np.full(len(column.values), -1), []
     return column.coded
 
 
 def converted(column: Column, value: Any, said: str) -> Array:
-    """Return the numbers of a column of text, (row,); texts without a value are missing, with a warning."""
+    """Numbers (row,) of a column of text; texts without a value are missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(text) for text in texts]
@@ -995,7 +983,7 @@ def converted(column: Column, value: Any, said: str) -> Array:
 def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing"
 ) -> None:
-    """Warn of cells that do not fit the reading of a column; texts that mean a missing number need no warning."""
+    """Warn of cells that do not fit the reading, except texts that mean a missing number."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
@@ -1009,10 +997,10 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Return whether most texts are numbers with a decimal mark, a unit or a bound, but not all are plain numbers.
+    """Whether most texts are numbers with a decimal mark, a unit or a bound, but not all are plain numbers.
 
-    Whole numbers may be codes. A fit asks this of every column of text, so about ``looked_at`` of the texts are
-    examined, at equal distances.
+    Whole numbers may be codes. A fit checks every column of text, so only about ``looked_at`` texts, evenly spaced, are
+    examined.
     """
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0

@@ -1,8 +1,4 @@
-"""Rows to learn or to unlearn: a table, its labels and its weights, read and validated together.
-
-Start with :meth:`TrainingRows.of`. :meth:`TrainingRows.statistics` computes the statistics of the rows and does not
-keep the rows.
-"""
+"""Rows to learn or to unlearn: a table, its labels and its weights, read and validated together."""
 
 from __future__ import annotations
 
@@ -29,15 +25,7 @@ from bayesnb.wording import meant, warn
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows with their labels and weights.
-
-    Parameters
-    ----------
-    table : Table
-    target : Target
-    weight : array (row,)
-        Frequency weights, not negative.
-    """
+    """Rows with their labels and nonnegative frequency weights (row,)."""
 
     table: Table
     target: Target
@@ -54,7 +42,7 @@ class TrainingRows:
         X, y, sample_weight
             As for :meth:`bayesnb.BayesianNB.fit`, in memory. Labels and weights may be columns of the table.
         unlabelled : label, optional
-            The value that means "no label", in addition to missing values.
+            The value that means "no label", besides missing values.
         schema : Schema, optional
             The schema of a fitted model, which the table must match.
 
@@ -85,10 +73,9 @@ class TrainingRows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read rows as :meth:`of` does; also accept column names as labels and weights, and soft labels.
+        """Read rows as :meth:`of` does; also accept column names, and soft labels.
 
-        A row with a weight per class (a soft label) becomes several rows, one per class, each with the weight of its
-        class.
+        A row with a soft label becomes one row per class, with the weight of the class.
         """
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y)
@@ -112,24 +99,24 @@ class TrainingRows:
         return self
 
     def weighing_unlabelled(self, weight: float) -> TrainingRows:
-        """Return the rows, with the weights of unlabelled rows multiplied by ``weight``."""
+        """Multiply the weights of unlabelled rows by ``weight``."""
         if self.target.complete:
             return self
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> TrainingRows:
-        """Return the rows whose weight is above 0. The other rows must not even contribute their levels and classes."""
+        """The rows with a weight above 0; the others must not even contribute levels and classes."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
 
     def kept(self, keep: Array) -> TrainingRows:
-        """Return the rows for which a mask is true."""
+        """The rows for which a mask is true."""
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: EstimatorParameters) -> Schema:
-        """Return the schema of these rows: each column with its specified family, the best family, or the family of its
-        type.
+        """The schema of these rows: each column with its specified family, the best family, or the family of
+        its type.
         """
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
@@ -142,16 +129,16 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """Return the schema with the levels of these rows, and the statistics of the rows. All rows must have labels.
+        """The schema with the levels of these rows, all labelled, and their statistics.
 
         Parameters
         ----------
         settings : EstimatorParameters
-            Used to infer a schema, or to add columns that join later.
+            Used to infer a schema, or to add columns.
         schema : Schema, optional
-            The known schema of the columns. Without it, the schema is inferred from these rows.
+            The known schema; by default it is inferred.
         fixed : bool
-            Whether every column keeps its family of this schema, whatever the type of its values in these rows.
+            Whether every column keeps its family, whatever its values in these rows.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -164,8 +151,7 @@ class TrainingRows:
         return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
-        """Split the rows: the statistics of the labelled rows, and the encoded columns and weights of the unlabelled
-        rows.
+        """Statistics of the labelled rows; encoded columns and weights of the unlabelled rows.
 
         Parameters
         ----------
@@ -199,13 +185,13 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace column names by the columns of a table in memory; other values stay. The last item is the table without
-    them.
+    """Replace column names by the columns of a table in memory; the last item is the table without them.
 
     Parameters
     ----------
     X : table
     wanted : {parameter: name of a column, or values}
+        Values are returned unchanged.
 
     Raises
     ------
@@ -230,7 +216,7 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def table_of(X: Any, schema: Schema) -> Table:
-    """Return a table that will be read with a fitted schema.
+    """Convert a table that a fitted schema will read.
 
     Warns
     -----
@@ -263,7 +249,7 @@ def table_of(X: Any, schema: Schema) -> Table:
 
 
 def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> Array:
-    """Return the sorted positions of at most so many rows, drawn by their content and their class."""
+    """Sorted positions of at most ``most`` rows, drawn by their content and class."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
@@ -271,7 +257,7 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_keys(table: Table) -> Array:
-    """Return a hash of the known cells of each row and the names of their columns, uint64 (row,)."""
+    """Hash of the known cells of each row and their column names, uint64 (row,)."""
     found = np.zeros(table.n_rows, np.uint64)
     if table.sparse:
         cells = table.source.tocoo()
@@ -286,7 +272,7 @@ def row_keys(table: Table) -> Array:
 
 
 def _cell_keys(column: Column) -> tuple[Array, Array]:
-    """Return which cells are known, and a hash of each by its value, however it is stored."""
+    """Which cells are known, and a hash of each by its value, however it is stored."""
     try:
         textual = column.kind == "text"
     except (NoFamilyError, CellError):
@@ -300,10 +286,9 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """A random number for each row from its key and from how many rows with this key came before.
+    """A random number per row, from its key and the number of earlier rows with this key.
 
-    The counts of keys are kept in sorted runs. Two runs of similar size are merged, so all parts of a table together
-    take n log n time.
+    Counts of keys are kept in sorted runs, and two runs of similar size are merged, so a table takes n log n time.
     """
 
     def __init__(self, seed: int) -> None:
@@ -311,7 +296,7 @@ class _Copies:
         self.runs: list[tuple[Array, Array]] = []
 
     def numbers(self, keys: Array) -> Array:
-        """Return the numbers of further rows, uint64 (row,)."""
+        """Numbers of further rows, uint64 (row,)."""
         values, place, n = np.unique(keys, return_inverse=True, return_counts=True)
         before = np.empty(len(keys), np.int64)
         before[np.argsort(keys, kind="stable")] = np.arange(len(keys)) - np.repeat(np.cumsum(n) - n, n)
@@ -327,14 +312,14 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the same tables, and a function that returns a sample of their rows after they have been read.
+    """Return the same tables, and a function that returns a sample of their rows once they have been read.
 
     Parameters
     ----------
     tables : iterable of Table
         Tables with named columns.
     most : int
-        Number of rows to keep. If there are no more rows than this, all are kept in their order.
+        Number of rows to keep; a smaller table is kept whole, in order.
     seed : int
     """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
@@ -354,7 +339,6 @@ def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table
 
 
 def _smallest(parts: list[tuple[Array, Table]], most: int) -> list[tuple[Array, Table]]:
-    """Return the rows with the smallest numbers."""
     numbers = np.concatenate([numbers for numbers, _ in parts])
     if len(numbers) <= most:
         return parts

@@ -1,7 +1,6 @@
 """Which family reads which column, and the names of its levels.
 
-:meth:`Schema.infer` makes a schema from the first table. :meth:`Schema.read` encodes every later table for the
-families. A schema is frozen: a table with new levels gives a new schema, so a failed fit changes nothing.
+A schema is frozen: a table with new levels gives a new schema, so a failed fit changes nothing.
 """
 
 from __future__ import annotations
@@ -53,18 +52,18 @@ class Schema:
     Parameters
     ----------
     names : tuple
-        Column names of the first table, in its order.
+        Column names of the first table, in its order, with feature columns in place of the columns in ``readings``.
     named : bool
-        Whether the table has column names, so that later tables are read by name and not by position.
+        Whether later tables are read by name; otherwise by position.
     features : {name: Feature}
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen.
     columns : {"fixed", "grow"}
         Whether further rows may have new columns and lack known ones.
     families : ByType
-        Families of the columns that were not specified, by the kind of their values.
+        Families of unspecified columns, by the kind of their values.
     readings : {column: Reading}
-        The columns of a table that are not read as they are; ``names`` has their feature columns in their place.
+        How columns become feature columns.
     """
 
     names: Names
@@ -98,10 +97,10 @@ class Schema:
         ----------
         table : Table
         features : Family, Binned, Missing, ByType, {column: family} or {name: (family, columns)}
-            A family, Binned or Missing may be replaced by a short name.
+            Families may also be given by short names.
         unseen : {"missing", "new", "error"}
         weight : array (row,), optional
-            Weights of the rows, needed for bins by count.
+            Row weights, needed for bins by count.
         columns : {"fixed", "grow"}
         readings : {column: Reading}, optional
             By default the specified ones, and those that fit the columns.
@@ -120,11 +119,11 @@ class Schema:
 
     @property
     def owner(self) -> dict[Any, Any]:
-        """The column of the table from which each feature column of a reading is made."""
+        """The column from which each feature column is made."""
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def require_plain(self, done: str) -> None:
-        """Raise ``ValueError``, naming the column, if a column of a table is read in a special way."""
+        """Raise ``ValueError``, naming the column, if a column has a reading."""
         for column, reading in self.readings.items():
             raise ValueError(
                 f"column {column!r} is read as {reading.said}, which cannot be {done}: ask the classifier itself, or "
@@ -132,7 +131,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Return the table with the feature columns of its readings; a table that has them already is unchanged."""
+        """Make the feature columns of readings, unless the table has them already."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -140,7 +139,7 @@ class Schema:
         return through(table, self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """Return the schema with the columns that only further rows have, if columns may grow; see :meth:`infer`."""
+        """Add the columns that only further rows have, if columns may grow; see :meth:`infer`."""
         if self.columns == "fixed" or not table.named:
             return self
         joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
@@ -156,9 +155,9 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
-        """Return the schema of further rows; unspecified columns of numbers have the kind of values in these rows.
+        """The schema of further rows; unspecified columns of numbers have the kind of values in these rows.
 
-        The kind of the values in all rows is decided when parts are added (see ``settling``).
+        ``settling`` decides the kind in all rows when parts are added.
         """
         table = self.through(table)
         by_name = self.named and table.named
@@ -178,7 +177,7 @@ class Schema:
         return replace(known, features={**known.features, **new})
 
     def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
-        """Return the schema in which unspecified columns of numbers hold values of these kinds."""
+        """Give unspecified columns of numbers these kinds of values."""
         loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
         was = {column: f for f in loose.values() for column in f.columns}
         wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
@@ -197,7 +196,7 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
-        """Return the generative model of these features, under a prior of the class probabilities."""
+        """The generative model of these features."""
         families = {name: feature.family for name, feature in self.features.items()}
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
@@ -215,7 +214,7 @@ class Schema:
         Returns
         -------
         schema : Schema
-            This schema, or a schema with the new levels.
+            With any new levels.
         data : {name: encoded columns}
         """
         table = self.through(table)
@@ -233,17 +232,17 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag. Then a new column is a new word, and an absent column counts 0."""
+        """Whether all columns are words of one bag; then a new column is a new word, and an absent one counts 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
-        """Return the only feature, a bag, with these words."""
+        """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        """Return the table under the names of this schema; raise for absent columns, and warn of extra columns."""
+        """The table under the names of this schema; raise for absent columns, and warn of extra columns."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -267,7 +266,7 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas, with the levels and words of both; they must read the same columns in the same way.
+        """Merge two schemas that read the same columns in the same way, with the levels and words of both.
 
         If columns may grow, the result also has the columns of both.
         """
@@ -319,10 +318,9 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop levels and words that no longer occur, from the schema and from the statistics.
+        """Drop levels (unless ``words``) and words that no longer occur, from the schema and from the statistics.
 
-        A level stays if a type, an order or a prior names it, or if it is the only level of its column. If ``words`` is
-        true, only words are dropped and all levels stay.
+        A level stays if a type, an order or a prior names it, or if it is the only level of its column.
         """
         features, kept = dict(self.features), dict(statistics.features)
         for name, feature in self.features.items():
@@ -341,11 +339,11 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """For each column whose missing cells are flagged, by its name: the feature and the column of its flags."""
+        """For each column whose missing cells are flagged: the feature and the column of its flags."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
-        """Return drawn features, (row, column) each, without the values of cells that were drawn as missing."""
+        """Blank the values of drawn features, (row, column) each, in cells drawn as missing."""
         found, flags = dict(encoded), self.flags
         for name, feature in self.features.items() if flags else ():
             kind, empty = (float, np.nan) if feature.levels is None else (np.intp, -1)
@@ -357,14 +355,14 @@ class Schema:
         return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
-        """Convert encoded features, (row, column) each, to a table with this schema's columns."""
+        """Convert encoded features, (row, column) each, to a table."""
         columns = {}
         for name, feature in self.features.items():
             columns |= feature.decode(encoded[name])
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
     def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """Return one row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
+        """One row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]
@@ -396,5 +394,5 @@ def _renamed(table: Table, names: Names) -> Table:
 
 
 def _changes(origin: Origin, kind: OriginKind) -> bool:
-    """Return whether values of this kind change why a column of numbers has its family."""
+    """Whether values of this kind change why a column of numbers has its family."""
     return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")

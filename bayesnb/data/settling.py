@@ -1,8 +1,8 @@
-"""Decide the kind of values of a column when parts of a table are added: the values of all parts count.
+"""Decide the kind of values of a column when parts of a table are added; start with :func:`alike`.
 
-Start with :func:`alike`. A column without values gets the family that other rows give it. For a column of 0 and 1, the
-counts determine the weight, the mean, the scatter and every other sum over the values, because only two values occur.
-So if further rows hold other numbers, the column is read as numbers, as if it had been from the beginning.
+A column without values gets the family that other rows give it. For a column of 0 and 1, the counts determine every sum
+over the values, such as mean and scatter. So if further rows hold other numbers, it is read as numbers from the
+beginning.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
     Raises
     ------
     ValueError
-        If a column holds values of two kinds that no family can read together, such as text and numbers.
+        If no family reads both kinds of values of a column, such as text and numbers.
     """
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
@@ -60,12 +60,12 @@ def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
 
 
 def _blank(feature: Feature) -> int:
-    """Return 2 if neither values nor type decided a column's family, 1 if only the type (text) did, otherwise 0."""
+    """2 if neither values nor type decided a column's family, 1 if only the type (text) did, otherwise 0."""
     return 2 if feature.origin.kind == "nothing" else int(feature.origin.inferred and set(feature.kinds) == {"empty"})
 
 
 def _filled(a: Counted, b: Counted) -> Counted:
-    """Return the first, in which columns without values have the family from the second."""
+    """Give columns of ``a`` without values the family from ``b``."""
     (schema, statistics), features, counted = a, {}, {}
     for name, theirs in b[0].features.items():
         mine = schema.features.get(name)
@@ -79,7 +79,7 @@ def _filled(a: Counted, b: Counted) -> Counted:
 
 
 def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
-    """Return the kind of the values of each column of numbers whose family was inferred."""
+    """The kind of values of each column of numbers with an inferred family."""
     kinds: dict[Any, OriginKind] = {}
     for name, feature in schema.features.items():
         if feature.origin.kind not in NUMBERS or name not in statistics.features:
@@ -92,7 +92,7 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
 
 
 def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, OriginKind]) -> Counted:
-    """Return schema and statistics in which columns of numbers with inferred families hold values of these kinds."""
+    """Give columns of numbers with inferred families these kinds of values."""
     new = schema.with_kinds(kinds)
     if new is schema:
         return schema, statistics
@@ -112,7 +112,7 @@ def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, Origin
 
 
 def _converted(s: Statistic, family: Family) -> Statistic | None:
-    """Convert the statistic of a column for another family; None if it cannot be computed."""
+    """Convert a statistic for another family; None if it cannot be computed."""
     kind = family.statistic_class
     if isinstance(s, kind):
         return s

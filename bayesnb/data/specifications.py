@@ -1,7 +1,7 @@
-"""Specifications of columns besides families: intervals, missing cells, the best family, families by type or by name.
+"""Specifications of columns besides families.
 
-:class:`Binned` cuts a column of numbers into intervals. :class:`Missing` adds a feature that flags missing cells.
-:class:`BestFamily` chooses a family from the rows. :class:`ByType` sets the family for each type of column.
+:class:`Binned` cuts numbers into intervals, :class:`Missing` adds a feature that flags missing cells,
+:class:`BestFamily` chooses a family from the rows, and :class:`ByType` sets the family for each type of column.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from bayesnb.wording import items_of, meant_of_all, require_choice, require_whol
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """How unlabelled rows are marked and how they are used in learning.
+    """How unlabelled rows are marked and used.
 
     Parameters
     ----------
     marker : label, optional
-        The value in ``y`` that means "no label", in addition to missing values (None, NaN, pd.NA). In scikit-learn's
-        semi-supervised convention it is -1. By default -1 is a class like any other.
+        The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
+        scikit-learn's
+        convention. By default -1 is a class like any other.
     weight : float
-        λ, the weight of an unlabelled row; a labelled row has weight 1. With 0, unlabelled rows are left out.
+        λ, the weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
         Number of starting points of EM. The best solution is kept.
 
@@ -61,13 +62,13 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """Return the settings; a bare marker means settings with this marker."""
+        """The settings; a bare value is the marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of a :class:`bayesnb.BayesianNB`, for code that needs no estimator. They are documented there."""
+    """The parameters of :class:`bayesnb.BayesianNB`, where they are documented, without the estimator."""
 
     features: Any = None
     class_prior: Any = None
@@ -81,16 +82,15 @@ class EstimatorParameters:
 
     @classmethod
     def of(cls, settings: Any, **others: Any) -> EstimatorParameters:
-        """Return the parameters of an estimator, with some of them replaced."""
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
 
     def by_name(self) -> dict[str, Any]:
-        """Return the parameters by name, as an estimator and a model file expect them."""
+        """The parameters by name, as for an estimator or a model file."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 def label_prior(settings: EstimatorParameters) -> Dirichlet | FixedProbabilities:
-    """Return the prior of the class probabilities from the settings."""
+    """The prior of the class probabilities."""
     return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
 
 
@@ -132,12 +132,9 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """Choose the intervals of one column of numbers, (row,), where NaN is missing.
+        """Return a copy with ``edges`` chosen for one column (row,); NaN is missing.
 
-        Returns
-        -------
-        Binned
-            It has ``edges``. A value that equals an edge belongs to the interval above it.
+        A value that equals an edge belongs to the interval above it.
         """
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
@@ -161,7 +158,6 @@ class Binned:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the intervals between the edges."""
         shown = [f"{edge:.6g}" for edge in self.edges]
         if len(set(shown)) < len(shown):
             shown = [repr(edge) for edge in self.edges]
@@ -169,7 +165,7 @@ class Binned:
         return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
 
     def codes(self, x: Array) -> Array:
-        """Return the index of the interval that contains each number; -1 for NaN."""
+        """Interval of each number (row,); -1 for NaN."""
         return np.where(np.isnan(x), -1, np.searchsorted(self.edges, x, side="right"))
 
 
@@ -178,15 +174,13 @@ class Missing:
     """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
     By default a missing cell carries no information about the class. That is correct if missingness depends neither on
-    the class nor on the value. Often it does depend on them: a blood test that only ill people get, or a question that
-    voters of one party skip. With ``Missing`` the model has a second feature, "COLUMN is missing". It is 1 if the cell
-    is missing and 0 if it has a value. Its probability in each class is θ ~ Beta. Given the class, the feature is
-    independent of the value. So the joint density is P(missing | class) if the cell is missing, and P(not missing |
-    class) p(value | class) otherwise. This is the pattern model of Little and Rubin (2019, section 15.4), with one
-    pattern per column.
+    the class nor on the value, unlike a blood test that only ill people get. ``Missing`` adds the feature "COLUMN is
+    missing", 1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is
+    P(missing | class) if the cell is missing, and P(not missing | class) p(value | class) otherwise. This is the
+    pattern
+    model of Little and Rubin (2019, section 15.4) with one pattern per column.
 
-    If a table lacks the whole column, its cells do not count as missing and carry no information. An unseen level is a
-    value, so it does not count as missing.
+    If a table lacks the whole column, or if a level is unseen, the cells do not count as missing.
 
     Parameters
     ----------
@@ -198,7 +192,7 @@ class Missing:
     Raises
     ------
     TypeError, ValueError
-        If ``family`` is not a family, or if it reads all columns of a row together (then no cell is missing by itself).
+        If ``family`` is not a family, or if it reads all columns of a row together.
 
     Examples
     --------
@@ -235,18 +229,18 @@ class Missing:
 
 
 def name_of(what: Any) -> str:
-    """Return the name of the feature that flags missing cells; its column in the model has the same name."""
+    """The name of the feature that flags missing cells, and of its column in the model."""
     return f"{what} is missing"
 
 
 def values_of(spec: Any) -> Any:
-    """Return the specification of the values; for a ``Missing``, its family (None if the type decides or a reading)."""
+    """The specification of the values; for a ``Missing``, its family or reading (None if the type decides)."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
 
 def _reads(spec: Any) -> Reading | None:
-    """Return the reading that a specification is, or that a ``Missing`` holds."""
+    """The reading that a specification, or its ``Missing``, holds."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return inner if isinstance(inner, Reading) else None
 
@@ -262,22 +256,22 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit: ``features="best"`` with settings.
 
-    Given as ``features``, it applies to all columns of numbers; the other columns get the family of their type. Given
-    in ``features={column: BestFamily()}``, it applies to single columns. The candidates and their scores are in
-    ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    ``features=BestFamily()`` applies to all columns of numbers, ``features={column: BestFamily()}`` to one. The scores
+    are
+    in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
     families : sequence of Family, optional
-        The candidates, which must have different names. By default Gaussian, LogNormal, Exponential, Poisson,
-        NegativeBinomial, PolyaTree and Hurdle. Each is tried on the columns that it can read; a Hurdle is tried on
-        columns that hold zeros and other numbers.
+        Candidates with different names. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial,
+        PolyaTree and Hurdle, each for columns that it can read; Hurdle for columns of zeros and other numbers.
     by : {"class", "evidence"}
         Choose the families that predict the class best (for classification), or the family that predicts the values of
         the column best (to describe it, or to draw rows).
     rows : int
-        The largest number of rows that are used for the choice. From a larger table this many rows are drawn, whatever
-        their order is always the same ones. The chosen family learns from all rows.
+        The largest number of rows used for the choice, drawn independently of their order. The chosen family learns
+        from
+        all rows.
 
     Raises
     ------
@@ -286,22 +280,21 @@ class BestFamily:
 
     Notes
     -----
-    The two criteria answer different questions. ``"class"`` chooses the families that predict the *class* best, so it
-    suits classification. Its score is the exact leave-one-out log score of the whole classifier. ``"evidence"`` chooses
-    the family that predicts the values of the *column* best, given the class, so it suits describing a column or
-    drawing rows. The two criteria often disagree.
+    The score of ``"class"`` is the exact leave-one-out log score of the whole classifier; ``"evidence"`` is the
+    marginal
+    likelihood of the column given the class. The two often disagree.
 
-    Each candidate is fitted once. The leave-one-out terms of a column do not depend on the other columns, so the score
-    of any combination of families is a sum of known terms. The search changes the family of one column at a time until
-    no change improves the score. The score ignores that the families were chosen on the same rows. With more columns
-    than rows it can be too optimistic; then score ``BayesianNB(clf.classifier_.choice.features)`` on rows that were not
-    used for the choice.
+    Each candidate is fitted once. The leave-one-out terms of a column do not depend on other columns, so the score of a
+    combination of families is a sum of known terms. The search changes one family at a time until the score no longer
+    improves. The score ignores that the same rows chose the families, and can be too optimistic with more columns than
+    rows; then score ``BayesianNB(clf.classifier_.choice.features)`` on other rows.
 
-    The evidence of a density can be compared with that of a probability only if the column holds whole numbers, because
-    a density per unit is then nearly the probability of a whole number. A PolyaTree that places its cells by the column
-    has no comparable evidence, because the same rows have already placed the cells. With given ``edges`` its evidence
-    is comparable. A Hurdle of amounts has no comparable evidence either, because it gives 0 a probability and the other
-    families give it a density.
+    The evidence of a density is comparable with that of a probability only for whole numbers, where a density per unit
+    is
+    nearly a probability. A PolyaTree has no comparable evidence unless its ``edges`` are given, because the rows have
+    already placed its cells. Nor has a Hurdle of amounts, because it gives 0 a probability, and the other families give
+    it
+    a density.
 
     Examples
     --------
@@ -346,7 +339,6 @@ class BestFamily:
 
     @property
     def candidates(self) -> tuple[Family, ...]:
-        """Return the families to try."""
         return CANDIDATES if self.families is None else self.families
 
 
@@ -361,23 +353,20 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families.
-
-    Use it if all columns of a type should have the same prior, whatever their names are. ``None`` instead of a family
-    refuses columns of this type.
+    """A family for each type of column, instead of the default families; ``None`` refuses columns of this type.
 
     Parameters
     ----------
     number : Family or None
-        Family of columns of numbers, except columns of 0 and 1.
+        For numbers, except columns of 0 and 1.
     text : Family or None
-        Family of text and categories: a family of levels.
+        For text and categories: a family of levels.
     boolean : Family or None
-        Family of columns of True and False.
+        For True and False.
     zero_one : Family or None
-        Family of columns that hold only the numbers 0 and 1, in whatever type they are stored.
+        For columns that hold only the numbers 0 and 1, whatever their dtype.
     sparse : Family or None
-        Family of a sparse matrix: a family of rows of counts, or Gaussian.
+        For a sparse matrix: a family of rows of counts, or Gaussian.
 
     Raises
     ------
@@ -418,7 +407,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """Return the family of a type of column; raise ``ValueError``, naming the columns, if the type is refused."""
+        """The family of a type of column; ``ValueError``, naming the columns, if the type is refused."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -428,25 +417,25 @@ class ByType:
         return family
 
     def families(self) -> dict[str, Any]:
-        """The families by type of column; ``None`` for a refused type."""
+        """Families by type of column; ``None`` for a refused type."""
         return {kind: getattr(self, kind) for kind in KINDS}
 
 
 def _default(kind: str) -> str:
-    """Return the default family of columns of this type, as Python code."""
+    """The default family of a type of column, as Python code."""
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
 
 
 def together_name(family: Family) -> str:
-    """Return the name of the feature that is made of columns read together."""
+    """The name of the feature made of columns read together."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Join columns whose family reads them together into one feature; the other features stay as they are."""
+    """Join columns that their family reads together into one feature; keep the others."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -466,7 +455,7 @@ def together(
 
 
 def families_by_name() -> dict[str, Any]:
-    """Return by lower-case name the families that a model file can hold and the other column specifications."""
+    """Column specifications, including the families that a model file can hold, by lower-case name."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     kinds |= {kind.__name__: kind for kind in READINGS.values()}
@@ -474,13 +463,7 @@ def families_by_name() -> dict[str, Any]:
 
 
 def family_named(name: str) -> Any:
-    """Return the class of the family with this name, in any spelling.
-
-    Raises
-    ------
-    ValueError
-        If there is no such family. The message lists the families and suggests the closest name.
-    """
+    """The family class with this name, in any spelling; ``ValueError``, with a suggestion, if there is none."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -492,7 +475,7 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a family as the command line writes it, such as "missing:binned:1,3"; with its columns if they are named.
+    """Parse a family of the command line, such as "missing:binned:1,3", with its columns if they are named.
 
     ``m`` is the number of imaginary rows that smooth a ``Binned``.
     """
@@ -516,7 +499,7 @@ def parsed(said: str, m: float | None = None) -> Any:
 
 
 def _levels(items: Sequence[str]) -> tuple[Any, ...]:
-    """The levels as a file would give them: numbers if all of them are numbers, otherwise text."""
+    """The levels as a file would give them: numbers if all are numbers, otherwise text."""
     try:
         numbers = [float(item) for item in items]
     except ValueError:
@@ -531,13 +514,13 @@ class Entry:
     Parameters
     ----------
     key : hashable
-        The key in the mapping; ``None`` if one specification is for all columns.
+        The key in the mapping; ``None`` if there is only one specification.
     spec : Family, Binned, BestFamily, ByType, Text or None
         How values are read; ``None`` if the types of the columns decide.
     columns : list, optional
-        ``None`` means all columns.
+        ``None`` for all columns.
     missing : Missing, optional
-        Given if the entry also flags missing cells.
+        Given if missing cells are flagged.
     together : bool
         Whether the columns form one feature, named by the key.
     """
@@ -555,7 +538,7 @@ def entries(features: Any) -> list[Entry]:
     Raises
     ------
     TypeError, ValueError
-        If a specification is not valid, or if there is no specification of a given name.
+        If a specification is not valid or its name is unknown.
     """
     if features is None:
         return []
@@ -582,7 +565,7 @@ def entries(features: Any) -> list[Entry]:
 
 
 def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
-    """Yield the key, the specification and the columns of each item of ``features``, and whether it names columns."""
+    """Yield key, specification and columns of each item of ``features``, and whether it names columns."""
     for key, value in features.items():
         together = isinstance(value, tuple) and len(value) == 2
         spec, columns = value if together else (value, [key])
@@ -592,7 +575,7 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
 
 
 def specified_readings(features: Any) -> dict[Any, Reading]:
-    """Return the readings among ``features``, by column."""
+    """The readings in ``features``, by column."""
     found: dict[Any, Reading] = {}
     for _, spec, columns, _ in _items(features) if isinstance(features, Mapping) else ():
         if (own := _reads(spec)) is not None:
@@ -601,5 +584,5 @@ def specified_readings(features: Any) -> dict[Any, Reading]:
 
 
 def by_type_of(said: Sequence[Entry]) -> ByType | None:
-    """Return the specification by column type, if it is given for all columns; otherwise None."""
+    """The specification by column type, if it applies to all columns."""
     return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -1,9 +1,8 @@
 """Summaries of parts of a table: schema, statistics and classes, which can be added.
 
-Start with :class:`PartSummarizer`, the one function that summarises frames. An engine only passes frames to it and adds
-the results. The sum does not depend on how a table is cut into parts, nor on their order. Levels and classes are united
-by label, and priors are completed after the last part. If one part does not show the type of a column, the column gets
-the family from the other parts.
+Only :class:`PartSummarizer` summarises frames; an engine passes frames to it and adds the results. The sum does not
+depend on how a table is cut into parts, nor on their order: levels and classes are united by label, priors are
+completed after the last part, and a column without a type in one part gets its family from the others.
 """
 
 from __future__ import annotations
@@ -50,20 +49,20 @@ from bayesnb.wording import RefusedError, Spelled
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that is kept of some rows; ``a + b`` is the summary of both parts.
+    """What is kept of some rows; ``a + b`` is the summary of both parts.
 
     Parameters
     ----------
     schema : Schema
-        The schema that these rows alone would have.
+        The schema of these rows alone.
     statistics : Statistics
     classes : array (class,)
     rows, blank : int
-        The number of rows that were read, and the number of rows left out because they have no class.
+        Number of rows read, and of rows without a class, which are left out.
     declared : {column: tuple or None}
-        The levels that the categorical type of a column declares; ``None`` if it declares none, or if parts differ.
+        Levels that the categorical type of a column declares; ``None`` if there are none, or if parts differ.
     named : tuple
-        The classes named by the types of the labels, over all parts.
+        Classes named by the types of the labels.
     """
 
     schema: Schema
@@ -96,10 +95,9 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Return the summary with its levels in the order that one pass over the whole table would give.
+        """Sort the levels as one pass over the whole table would, so that engines agree.
 
-        Without this, their order would depend on the order of the parts, and so on the engine. ``before`` is the schema
-        known before these rows; its levels keep their places.
+        Levels of ``before``, the schema known before these rows, keep their places.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -128,10 +126,9 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Return the summary with the readings of its columns of text, and with the families that waited for them.
+        """Apply the readings of columns of text, and the families that waited for them.
 
-        The levels of such a column are the texts that were read, with their weights. So each column is read on its own,
-        as a column in memory would be. Missing cells add nothing.
+        The levels of such a column are its texts with their weights, so it is read as in memory.
         """
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
@@ -181,10 +178,9 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Return the summary with its columns of sentences as bags of words, except the columns that are already known.
+        """Turn new columns of sentences into bags of words.
 
-        The levels of such a column are the texts that were read. Whether a column holds sentences depends on all rows,
-        so no single part decides it.
+        Whether a column holds sentences depends on all rows, so no single part decides it.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -210,20 +206,20 @@ class Summary:
 
 @dataclass(frozen=True)
 class EmptySummary:
-    """Summary of a part with no usable row: each row lacks a class, or has weight 0."""
+    """Summary of a part in which each row lacks a class or has weight 0."""
 
     rows: int
     blank: int
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    """Return the levels of a column: known or declared levels, then sorted observed levels, then a prior's levels."""
+    """Levels of a column: known or declared ones, then sorted observed ones, then a prior's."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
-    """Return the family of a feature; wrap it in a Missing if another feature flags its missing cells."""
+    """The family of a feature, in a Missing if another feature flags its missing cells."""
     for other in schema.features.values():
         if other.indicates == feature.named:
             return Missing(feature.text or feature.family, other.family.prior)
@@ -232,23 +228,20 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table, given the settings of the estimator and the columns of classes and weights.
-
-    It is called with a frame, possibly on another machine. It can be sent there because it holds no data.
+    """Summarise parts of a table; holds no data, so it can be sent to other machines.
 
     Parameters
     ----------
     settings : EstimatorParameters
-        The parameters of the estimator.
     target : column name or None
         Column of the class; ``None`` puts all rows into one class.
     weight : column name, optional
     schema : Schema, optional
-        The known schema, if further rows of the same table are read.
+        The known schema, for further rows of the same table.
     drop : bool
         Whether to leave out rows without a class; otherwise they raise an error.
     reasons : {column: (why, what was tried)}
-        For each family chosen from the first part: why it was chosen, and the candidates.
+        For each family chosen from the first part: why, and the candidates.
     """
 
     settings: EstimatorParameters
@@ -262,7 +255,6 @@ class PartSummarizer:
     def of(
         cls, model: Any, target: Any, weight: Any = None, schema: Schema | None = None, drop: bool | None = None
     ) -> PartSummarizer:
-        """Build a summarizer with the settings of a :class:`bayesnb.BayesianNB`."""
         unlabelled = Unlabelled.of(model.unlabelled)
         drop = unlabelled.weight == 0 if drop is None else drop
         return cls(
@@ -271,7 +263,7 @@ class PartSummarizer:
 
     @cached_property
     def specs(self) -> list[Any]:
-        """The specifications of features that decide how rows are read; empty if the schema is known."""
+        """Specifications that decide how rows are read; empty if the schema is known."""
         found = [entry.spec for entry in entries(self.settings.features)] if self.schema is None else []
         return found + [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
 
@@ -290,7 +282,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """Return a summarizer with what the first part decides: best families, and cells of trees and the like."""
+        """Return a summarizer with what the first part decides: best families, and cells of trees."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -310,7 +302,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if a family depends on the first rows, because other machines read them."""
+        """Return self; raise ``ValueError`` if a family depends on the first rows, which other machines read."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",
@@ -327,7 +319,6 @@ class PartSummarizer:
         return self
 
     def __call__(self, frame: Any) -> Summary | EmptySummary:
-        """Return the summary of one part."""
         read, blank, rows = self.rows(frame)
         if rows is None:
             return EmptySummary(read, blank)
@@ -345,12 +336,12 @@ class PartSummarizer:
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
     def _specified(self, table: Table) -> EstimatorParameters:
-        """Return the settings with the features that a part can have: all, unless columns may join in a later part."""
+        """The settings with the features that a part can have: all, unless later parts may add columns."""
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """Return the summary of all parts; raise ``ValueError`` if a specified column was in no part."""
+        """The summary of all parts; ``ValueError`` if a specified column was in no part."""
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():
@@ -364,7 +355,7 @@ class PartSummarizer:
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Return the number of rows of a part, the number without a class, and the rows to learn from or None."""
+        """Number of rows, number without a class, and the rows to learn from or None."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -393,7 +384,7 @@ class PartSummarizer:
         return weight
 
     def _target(self, table: Table) -> Target:
-        """Return the labels of these rows; all rows are in one class if no column holds the class."""
+        """The labels; all rows are in one class if no column holds the class."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
@@ -402,7 +393,7 @@ class PartSummarizer:
 
 
 def _takes_from_rows(spec: Any) -> bool:
-    """Return whether the first rows decide how a column is read: its family, its levels or its cells."""
+    """Whether the first rows decide how a column is read: its family, levels or cells."""
     return isinstance(spec, BestFamily) or getattr(spec, "needs_rows", False)
 
 
@@ -413,10 +404,9 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """Return the sum of summaries, in order of arrival.
+    """The sum of summaries, in order of arrival.
 
-    Summaries of similar size are added first. A sum from left to right would unite the levels of all earlier rows with
-    those of every part.
+    Summaries of similar size are added first, so that the levels of all earlier rows are not united with every part.
     """
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)

@@ -1,7 +1,4 @@
-"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, rows as dicts, numpy arrays, scipy.sparse.
-
-The package represents a user's data as a :class:`Table`; each of its columns is a :class:`bayesnb.data.columns.Column`.
-"""
+"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, rows as dicts, numpy arrays, scipy.sparse."""
 
 from __future__ import annotations
 
@@ -29,13 +26,13 @@ class Table:
     Parameters
     ----------
     names : tuple
-        Column names; "x0", "x1", … if the source has no names.
+        Column names; "x0", "x1", … if the source has none.
     source : pandas DataFrame, array (row, column) or CSR matrix
     n_rows : int
     declares : set of column names, optional
-        The columns whose categorical types declare their levels; all columns by default.
+        Columns whose categorical types declare their levels; all by default.
     part : bool
-        Whether further rows follow; then decisions that need all rows are postponed.
+        Whether further rows follow, so that decisions that need all rows must wait.
     """
 
     names: Names
@@ -110,7 +107,7 @@ class Table:
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
         """Convert an Arrow batch or table.
 
-        ``declares`` is True if its dictionaries declare the levels of a column, and False if they only encode text.
+        ``declares`` is True if dictionaries declare the levels, and False if they only encode text.
         """
         from pyarrow import types
 
@@ -120,17 +117,15 @@ class Table:
 
     @property
     def named(self) -> bool:
-        """Whether the source has column names."""
         return isinstance(self.source, pd.DataFrame)
 
     @property
     def sparse(self) -> bool:
-        """Whether the source is a sparse matrix."""
         return sparse.issparse(self.source)
 
     @property
     def numeric(self) -> bool:
-        """Whether the source is a dense array of numbers, so that its columns need not be inspected one by one."""
+        """Whether the source is a dense array of numbers, so that columns need not be inspected one by one."""
         return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
 
     def require_dense(self, family: Any) -> None:
@@ -143,11 +138,9 @@ class Table:
 
     @cached_property
     def place(self) -> dict[Any, int]:
-        """The position of each column."""
         return {name: k for k, name in enumerate(self.names)}
 
     def column(self, name: Any) -> Column:
-        """Return the column with this name."""
         if name not in self._columns:
             if self.named:
                 self._columns[name] = Column(name, self.source[name], self.declares is None or name in self.declares)
@@ -158,7 +151,7 @@ class Table:
 
     @cached_property
     def _columns(self) -> dict[Any, Column]:
-        """Cache of extracted columns, so that each column is encoded only once."""
+        """Cache of extracted columns, so that each is encoded only once."""
         return {}
 
     @cached_property
@@ -171,7 +164,7 @@ class Table:
         return reading.whole(self.source)
 
     def distinct(self, name: Any) -> list[Any]:
-        """Return the distinct values of a column, without missing values, in any order; whole numbers are integers."""
+        """Distinct values of a column, unsorted, without missing values; whole numbers are integers."""
         if self.whole is None:
             column = self.column(name)
             values = column.coded[1]
@@ -180,13 +173,13 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
-        """Return these columns of a dense or sparse array, in this order; not copied if they are all of its columns."""
+        """These columns of a dense or sparse array, in this order; a view if they are all of its columns."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
-        """Return the rows for which a mask is true, or the rows at these positions, which may repeat."""
+        """The rows of a mask, or at these positions, which may repeat."""
         if keep.dtype != bool:
             source = self.source.iloc[keep] if self.named else self.source[keep]
             return replace(self, source=source, n_rows=len(keep))
@@ -195,12 +188,11 @@ class Table:
         return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
 
     def only(self, names: Iterable[Any]) -> Table:
-        """Return the table with only these columns of a frame."""
+        """The table with only these columns of a frame."""
         names = list(names)
         return replace(self, names=tuple(names), source=self.source[names])
 
     def without(self, names: Sequence[Any]) -> Table:
-        """Return the table without these columns."""
         source = self.source.drop(columns=[name for name in names if name in self.place])
         return replace(self, names=tuple(source.columns), source=source)
 
@@ -214,7 +206,7 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 
 
 def _require_columns(X: Any) -> None:
-    """Raise ``ValueError`` if a single column is given as a table; scikit-learn's message would not name the column."""
+    """Raise ``ValueError`` if a single column is given as a table, naming the column, unlike scikit-learn."""
     if isinstance(X, pd.Series) or type(X).__name__ == "Series":
         name = "x" if X.name in (None, "") else X.name
         raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
@@ -234,7 +226,7 @@ def _positions(n: int) -> tuple[str, ...]:
 
 
 def _has_text(X: Any) -> bool:
-    """Return whether a nested list holds text."""
+    """Whether a nested list holds text."""
     try:
         return np.asarray(X).dtype.kind in "US"
     except ValueError:
@@ -256,7 +248,7 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
 
 
 def _cells(values: Any) -> Any:
-    """Return a column of a dict in the form that pandas needs."""
+    """A column of a dict in the form that pandas needs."""
     if isinstance(values, pd.Series):
         # Without its index, which pandas would use to reorder the rows.
         return values.array
@@ -269,7 +261,7 @@ def _cells(values: Any) -> Any:
 
 
 def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a pandas frame whose columns of Arrow types are converted as those of an Arrow table."""
+    """Convert columns of Arrow types as those of an Arrow table."""
     places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
     frame = frame.copy(deep=False) if places else frame
     for k in places:
@@ -278,7 +270,7 @@ def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _require_names(names: Iterable[Any]) -> None:
-    """Raise ``ValueError`` for a column name that is a duplicate, is missing, or is not valid Unicode."""
+    """Raise ``ValueError`` for a column name that is a duplicate, missing, or not valid Unicode."""
     names = list(names)
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
@@ -296,7 +288,7 @@ def _require_names(names: Iterable[Any]) -> None:
 
 
 def _text_of(name: Any) -> str:
-    """Return all text in a column name, which may be a tuple."""
+    """All text in a column name, which may be a tuple."""
     return "".join(map(_text_of, name)) if isinstance(name, tuple) else name if isinstance(name, str) else ""
 
 

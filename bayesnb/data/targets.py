@@ -1,7 +1,6 @@
 """Class labels as codes: the code of a row is the position of its class among the sorted classes.
 
 ``y`` may be any sequence that scikit-learn accepts. A missing label is None, NaN, pd.NA, or a value given by the user.
-Only distinct labels are converted one by one.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ class Target:
     Parameters
     ----------
     codes : int array (row,)
-        The position of each label among ``classes``; -1 if a row has no label.
+        The position of each label among ``classes``; -1 if missing.
     classes : array (class,)
         The distinct labels, sorted.
     declared : tuple
-        Classes that the type of the labels declares, even if no row has them.
+        Classes that the type of the labels declares, even without rows.
     """
 
     codes: Array
@@ -46,7 +45,7 @@ class Target:
     def of(
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
     ) -> Target:
-        """Build labels from codes of distinct values in any order; ``unlabelled`` is the value that means "no label".
+        """Build labels from codes of distinct values; ``unlabelled`` is the value that means "no label".
 
         Raises
         ------
@@ -86,12 +85,11 @@ class Target:
 
     @cached_property
     def labelled(self) -> Array:
-        """A mask of the rows that have a label, as booleans."""
+        """Which rows have a label."""
         return self.codes >= 0
 
     @cached_property
     def complete(self) -> bool:
-        """Whether every row has a label."""
         return self.codes.min(initial=0) >= 0
 
     def require_labels(self, why: str) -> None:
@@ -103,17 +101,11 @@ class Target:
             )
 
     def rows(self, keep: Array) -> Target:
-        """Return the rows for which a mask is true, with the classes of these rows."""
+        """The rows for which a mask is true, and only their classes."""
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Return the position of each row's label among other classes, (row,); -1 if a row has no label.
-
-        Raises
-        ------
-        ValueError
-            If a label is not one of these classes.
-        """
+        """Codes (row,) among other classes, -1 if missing; ``ValueError`` if a label is not one of them."""
         return _placed(self.codes, _places(classes, self.classes))
 
 
@@ -127,12 +119,12 @@ def _require_no_bytes(labels: Array) -> None:
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """Read soft labels: return the classes and the weights, (row, class); ``None`` if ``y`` does not hold weights.
+    """Read soft labels: classes and weights, (row, class); ``None`` if ``y`` does not hold weights.
 
-    Weights are a frame whose columns are named after the classes, or an array of numbers whose columns are the classes
-    0, 1, … They are either shares, which add up to at most 1 per row, or counts, which are whole numbers. Other numbers
-    raise an error. Several targets per row look like weights, so 0/1 flags with no or several ones in a row raise an
-    error too.
+    Weights are a frame with a column per class, or an array of numbers for the classes 0, 1, … They are shares, which
+    add
+    up to at most 1 per row, or whole counts. 0/1 flags with several or no ones in a row are several targets rather than
+    weights, and raise an error.
 
     Raises
     ------
@@ -208,7 +200,7 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
 
 
 class SeveralTargetsWarning(UserWarning):
-    """``y`` has several columns of counts, or of shares with a sum above 1, which are read as the weights of classes.
+    """``y`` has several columns of counts, or of shares with a sum above 1, which are read as class weights.
 
     To silence it, write the shares of the classes as ``y`` and the sums as ``sample_weight``, or
     ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.
@@ -262,22 +254,18 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Return distinct labels as an array, of objects if one is text, because numpy may cut strings to one length."""
+    """Distinct labels as an array, of objects if one is text, because numpy may truncate strings."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:
-    """Return the classes as Python values."""
+    """The classes as Python values."""
     return tuple(classes.tolist())
 
 
 def classes_of(*groups: Array) -> Array:
-    """Return all classes of several arrays, sorted, in a dtype that holds them all.
-
-    Raises
-    ------
-    ValueError
-        If some are text and others are not, because "1" and 1 would be two classes.
+    """All classes of several arrays, sorted; ``ValueError`` if some are text, because "1" and 1 would be two
+    classes.
     """
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
@@ -295,13 +283,14 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """Return the classes together with classes that are only named, sorted.
+    """The sorted classes, including those that are only named.
 
-    This function defines which classes exist. A class exists while the model contains rows of it, or because it is
-    named. It may be named by a class prior {class: probability}, by the prior of a feature {class: prior}, by
-    ``classes=``, or by the categorical type of labels. A named class has the mass that its prior gives it, whether all,
-    some or none of the rows have a label. This holds in memory, in parts and in model files. Forgetting the last rows
-    of a class removes it, unless it is named. Discounting rows, even by 0, keeps the rows and so their classes.
+    This function defines which classes exist, in memory, in parts and in model files: those with rows, and those named
+    by
+    a class prior {class: probability}, the prior of a feature {class: prior}, ``classes=``, or the categorical type of
+    labels. A named class has the mass that its prior gives it. Forgetting the last rows of a class removes it unless it
+    is
+    named; discounting rows, even by 0, keeps it.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
@@ -310,13 +299,13 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
 
 
 def codes_of(classes: Array, y: Array) -> Array:
-    """Return the positions of labels among the classes."""
+    """The positions of labels among the classes."""
     codes, distinct = coded_array(y)
     return _placed(codes, _places(classes, distinct))
 
 
 def _places(classes: Array, distinct: Array) -> Array:
-    """Return the position of each distinct label among the classes."""
+    """The position of each distinct label among the classes."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     for label in labels_of(distinct):
         if label not in place:
@@ -332,7 +321,7 @@ def _placed(codes: Array, place: Array) -> Array:
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Raise ``ValueError`` unless all labels of an object array are text; numbers and booleans have other dtypes."""
+    """Raise ``ValueError`` if text and other labels are mixed; only an array of objects can mix them."""
     first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
     for kind, k in first.items():
         if issubclass(kind, str):
@@ -351,7 +340,7 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
-    """Return labels in the dtype that they would have if no other label were missing."""
+    """Labels in the dtype that they would have if no other label were missing."""
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
         # They are floats only because other labels are missing.
         distinct = distinct.astype(np.int64)

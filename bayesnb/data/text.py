@@ -1,8 +1,4 @@
-"""A column of text as a bag of words: scikit-learn counts the words, and a :class:`Multinomial` reads the counts.
-
-:class:`Text` sets how words are counted. :func:`are_sentences` detects columns of text that are read this way by
-default.
-"""
+"""A column of text as a bag of words: scikit-learn counts the words, and a :class:`Multinomial` reads the counts."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from bayesnb.wording import require_choice, warn
 def marks() -> str:
     """The marks of Unicode (category M), as ranges of a regular expression.
 
-    Vowels and accents of many scripts, such as Devanagari, are marks. Python does not count them as parts of words.
+    They include vowels of scripts such as Devanagari, but Python does not count them as parts of words.
     """
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
@@ -37,12 +33,12 @@ def marks() -> str:
 
 @cache
 def words_of_letters() -> re.Pattern[str]:
-    """Return a pattern for words of two letters or more, without digits."""
+    """A pattern for words of at least two letters, without digits."""
     return re.compile(rf"[^\W\d_](?:[^\W\d_]|[{marks()}])+")
 
 
 def composed(text: str) -> str:
-    """Return a text in Unicode's normal form C, in which a letter and its accent are one character if possible."""
+    """A text in Unicode's normal form C, where a letter and its accent are one character if possible."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -76,9 +72,9 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most learned texts of a column have no word of another text; ``total`` (word,) are counts of all texts.
+    """Warn if most learned texts of a column share no word with another; ``total`` (word,) are counts of all texts.
 
-    In a script without spaces between words, a whole sentence is found as one word, which seldom occurs again.
+    Without spaces between words, as in some scripts, a sentence counts as one word, which seldom recurs.
     """
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     if held.sum() > FEW:
@@ -101,10 +97,10 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Return whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
+    """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
 
-    They are sentences if they seldom repeat (fewer than two rows per distinct text), and if most of them hold three
-    words that do not begin with a capital letter. Names, identifiers, addresses and codes do not meet these conditions.
+    Sentences seldom repeat (fewer than two rows per distinct text), and most hold three words that do not begin with a
+    capital letter, unlike names, identifiers, addresses and codes.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False
@@ -119,30 +115,30 @@ def _is_sentence(text: str) -> bool:
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are found and counted as in scikit-learn's ``CountVectorizer``: in lower case, words of two or more letters or
-    digits. The marks of Unicode, such as the vowels of Devanagari, are parts of words too, and texts are read in normal
-    form C. A :class:`bayesnb.Multinomial` reads the counts of a row. A missing cell is uninformative, and so is a text
-    without words. Further learned rows may bring new words, which have the count 0 in earlier rows. In rows to predict,
-    words that no learned row has are ignored.
+    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits. The marks
+    of
+    Unicode, such as the vowels of Devanagari, belong to words too, and texts are read in normal form C. A
+    :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text without words, is uninformative. Further
+    learned rows may bring new words, with count 0 in earlier rows. Unlearned words in rows to predict are ignored.
 
     Parameters
     ----------
     min_df : int or float
-        Count only words that occur in at least this number, or this fraction, of the rows.
+        Count only words in at least this number, or fraction, of the rows.
     max_features : int, optional
         Count only this number of words, the most frequent ones.
     ngram_range : (int, int)
-        The smallest and the largest length of sequences of words, or of characters, that are counted as one term.
+        The smallest and largest length of sequences of words, or of characters, that count as one term.
     binary : bool
-        Whether a word counts once per text, however often it occurs.
+        Count a word once per text, however often it occurs.
     stop_words : "english" or list of str, optional
-        Words that are ignored.
+        Words to ignore.
     vocabulary : sequence of str, optional
-        The only words that are counted.
+        The only words to count.
     prior : Dirichlet or {class: Dirichlet}
         Prior of the word probabilities.
     analyzer : {"word", "char", "char_wb"}
-        Whether to count words or sequences of characters; "char_wb" uses sequences within words only.
+        Count words or sequences of characters; "char_wb" only within words.
     token_pattern : str, optional
         A regular expression for words.
 
@@ -153,8 +149,9 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select the words from the rows of the first fit, and later rows bring no new words.
-    A table that is read in parts is read only once, so it needs a ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select words from the rows of the first fit; later rows then bring no new words. A
+    table
+    that is read in parts needs a ``vocabulary`` instead.
 
     Examples
     --------
@@ -189,21 +186,19 @@ class Text:
 
     @property
     def family(self) -> Multinomial:
-        """Return the family of the counts."""
         return Multinomial(self.prior)
 
     @property
     def selects(self) -> bool:
-        """Whether only some words are counted, selected from the rows of the first fit."""
+        """Whether only words selected from the rows of the first fit are counted."""
         return self.vocabulary is None and (self.min_df != 1 or self.max_features is not None)
 
     @property
     def grows(self) -> bool:
-        """Whether further rows bring new words."""
         return self.vocabulary is None and not self.selects
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
-        """Return the words of a column, which holds text or is empty; new words are appended to the known words."""
+        """The words of a column of text; new words are appended to the known words."""
         if column.kind not in ("text", "empty"):
             raise ValueError(
                 f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
@@ -216,7 +211,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """Return the counts (row, word) of texts, and the words: known words, and new words if they are learned."""
+        """Counts (row, word) of texts, and the words: known words, and new ones if they are learned."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words
@@ -237,7 +232,7 @@ class Text:
         return known, every
 
     def _counter(self, words: Names | None = None) -> Any:
-        """Return scikit-learn's vectorizer with these options, or with known words."""
+        """scikit-learn's vectorizer with these options, or with known words."""
         from sklearn.feature_extraction.text import CountVectorizer
 
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "prior"}
@@ -248,7 +243,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Return texts with these counts of words, (row, word), in the order of the words; ``None`` if missing."""
+    """Texts with these counts (row, word), in the order of the words; ``None`` if missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

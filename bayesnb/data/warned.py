@@ -1,8 +1,7 @@
 """Warnings about tables: unseen levels, identifiers, and columns that an encoder has made.
 
-In a table to be predicted, levels that no fit has seen, and numbers that a chosen family excludes, are read as missing.
-They are counted and reported in one warning. A column of text is uninformative if nearly every row has a level of its
-own. Encoders and scalers in front of the classifier are not needed, and their output misleads the model.
+Unseen levels, and numbers that a chosen family excludes, are read as missing and reported in one warning. A column of
+text is uninformative if nearly every row has its own level. Encoders and scalers are not needed and mislead the model.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 class UnseenLevelWarning(UserWarning):
     """Some cells hold a level that was not seen in fitting, and are read as missing.
 
-    So are numbers that are impossible under a family chosen from the first rows. Examples are 2 in a column
-    of 0 and 1, or 0 under a LogNormal that ``features="best"`` chose.
+    So are numbers that are impossible under a family chosen from the first rows: 2 in a column of 0 and 1, or 0 under a
+    LogNormal that ``features="best"`` chose.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
     with ``unseen="error"``.
@@ -51,9 +50,9 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """Count unseen levels: for each column that has any, these levels and the number of rows that hold them.
+    """Unseen levels by column, and the number of rows that hold them.
 
-    Numbers that the chosen family of a column excludes are counted as unseen levels.
+    Numbers that the chosen family of a column excludes count as unseen levels.
     """
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
@@ -74,7 +73,7 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
 
 
 def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]) -> dict[Any, Counter[Any]]:
-    """Return the numbers that the chosen family of a column excludes, and the number of rows that hold them."""
+    """Numbers that the chosen family of a column excludes, and their numbers of rows."""
     found = {}
     for name in feature.columns:
         if (held := place.get(name, name)) in table.place:
@@ -85,7 +84,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 
 
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
-    """Yield a sentence for each column with unseen levels."""
+    """A sentence per column with unseen levels."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
@@ -108,7 +107,7 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
-    """Return the cells of a column of the schema as the table holds them, ``None`` if missing."""
+    """Original cells of a column of the schema, ``None`` if missing."""
     table = schema.through(table)
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
@@ -123,19 +122,14 @@ def warn_of_unseen(schema: Schema, table: Table) -> None:
 
 
 class UnseenCounter:
-    """Counter of unseen levels in a table that is read in parts.
-
-    Parameters
-    ----------
-    schema : Schema
-    """
+    """Count unseen levels in a table that is read in parts."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.rows = schema, 0
         self.found: dict[Any, Counter[Any]] = {}
 
     def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
-        """Yield the same tables, and count the unseen levels of each."""
+        """Yield the same tables, and count their unseen levels."""
         for table in tables:
             self.rows += table.n_rows
             for name, counts in unseen_levels(self.schema, table).items():
@@ -143,7 +137,6 @@ class UnseenCounter:
             yield table
 
     def sentences(self) -> Iterator[str]:
-        """Yield a sentence for each column that held unseen levels."""
         yield from said_of(self.found, self.rows, self.schema)
 
 
@@ -179,17 +172,17 @@ def named_as_key(name: Any) -> bool:
 
 
 def looks_like_identifier(levels: int, rows: float) -> bool:
-    """Return whether nearly every row with a value has a level of its own."""
+    """Whether nearly every row with a value has its own level."""
     return rows > 10 and levels > max(3, 0.8 * rows)
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:
-    """Return whether there are too many classes for labels, so that they may be numbers or identifiers."""
+    """Whether there are too many classes for labels, as with numbers or identifiers."""
     return classes > 20 and classes > rows / 10
 
 
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
-    """Yield a sentence for each column of levels that looks like an identifier and got its family by type."""
+    """A message per column of levels that looks like an identifier and got its family by type."""
     for name, feature in schema.features.items():
         if not feature.values or feature.origin.kind == "specified":
             continue
@@ -209,7 +202,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
-    """Yield a sentence for each column of whole numbers that is named like an identifier, in a table in memory."""
+    """A message per column of whole numbers that is named like an identifier, in a table in memory."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = schema.through(Table.of(X)) if keys else None
@@ -227,7 +220,7 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
 
 
 class NumbersAsLevelsWarning(TableRemark):
-    """A column of text holds numbers and a few other texts, so every number is a level; ``inspect`` says what to do.
+    """A column of text holds numbers and some other texts, so every number is a level; ``inspect`` gives the remedy.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as
     ``features={column: Categorical()}``.
@@ -267,7 +260,7 @@ def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
 
 
 def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
-    """Warn of each column of a fitted table that looks like an identifier; check numbers only of tables in memory."""
+    """Warn of columns that look like identifiers; check numbers only of tables in memory."""
     for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, IdentifierWarning)
 
@@ -291,7 +284,7 @@ class ManyClassesWarning(TableRemark):
 
 
 def warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn if there are many classes for the rows. If they exceed half of the rows, scikit-learn has already warned."""
+    """Warn of many classes; if they exceed half of the rows, scikit-learn has already warned."""
     k = len(classes)
     if looks_like_no_class(k, rows) and k <= rows / 2:
         number = classes.dtype.kind in "iuf"
@@ -344,11 +337,10 @@ CLOSE = 1e-6
 class EncodedColumnsWarning(UserWarning):
     """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
 
-    Codes of an ordinal encoder would be read as measurements, under a Gaussian.
-
-    In one-hot columns, exactly one column is 1 in each row. Such columns are not independent given the class, so the
-    model counts their evidence several times. Standardisation does not change the predicted probabilities, but tables
-    and explanations are then in standard deviations.
+    Codes of an ordinal encoder would be read as measurements, under a Gaussian. One-hot columns are not independent
+    given
+    the class, so the model counts their evidence several times. Standardisation does not change the predicted
+    probabilities, but tables and explanations are then in standard deviations.
 
     To silence it, name the family of the columns, or
     ``warnings.simplefilter("ignore", bayesnb.errors.EncodedColumnsWarning)``.
@@ -370,7 +362,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn once about all columns of a fitted table in memory that an encoder or a scaler seems to have made."""
+    """Warn once about all columns in memory that an encoder or a scaler seems to have made."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
@@ -407,9 +399,9 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    """Return names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
+    """Names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
 
-    Join the statistics of features before any arithmetic; for a wide frame this takes a hundredth of the time.
+    Features are joined before any arithmetic, which is a hundred times faster for a wide frame.
     """
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
@@ -438,9 +430,9 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Return whether each of several columns of floats holds exactly the numbers 0 to k, and some k is above 1.
+    """Whether each of several columns of floats holds exactly the numbers 0 to k, and some k is above 1.
 
-    A single column of this kind is more often a count than the code of an encoder.
+    A single such column is more often a count than a code.
     """
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
@@ -471,7 +463,7 @@ def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
 
 
 def _one_hot(table: Table, names: Names) -> bool:
-    """Return whether in each row exactly one of these columns is 1 and the others are 0."""
+    """Whether exactly one of these columns is 1 in each row and the others are 0."""
     if table.sparse:
         x = table.block(names).toarray()
     else:

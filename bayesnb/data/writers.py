@@ -17,10 +17,9 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path in the same folder for writing; ``path`` always holds the old file or the complete new
-    file.
+    """Yield a temporary path in the same folder; ``path`` always holds the old file or the complete new file.
 
-    If the block ends without an error, the new file is flushed to disk and replaces the old file.
+    If the block ends without an error, the new file is flushed to disk and replaces the old one.
 
     Raises
     ------
@@ -50,7 +49,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """Replace the name of a temporary file by the path that the user gave, in errors about the temporary file."""
+    """In errors about a temporary file, name the path that the user gave."""
     try:
         yield
     except OSError as error:
@@ -60,7 +59,7 @@ def naming(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder; otherwise a new name in it may be lost. (Windows has no such call and does not need it.)"""
+    """Flush a folder, so that a new name in it is not lost; Windows has no such call and does not need it."""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -70,7 +69,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
-    """Write frames as one Parquet or CSV file, completely or not at all, and return the number of rows.
+    """Write frames as one Parquet or CSV file, completely or not at all; return the number of rows.
 
     Raises
     ------
@@ -99,7 +98,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
 
 
 def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -> int:
-    """Write frames as CSV, one after the other, under one header; return the number of rows."""
+    """Write frames as CSV under one header; return the number of rows."""
     rows, header = 0, True
     for frame in frames:
         frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")

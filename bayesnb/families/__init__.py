@@ -1,7 +1,6 @@
 """The families; :class:`bayesnb.families.family.Family` is their contract.
 
-A family is one class in a file of this folder and one line in ``__init__.pyi``; :func:`families` is the list that model
-files, the command line and the API page use. Modules are imported when first used.
+A family is one class in a file of this folder and one line in ``__init__.pyi``. Modules are imported when first used.
 """
 
 from __future__ import annotations
@@ -18,8 +17,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def families() -> dict[str, type[Family]]:
-    """Every family of this package, by the name of its class.
-
-    Classes that are defined outside this package are not in the list.
-    """
+    """Every family of this package by its class name, for model files, the command line and the API page."""
     return {name: getattr(sys.modules[__name__], name) for name in __all__}

@@ -1,4 +1,4 @@
-"""Encoded columns: the values that families read, rows, missing cells, and tables of distinct values."""
+"""Encoded columns: values that families read, missing cells, and tables of distinct values."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ class Support:
     Parameters
     ----------
     name : str
-        The name of this set of values.
     needs : str
         The phrase for one such value in error messages.
     others : tuple of str
-        Class names of families that can read a column with other values; suggested in error messages.
+        Class names of families that read other values; suggested in error messages.
     contains : function
         From an array to a boolean array.
     interval : bool
-        Whether the support contains all numbers between any two of its numbers.
+        Whether all numbers between two numbers of the support belong to it.
     """
 
     name: str
@@ -43,11 +42,11 @@ class Support:
         return self.name
 
     def invalid(self, x: Array) -> Array:
-        """Which numbers of an array are outside the support. Missing values (NaN) are never outside."""
+        """Which numbers are outside the support; missing values (NaN) are not."""
         return ~(self.contains(x) | np.isnan(x)) if x.dtype.kind == "f" else ~self.contains(x)
 
     def all_in(self, x: Array) -> bool:
-        """Whether all numbers of an array are in the support. Missing values (NaN) are not."""
+        """Whether all numbers are in the support; missing values (NaN) are not."""
         if self.interval and x.size:
             # If the array contains NaN, numpy returns NaN as its minimum and its maximum.
             x = np.array([x.min(), x.max()])
@@ -85,27 +84,27 @@ BAG = Support(
 
 
 def rows_of(x: Column) -> int:
-    """The number of rows of encoded data."""
+    """Number of rows."""
     return x.shape[0] if sparse.issparse(x) else len(x)
 
 
 def columns_in(x: Column) -> int:
-    """The number of columns of encoded data."""
+    """Number of columns."""
     return next(v.shape[1] for v in (x, getattr(x, "codes", None), getattr(x, "counts", None)) if hasattr(v, "shape"))
 
 
 def dense(x: Column) -> Column:
-    """The columns as a dense array, if they are a sparse matrix; otherwise unchanged."""
+    """The columns as a dense array, if they are a sparse matrix."""
     return x.toarray() if sparse.issparse(x) else x
 
 
 def columns_of(x: Column, index: Sequence[int]) -> Column:
-    """The columns of encoded data at these positions."""
+    """The columns at these positions."""
     return x.columns(index) if hasattr(x, "columns") else x[:, list(index)]
 
 
 def known_cells(x: Column) -> Array:
-    """Which cells are not missing, (row, 1, column); True if no cell can be missing."""
+    """Which cells are not missing, (row, 1, column); True if none can be missing."""
     if hasattr(x, "missing"):
         return ~x.missing()[:, None]
     if sparse.issparse(x) or x.dtype.kind in "bu":
@@ -114,7 +113,7 @@ def known_cells(x: Column) -> Array:
 
 
 def dense_cells(x: Column) -> Array:
-    """The cells as a dense array of floats, NaN if missing: numbers, codes of levels, or counts without exposure."""
+    """Cells as dense floats, NaN if missing: numbers, codes of levels, or counts without exposure."""
     if hasattr(x, "codes"):
         return np.where(x.codes < 0, np.nan, x.codes)
     x = getattr(x, "counts", x)
@@ -132,9 +131,9 @@ class Tabulated:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column)
-        The line of each cell in the table; -1 if the cell is missing.
+        The line of each cell in the table; -1 if missing.
     values : encoded columns
-        The table, in the form in which a family reads rows. Line k of a column holds the value with code k.
+        The table, in the form of rows; line k holds the value with code k.
     """
 
     codes: Array
@@ -156,13 +155,11 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Columns with few distinct values as a table of these values; ``None`` if the table would be nearly as long.
+    """Columns with few distinct values as a table of them; ``None`` if the table would be nearly as long.
 
-    Parameters
-    ----------
-    x : encoded columns
-        Codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix. Counts with an exposure
-        get no table.
+    ``x`` are codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix. Counts with an
+    exposure
+    get no table.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
@@ -209,11 +206,13 @@ NEAR = 2**16
 
 
 def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j) as (..., row, class); NaN adds nothing.
+    """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
 
     ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Blocks
-    of columns are small, so that temporary arrays stay in the second-level cache, and the longer axis is contiguous,
-    because numpy is slow at short loops.
+    of
+    columns are small, so that temporary arrays stay in the second-level cache, and the longer axis is contiguous,
+    because
+    numpy is slow at short loops.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -228,7 +227,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
 
 
 def of_each_column(name: str, value: Any, n_columns: int) -> Array:
-    """A known positive parameter, such as a variance, for each column; a single number is used for all columns."""
+    """A known positive parameter, such as a variance, per column; a single number is for all columns."""
     value = np.asarray(value, float)
     if value.shape not in ((), (n_columns,)) or not (np.isfinite(value) & (value > 0)).all():
         raise ValueError(
@@ -238,19 +237,19 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """The known parameters of picked columns, each given as (the parameters of its family, its position)."""
+    """Known parameters of picked columns, each given as (the parameters of its family, its position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Columns as codes and a dictionary, as Arrow and pandas keep them.
+    """Columns as codes and a dictionary, as in Arrow and pandas.
 
     Parameters
     ----------
     codes : int array (row, column)
-        Position of the level in its column's dictionary; -1 is missing.
+        Position in the column's dictionary; -1 is missing.
     levels : tuple of tuples
         The dictionary of each column.
     """
@@ -273,7 +272,7 @@ class Coded:
 
 @dataclass(frozen=True, eq=False)
 class CategoryCounts(Statistic):
-    """Weight of each level, ``counts`` (class, column, level), and the names of the levels."""
+    """Weight of each level, ``counts`` (class, column, level), and the level names."""
 
     counts: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -287,7 +286,7 @@ class CategoryCounts(Statistic):
         return CategoryCounts(self.with_levels(levels).counts + other.with_levels(levels).counts, levels)
 
     def with_levels(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
-        """The counts for the given levels; other levels are dropped."""
+        """Counts for the given levels; other levels are dropped."""
         counts = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(mine)}
@@ -311,7 +310,7 @@ class CategoryCounts(Statistic):
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """The numbers of a table (..., class, column, level) at codes (row, column), as (..., row, class, column).
+    """Numbers of a table (..., class, column, level) at codes (row, column), (..., row, class, column).
 
     A missing cell (code -1) is read as level 0, which exists in every column.
     """
@@ -332,7 +331,7 @@ def widest(levels: tuple[tuple[Any, ...], ...]) -> int:
 
 
 def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """All names: the first list in its order, then the new names of the second list."""
+    """All names: ``mine`` in order, then the new names in ``theirs``."""
     return tuple(dict.fromkeys((*mine, *theirs)))
 
 
@@ -345,9 +344,9 @@ class Tally:
     x : encoded columns
         The rows, or the values of a table.
     members : Labels or None
-        The classes and weights of rows; None for a table.
+        Classes and weights of rows; None for a table.
     counts : array (class, column, value) or None
-        The weight of each value of a table; None for rows.
+        Weight of each value of a table; None for rows.
     """
 
     x: Column
@@ -359,7 +358,7 @@ class Tally:
         return np.broadcast_to(known_cells(self.x), (rows_of(self.x), 1, columns_in(self.x)))[:, 0]
 
     def totals(self, value: Array) -> Array:
-        """Σ w f per class and column; f is given by its values at the cells, (row, column), 0 at missing cells."""
+        """Σ w f per class and column; f is given at the cells, (row, column), and 0 where missing."""
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:

@@ -1,7 +1,6 @@
-"""Families that are made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
+"""Families made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
 
-Each part reads the column in its own way, with its own statistic and prior. A compound family defines what each part
-reads, and how priors and densities are combined.
+A compound family defines what each part reads, and how priors and densities are combined.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class Parts(Statistic):
-    """The statistics of all parts, computed from the same rows."""
+    """The statistics of all parts, from the same rows."""
 
     parts: tuple[Statistic, ...]
 
@@ -64,7 +63,7 @@ class Parts(Statistic):
 
     @abstractmethod
     def of_same_rows(self) -> bool:
-        """Whether the parts can have been computed from the same rows."""
+        """Whether the parts can come from the same rows."""
 
     def take(self, classes: Sequence[int] | Array) -> Self:
         return self._of_each(lambda part: part.take(classes))
@@ -78,7 +77,7 @@ class Parts(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
-    """A likelihood that combines the likelihoods of other families; these hold the priors."""
+    """A likelihood that combines the likelihoods of other families, which hold the priors."""
 
     prior: Any = field(default=None, init=False, repr=False)
 
@@ -94,20 +93,20 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
 
     @abstractmethod
     def seen_by(self, x: Array) -> list[Array]:
-        """The values that each part reads, (row, column) each: NaN (-1 for integers) for cells it does not read."""
+        """The values that each part reads, (row, column) each: NaN (-1 for integers) for other cells."""
 
     @abstractmethod
     def joined(self, priors: tuple[Any, ...]) -> P:
-        """The joint prior, from the priors of the parts at their full shapes."""
+        """The joint prior of the parts, at full shape."""
 
     @abstractmethod
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
-        """The log of the combined density of rows, (..., row, class), from the log density of each part.
+        """Combined log density of rows, (..., row, class).
 
         Parameters
         ----------
         ask : function
-            Called with a part, its belief or θ, and the values that it reads; returns a log density.
+            From a part, its belief or θ, and the values that it reads, to a log density.
         given : Compound or Theta
             The belief about all parts, or their θ.
         x : array (row, column)
@@ -135,7 +134,7 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return tuple(part.update(own, seen) for part, own, seen in self.each(prior, s))
 
     def evidences(self, prior: P, s: S) -> list[Array]:
-        """The log evidence of each part, (class, column) each."""
+        """Log evidence of each part, (class, column) each."""
         return [part.log_evidence(own, seen) for part, own, seen in self.each(prior, s)]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -189,7 +188,7 @@ def require_part(family: Any, whole: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SeenByEach(Parts):
-    """The statistics of several families that read the same values."""
+    """The statistics of families that read the same values."""
 
     def of_same_rows(self) -> bool:
         first = self.parts[0].seen()
@@ -197,11 +196,10 @@ class SeenByEach(Parts):
 
 
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
-    """The log of the average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
+    """Log average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
 
     The log weights, (..., 1, class, alternative), apply to all rows. Blocks of rows are small, so that temporary arrays
-    stay in the cache; the weights are repeated for each row of a block, because numpy is slow at loops over a few
-    classes.
+    stay in the cache; weights are repeated per row, because numpy is slow at loops over few classes.
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -215,7 +213,7 @@ def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -
 
 @dataclass(frozen=True, eq=False)
 class ZerosAndOthers(Parts):
-    """The numbers of zeros and of other values, and the statistic of the latter."""
+    """Numbers of zeros and of other values, and the statistic of the latter."""
 
     def of_same_rows(self) -> bool:
         zeros, others = self.parts
@@ -227,19 +225,20 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family predicts. The two parts are independent given the class, so everything stays in closed form. Econometrics
-    calls this a two-part or hurdle model (Cragg 1971; Mullahy 1986). In a *zero-inflated* model (Lambert 1992) the
-    second part generates zeros, too, and there is no closed form. Counts above 0 are shifted by one; the hurdle models
-    of PyMC truncate instead.
+    family
+    predicts. The two parts are independent given the class, so everything has a closed form: a two-part or hurdle model
+    (Cragg 1971; Mullahy 1986). In a *zero-inflated* model (Lambert 1992) the second part generates zeros, too, and
+    there is
+    no closed form. The hurdle models of PyMC truncate counts instead of shifting them by one.
 
-    Zeros have a probability, other amounts a density. So compare evidence only between families that all give 0 a
+    Zeros have a probability, other amounts a density, so compare evidence only between families that all give 0 a
     probability.
 
     Parameters
     ----------
     family : Family
-        The family of the values that are not 0: positive numbers (LogNormal, GammaKnownShape, Exponential), any numbers
-        (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), from which 1 is subtracted. LogNormal by default.
+        The family of the other values: positive numbers (LogNormal, the default, GammaKnownShape, Exponential), any
+        numbers (PolyaTree, Gaussian), or counts (Poisson, NegativeBinomial), from which 1 is subtracted.
     zero : Beta
         The prior of the probability of 0.
 
@@ -369,12 +368,15 @@ NO_MODE = (
 class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """One of several families generates the values of a class and column; the evidence decides between the families.
 
-    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column.
-    All results are exact averages over the families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky
-    1999). All rows of a class have the same family, whereas in a mixture distribution each row has its own component.
+    The posterior weight of a family is proportional to its prior weight times its evidence in that class and column,
+    and
+    results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999).
+    All
+    rows of a class have the same family, unlike in a mixture distribution, where each row has its own component.
 
-    Families are chosen separately for each class and column. So leaving out a row, or adding a class, changes one class
-    only, and a class with few rows does not learn its family from others.
+    Leaving out a row, or adding a class, changes the weights of one class only; a class with few rows learns nothing
+    about
+    its family from other classes.
 
     A PolyaTree that takes its cells from the first table has used its rows before the comparison, so its weight is too
     large; give ``edges`` to avoid this. All priors must be proper.
@@ -384,7 +386,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     families : sequence of Family
         Two or more families that read the same kind of cells: numbers, or counts. Gaussian and PolyaTree by default.
     weights : sequence of float, optional
-        The positive prior weight of each family, divided by their sum. Equal by default.
+        Positive prior weights, normalized to a sum of 1; equal by default.
 
     Examples
     --------
@@ -491,7 +493,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         return log_sum([prior.log_weight[..., m] + value for m, value in enumerate(self.evidences(prior, s))])
 
     def plug_in(self, posterior: OneOf, point: Point) -> Theta:
-        """The probability of each family, and the posterior mean of its θ given this family; a mode has no formula."""
+        """The probability of each family, and the posterior mean of its θ; a mode has no formula."""
         if point == "mode":
             raise BoundaryError(NO_MODE, (0, 0))
         means = all_numbered(part.plug_in(own, point) for part, own in self.each(posterior))
@@ -509,7 +511,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     # Each column has its own family, so densities are averaged over families column by column.
 
     def of_columns_alone(self, n: int) -> list[list[Family]]:
-        """The parts for each of n columns: one list of single-column families per column."""
+        """The parts for each of n columns, as single-column families."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
@@ -523,9 +525,9 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum over columns of a function of the items of ``cells_by_column``, computed on several threads.
+        """Sum over columns of a function of the items of ``cells_by_column``, in threads.
 
-        At most ``AT_ONCE`` columns at the same time, because the result of each has a number for every row.
+        At most ``AT_ONCE`` columns run at once, because each result has a number for every row.
         """
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
@@ -572,7 +574,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """log p(x_i | class of i, all rows but i), (row,).
 
         The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the row
-        has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
+        has
+        weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
         """
         if point == "mode":
             self.plug_in(posterior, point)
@@ -632,12 +635,12 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
 
 def _of_column(theta: Theta, k: int) -> dict[str, Array]:
-    """θ of column k alone; its ``log_choice`` gets an axis for rows."""
+    """θ of column k; its ``log_choice`` gets an axis for rows."""
     lead = (slice(None),) * (theta["log_choice"].ndim - 2)
     found = {name: value[*lead, [k]] for name, value in theta.items()}
     return found | {"log_choice": theta["log_choice"][*lead, k][..., None, :, :]}
 
 
 def _where(chosen: Array, here: Array, there: Array) -> Array:
-    """``here`` where ``chosen``, otherwise ``there``; values may have further axes behind those of ``chosen``."""
+    """``here`` where ``chosen``, otherwise ``there``; values may have further axes."""
     return np.where(chosen.reshape(*chosen.shape, *[1] * (here.ndim - chosen.ndim)) > 0, here, there)

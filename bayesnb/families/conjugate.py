@@ -1,12 +1,12 @@
 """The contract of a conjugate pair: a likelihood p(x | θ) with its conjugate prior p(θ).
 
 A pair defines how much one cell adds to the prior's parameters. Its prior (see :class:`bayesnb.priors.Prior`) defines
-the posterior, predictive, moments, leave-one-out, evidence, and draws given a row. :class:`Conjugate` derives these
-results for missing cells, weights and any number of rows.
+posterior, predictive, moments, leave-one-out, evidence and draws given a row. :class:`Conjugate` extends them to
+missing cells, weights and any number of rows.
 
-If a column has few distinct values, formulas are evaluated once for each value and class, and rows look up the result
-(see ``bayesnb.kernels.densities``). Other columns are processed in blocks of rows. A family with a Student-t density
-uses the compiled loops by defining ``of_reals``.
+For a column with few distinct values, formulas are evaluated once per value and class, and rows look up the result (see
+``bayesnb.kernels.densities``). Other columns are processed in blocks of rows. A family with a Student-t density uses
+the compiled loops by defining ``of_reals``.
 
 To add a pair, write in a file of this folder:
 
@@ -85,36 +85,35 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
-    The prior defines how d is added (``plus``), and the integral over L_d (``along``). A pair defines d and h of its
-    statistic and of its cells. ``along`` divides L_d by its maximum, so "ln h" in this package is ln h(x) + ln max L_d,
-    the log-likelihood of x at the θ that fits x best.
+    The prior adds d (``plus``) and integrates L_d (``along``); a pair defines d and h. ``along`` divides L_d by its
+    maximum, so "ln h" in this package is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
     """
 
     exact = True
 
     @abstractmethod
     def added(self, s: S) -> Added:
-        """The increments d of a statistic, and its ln h as (class[, column])."""
+        """Increments d of a statistic, and its ln h as (class[, column])."""
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """The increments d of each cell, and its ln h; both broadcast to (row, class, column[, level]).
+        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level]).
 
         Values at missing cells are not used.
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, (class, column[, level]), with the increments d and the ln h of the cell.
+        """The belief about each cell, (class, column[, level]), with increments d and ln h of the cell.
 
         If the columns of a row share one θ, the whole row is one cell.
         """
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Transform the columns; return also the log Jacobian (row, column), which is the same for all classes.
+        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column), equal for all
+        classes.
 
-        A family that reads real numbers through a transformation, such as a logarithm, applies it here. The log
-        Jacobian is a part of ln h; it is 0 for missing cells, and may be None.
+        The log Jacobian is a part of ln h; it is 0 for missing cells, and may be None.
         """
         return x, None
 
@@ -125,13 +124,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, it is the leave-one-out log predictive of learned rows in their own
-            class, NaN if the class without the row is improper. ``None`` if no loop fits.
+            The log predictive. With ``labels``, the leave-one-out log predictive of learned rows in their own class,
+            NaN
+            if the class without the row is improper. ``None`` if no loop fits.
         """
         return None
 
     def log_density(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) of each cell as (..., row, class, column); the first axes are the draws of θ."""
+        """log p(x | θ) of each cell, (..., row, class, column); the first axes are draws of θ."""
         d, log_h = self.said(x)
         lead = next(iter(theta.values())).ndim - self.conjugate.point_axes
         wide = {name: np.expand_dims(value, lead) for name, value in theta.items()}
@@ -141,8 +141,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         """Add the cells at these rows and columns to the open model, one observation per cell.
 
-        ``theta`` holds the parameters of each cell. If the columns of a row share one θ, cells are whole rows and
-        ``column`` is empty.
+        ``theta`` holds the parameters per cell. If the columns of a row share one θ, cells are whole rows and
+        ``column`` is
+        empty.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -173,14 +174,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return "; ".join(said + [f"{name} × {factor:.3g}" for name, factor in factors.items()])
 
     def taught(self, s: S) -> Added:
-        """The increments d and ln h of all columns, from which the strengths of the prior are learned."""
+        """Increments d and ln h of all columns, from which the strengths of the prior are learned."""
         return self.added(s)
 
     def update(self, prior: P, s: S) -> P:
         return replace(prior.plus(*self.added(s)[0]))
 
     def log_evidence(self, prior: P, s: S) -> Array:
-        """log p(data | class) as (class, ...), one term per class and column; the prior is at its full shape."""
+        """log p(data | class), (class, ...), per class and column; the prior is at its full shape."""
         if not prior.proper().all():
             raise ImproperError(
                 "an improper prior has no evidence; give a proper one to compare models",
@@ -190,7 +191,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return prior.along(*d) + log_h
 
     def log_base(self, s: S) -> Array:
-        """The log base measure of all rows, (class, ...): the part of log p(data | θ) that does not depend on θ."""
+        """Log base measure of all rows, (class, ...): the part of log p(data | θ) without θ."""
         d, log_h = self.added(s)
         return log_h - self.conjugate.peak(*d)
 
@@ -235,10 +236,11 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return self._log_moment(posterior, cells, within, 1.0) if total is None else _with(total, within)
 
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
-        """log E[p(x | θ)^t] as (row, class); t is a number or broadcasts to (row, class).
+        """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
-        Its first two derivatives at t = 0 are the mean and the variance of log p(x | θ). It is infinite if the moment
-        does not exist.
+        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). It is infinite if the moment does
+        not
+        exist.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -266,9 +268,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         ask: Callable[..., list[Array]],
         shares: list[Any],
     ) -> Array:
-        """Sums over columns of the results of ``ask`` for each cell at the power t, (sum, row, class).
-
-        ``within`` is multiplied by ``shares`` and added to each sum.
+        """Sums over columns of ``ask`` for each cell at the power t, (sum, row, class), plus ``within`` times
+        ``shares``.
         """
         t = np.asarray(t, float)
         # If each row has a different power, a table of values saves nothing.
@@ -322,8 +323,10 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
         ``drawn_along`` draws only the part of θ that a cell depends on, such as six nodes in a tree of 63. Each row has
-        the same distribution as under draws of all of θ, but rows do not share one θ. ``chosen`` is as in
-        ``log_likelihood_given_row``; None conditions on the data alone.
+        the
+        same distribution as under draws of all of θ, but rows share no θ. ``chosen`` is as in
+        ``log_likelihood_given_row``;
+        None conditions on the data alone.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -335,9 +338,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return np.stack(parts, axis=-1)
 
     def _drawn_with_row(self, posterior: P, x: Column, common: CommonDraws, t: float = 1.0) -> Array:
-        """log p(x_i | θ) of one class at draws of θ given its rows and row i, (draw, row); given its rows alone if t =
-        0.
-        """
+        """log p(x_i | θ) of one class at draws of θ given its rows and row i, (draw, row); without row i if t = 0."""
         x, within = self.read(x)
         total = np.zeros((common.draws, rows_of(x), 1))
         for rows, column, codes, (belief, d, log_h), known in self._parts(posterior, x, common.draws):
@@ -351,7 +352,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return _with(total, within)[..., 0]
 
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
-        """log p(x_i | class of i, all rows but i) as (row,), for rows that ``posterior`` has seen.
+        """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has seen.
 
         ``point`` of the posterior without row i is plugged in; None integrates the parameters out.
         """
@@ -374,7 +375,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _left_out_of_table(
         self, posterior: P, table: Tabulated, labels: Labels, weight: float, point: Point | None
     ) -> Array:
-        """``log_left_out`` of rows with equal weights, from a table of the values that occur in each class."""
+        """``log_left_out`` of rows with equal weights, from a table of the values in each class."""
         once = Labels.of(labels.codes, labels.n)
         here = np.moveaxis(once.table(table.codes, rows_of(table.values)) > 0, -1, 0)
         with np.errstate(all="ignore"):
@@ -383,7 +384,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return gather_own(table.codes, np.where(here, value + log_h, 0.0), labels.codes)
 
     def _left_out_of_rows(self, posterior: P, x: Column, labels: Labels, point: Point | None) -> Array:
-        """``log_left_out`` computed row by row, without the log Jacobian of ``read``."""
+        """``log_left_out`` row by row, without the log Jacobian of ``read``."""
         total = np.zeros(len(labels))
         for c in np.unique(labels.codes):
             own = np.flatnonzero(labels.codes == c)
@@ -427,7 +428,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
 
         The codes give the line of each row in a table of values; without codes, lines are rows. ``draws`` per cell
-        limit the size of a part.
+        limit the
+        size of a part.
         """
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
@@ -445,7 +447,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
                     yield rows, cut.start, own, family.cells(believed, here), known_cells(here)
 
     def _whole_rows(self, posterior: P, x: Column, draws: int) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
-        """``_parts`` for rows whose columns share one θ: each cell is a whole row, and no cell is missing."""
+        """``_parts`` for rows whose columns share one θ: each cell is a whole row, and none is missing."""
         size = CELLS // (max(v.size for v in arrays_of(posterior).values()) * draws)
         with np.errstate(all="ignore"):
             for rows, believed, part in alike(posterior, x) if self.together else [(slice(None), posterior, x)]:
@@ -496,7 +498,7 @@ def _with(total: Array, within: Array | None) -> Array:
 
 
 def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
-    """Group rows by which cells are missing; yield (row indices, posterior of the observed columns, cells)."""
+    """Group rows by their missing cells; yield (row indices, posterior of the observed columns, cells)."""
     for rows, columns in patterns(x):
         if columns is None:
             yield rows, posterior, x[rows]
@@ -505,19 +507,19 @@ def alike[P: Prior](posterior: P, x: Array) -> Iterator[tuple[Any, P, Array]]:
 
 
 def require_sampled(prior: Belief) -> None:
-    """Raise :class:`ImproperError` for priors from which PyMC cannot sample: improper, or with a structural zero."""
+    """Raise :class:`ImproperError` for priors that PyMC cannot sample: improper, or with a structural zero."""
     prior.require_proper("An improper prior has no sampled road: PyMC")
     if isinstance(prior, SimplexPrior) and (zero := prior.concentrations == 0).any():
         raise ImproperError("a concentration of 0 has no sampled road: PyMC needs positive ones", first(zero))
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """The increments d of cells, 0 where a cell is missing."""
+    """Increments d of cells, 0 where missing."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 
 def _theta(left: Any, point: Point, cell: Callable) -> Theta:
-    """The plug-in point of beliefs without a cell; an error names the class and the column of the cell."""
+    """Plug-in point of beliefs without a cell; an error names the class and column of the cell."""
     try:
         return left.plug_in(point)
     except LocatedError as error:
@@ -528,7 +530,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows in tallies, which sum functions of a cell. The statistic is the sum over all tallies."""
+    """Yield the rows in tallies, which sum functions of a cell; the statistic is the sum over tallies."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)
@@ -539,11 +541,12 @@ def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
 
 
 def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Array, list[Array], Array]]:
-    """Yield for each part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
+    """Yield per part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
 
-    ln h is the log-likelihood of each cell at the θ that fits this cell best, so the largest log-likelihood is the sum
-    of ln h minus the loss from using one common θ. Both terms stay small. A sum of log base measures would be of the
-    size k ln k, so no accurate digit would remain at counts of 1e15.
+    ln h is the log-likelihood of each cell at the θ that fits it best, so the largest log-likelihood is the sum of ln h
+    minus the loss from using one common θ. Both terms stay small. A sum of log base measures would be of the size k ln
+    k,
+    without an accurate digit at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

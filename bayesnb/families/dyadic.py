@@ -1,4 +1,4 @@
-"""Dyadic intervals of real columns, for shapes (``polya_tree``) and for comparing columns (``dependence``)."""
+"""Dyadic intervals of real columns, for ``polya_tree`` and for ``dependence``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
     The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
-    two values that occur, where it comes nearest to halving the rows; a column with few values gets a cell for each
-    value. The outer intervals are open. The cells of a negated column are these cells in the opposite order: of two
-    cuts that are equally near to halving the rows, the cut nearer to the ``head`` of the column is taken, and a number
-    half way between two values belongs to the side away from the head.
+    two
+    values that occur, where it comes nearest to halving the rows; a column with few values gets a cell per value. The
+    outer
+    intervals are open. The cells of a negated column are these cells in the opposite order: of two cuts that are
+    equally
+    near to halving the rows, the one nearer to the ``head`` of the column is used, and a number half way between two
+    values
+    belongs to the side away from the head.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ class Dyadic:
     def of(
         cls, x: Array, depth: int, weight: Array | None = None, head: Literal["low", "high"] | None = None
     ) -> Dyadic:
-        """The intervals of one column, (row,), NaN where missing; rows count by their weight.
+        """The intervals of one column, (row,), NaN where missing, with row weights.
 
         ``head`` is by default the side of the middle of the column's range on which its mean lies.
         """
@@ -86,7 +90,7 @@ class Dyadic:
 
     @classmethod
     def given(cls, edges: Sequence[float], depth: int) -> Dyadic:
-        """The intervals between these edges, with half of the edges on either side of the first cut, and so on."""
+        """The intervals between these edges, with half of the edges on each side of the first cut, and so on."""
         inner = np.asarray(edges, float)
         if inner.ndim != 1 or not np.isfinite(inner).all() or not (np.diff(inner) > 0).all():
             raise ValueError(f"Expected edges that are finite and increase; got {edges!r}")
@@ -98,7 +102,6 @@ class Dyadic:
 
     @property
     def n(self) -> int:
-        """Number of possible paths."""
         return 2**self.depth
 
     def codes(self, x: Array) -> Array:
@@ -106,7 +109,7 @@ class Dyadic:
         return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
-        """Names of the intervals of this depth, such as "2.5 ≤ length < 4"."""
+        """Names of intervals of this depth, such as "2.5 ≤ length < 4"."""
         places = self.paths >> self.coarser(depth)
         low, high = np.append(-np.inf, self.edges), np.append(self.edges, np.inf)
         found = []
@@ -121,7 +124,7 @@ class Dyadic:
         return found
 
     def coarser(self, depth: int) -> int:
-        """Number of bits to drop from a path so that its depth is at most this one."""
+        """Number of bits to drop from a path to get at most this depth."""
         return max(0, self.depth - depth)
 
 
@@ -142,7 +145,8 @@ class Boxes:
     """Edges of the dyadic intervals of several columns, with a fixed density within each interval.
 
     The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
-    u)², where w is the width of the next interval. A column without edges has one interval with two such tails.
+    u)²,
+    where w is the width of the next interval. A column without edges has one interval with two such tails.
 
     Parameters
     ----------
@@ -176,7 +180,7 @@ class Boxes:
         return cls(cuts, low, high, width, exists)
 
     def read(self, x: Array) -> tuple[Array, Array]:
-        """The interval of each value, -1 where missing, and its log density within it, 0 where missing."""
+        """Interval of each value, -1 if missing, and its log density within it, 0 if missing."""
         codes, within = np.empty(x.shape, np.int16, order="F"), np.empty(x.shape, order="F")
         list(blocks.each(lambda rows: self._read(x[rows], codes[rows], within[rows]), blocks.slices(len(x), 2**14)))
         return codes, within

@@ -1,8 +1,7 @@
-"""The base class of all families: the methods that a family must define.
+"""The base class of all families.
 
-Nearly all families are pairs of a likelihood and its conjugate prior, for which
-:class:`bayesnb.families.conjugate.Conjugate` implements most methods. Families without a closed form are in
-``sampled``.
+Most families are conjugate pairs, whose methods :class:`bayesnb.families.conjugate.Conjugate` implements. Those without
+a closed form are in ``sampled``.
 """
 
 from __future__ import annotations
@@ -42,8 +41,9 @@ READABLE = {
 class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
-    ``prior`` is one prior for all classes, or {class: prior}. Axes come in one order: draws, row, class, column, level.
-    Missing values contribute nothing, because their factor integrates to one.
+    ``prior`` is one prior for all classes, or {class: prior}. Axes are ordered: draw, row, class, column, level.
+    Missing
+    values contribute nothing, because their factor integrates to one.
     """
 
     prior: P | Mapping[Any, P]
@@ -129,29 +129,29 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def update(self, prior: P, s: S) -> Belief:
-        """Bayes' rule: the posterior from the prior (at its full shape) and the statistic."""
+        """The posterior from the prior (at its full shape) and the statistic."""
 
     @abstractmethod
     def plug_in(self, posterior: Belief, point: Point) -> Theta:
-        """The posterior mode or mean of the parameters."""
+        """Posterior mode or mean of the parameters."""
 
     @abstractmethod
     def draw(self, posterior: Belief, rng: Generator, size: Size = ()) -> Theta:
-        """Independent draws of the parameters from the posterior."""
+        """Independent draws from the posterior."""
 
     @abstractmethod
     def log_likelihood(self, theta: Theta, x: Column) -> Array:
-        """log p(x | θ) as (..., row, class); the first axes are the draws of θ."""
+        """log p(x | θ), (..., row, class); the first axes are draws of θ."""
 
     @abstractmethod
     def log_predictive(self, posterior: Belief, x: Column) -> Array:
-        """log E[p(x | θ)] as (row, class), with the parameters integrated out."""
+        """log E[p(x | θ)], (row, class), with the parameters integrated out."""
 
     @abstractmethod
     def log_likelihood_given_row(
         self, posterior: Belief, theta: Theta, x: Column, chosen: Array, common: CommonDraws
     ) -> Array:
-        """log p(x_i | θ) at draws of θ given the data and row i itself, (draw, row, class).
+        """log p(x_i | θ) at draws of θ given the data and row i, (draw, row, class).
 
         Parameters
         ----------
@@ -161,9 +161,9 @@ class Family[P: Belief, S: Statistic](ABC):
             Draws given the data alone, (draw, class, ...), for parameters that do not depend on the row.
         x : Column
         chosen : int array (draw, row)
-            The class that is assumed for the row.
+            The assumed class of the row.
         common : CommonDraws
-            Random numbers for the same number of draws.
+            Random numbers for these draws.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -174,19 +174,21 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all` if the prior of all classes also depends on the row; otherwise None."""
+        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes;
+        otherwise None.
+        """
         return None
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ; the first axis of θ is the row, and there is no class axis.
+        """Draw one x for each θ; the first axis of θ is the row, without a class axis.
 
         ``s`` holds quantities without a distribution in the model, such as the length of a row of counts.
         """
 
     @abstractmethod
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """The values of the PyMC variables for θ, by name, (..., class[, column][, level])."""
+        """Values of the PyMC variables for θ, by name, (..., class[, column][, level])."""
 
     @abstractmethod
     def theta(self, variables: Mapping[str, Array]) -> Theta:
@@ -195,15 +197,16 @@ class Family[P: Belief, S: Statistic](ABC):
     def linear(self, theta: Theta) -> tuple[Array, Array]:
         """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
 
-        Raises ``ValueError`` if the log-likelihood has no such form with the same g for all classes.
+        ``ValueError`` if there is no such form with the same g for all classes.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
     def quadratic(self, theta: Theta) -> tuple[Array, Array, Array] | None:
         """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
 
-        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that all classes share.
-        ``None`` if it is not a quadratic form.
+        log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that classes share.
+        ``None`` if
+        there is no such form.
         """
         return None
 
@@ -218,23 +221,23 @@ class Family[P: Belief, S: Statistic](ABC):
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
 
     def learned(self, s: S) -> str:
-        """The learned hyperparameters as text; "" if nothing is learned."""
+        """Learned hyperparameters as text; "" if there are none."""
         return ""
 
     @property
     def one_term(self) -> bool:
-        """True if the columns are dependent given the class and so form one term of the model."""
+        """Whether the columns are dependent given the class, and so form one term of the model."""
         return self.whole_rows or self.together
 
     @property
     def needs_rows(self) -> bool:
-        """True if settings still have to be learned from the first rows, such as the edges of cells."""
+        """Whether settings must still be learned from the first rows, such as edges of cells."""
         own = bool(self.from_rows) and all(getattr(self, name) is None for name in self.from_rows)
         return own or any(part.needs_rows for part in self.parts)
 
     @property
     def reads_together(self) -> bool:
-        """True if the columns form one feature: a vector, or columns that share an estimated hyperparameter."""
+        """Whether the columns form one feature: a vector, or columns that share an estimated hyperparameter."""
         return self.learns_prior or self.together or self.shares_number
 
     def placed(self, columns: Sequence[Array], weight: Array | None) -> Self:
@@ -249,7 +252,7 @@ class Family[P: Belief, S: Statistic](ABC):
         return self.with_parts([part.placed(each, weight) for part, each in zip(self.parts, own, strict=True)])
 
     def gathered(self, cells: Sequence[tuple[Self, int]]) -> Self:
-        """The family of picked columns; each column is given as (its family, its position)."""
+        """The family of picked columns, each given as (its family, its position)."""
         if self.parts:
             parts = enumerate(self.parts)
             return self.with_parts([part.gathered([(family.parts[m], k) for family, k in cells]) for m, part in parts])
@@ -261,11 +264,10 @@ class Family[P: Belief, S: Statistic](ABC):
         return replace(self, **picked) if picked else self
 
     def order_of(self, column: int) -> tuple[Any, ...] | None:
-        """All levels of one of the columns in order, if no other level can be added; otherwise None."""
+        """All levels of a column in order, if no level can be added; otherwise None."""
         return self.order if self.orders is None else self.orders[column]
 
     def named_classes(self) -> list[Any]:
-        """The classes that its priors name."""
         own = list(self.prior) if isinstance(self.prior, Mapping) else []
         return own + [label for part in self.parts for label in part.named_classes()]
 
@@ -278,18 +280,16 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, without axes of draws.
+        """The axes of each PyMC variable, without draws.
 
-        An axis is "class", "column", "level", or the axis of a vector parameter. A variable without an axis of classes
-        (columns) is shared by all classes (columns).
+        An axis is "class", "column", "level", or that of a vector parameter. A variable without classes (columns) is
+        shared by
+        all classes (columns).
         """
 
     @abstractmethod
     def pymc_prior(self, prior: P, name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of θ to the open model.
-
-        ``name`` turns the name of a variable into its full name; ``dims`` are its dimensions.
-        """
+        """Add the variables of θ, with dimensions ``dims``, to the open model; ``name`` turns names into full names."""
 
     @abstractmethod
     def pymc_statistic(self, theta: Mapping[str, Any], s: S) -> Any:
@@ -305,7 +305,7 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @property
     def kind(self) -> str:
-        """The suffix of the names of the variables: "StudentT" makes mu_student_t."""
+        """The suffix of variable names: "StudentT" makes mu_student_t."""
         return type(self).__name__ + "".join(part.kind for part in self.named_parts)
 
     def priors(self, s: S, labels: Sequence[Any]) -> P:
@@ -322,13 +322,13 @@ class Family[P: Belief, S: Statistic](ABC):
 
 
 def titles(families: Sequence[Family]) -> list[str]:
-    """The names of families for display; families with equal names are numbered."""
+    """Names of families for display; equal names are numbered."""
     each = [family.title for family in families]
     return [f"{title} {k + 1}" if each.count(title) > 1 else title for k, title in enumerate(each)]
 
 
 def prior_text(family: Family) -> str:
-    """The prior of a family as text for display."""
+    """The prior of a family as text."""
     if not family.parts:
         return repr(family.prior)
     each = zip(family.part_names(), family.parts, strict=True)

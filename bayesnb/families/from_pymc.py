@@ -23,9 +23,9 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and arguments. Calling it with a name and a shape creates the variable.
+    """A prior given by a PyMC class and arguments, for one class and column; called with a name and a shape.
 
-    The arguments are for one class and one column; if they define a vector, so is the parameter.
+    If the arguments define a vector, so is the parameter.
     """
 
     dist: Any
@@ -46,13 +46,13 @@ class Specified:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Given(Declared):
-    """The priors of a distribution's parameters, independent over parameters, classes and columns.
+    """Priors of a distribution's parameters, independent over parameters, classes and columns.
 
     Parameters
     ----------
     of : {parameter: Specified, callable or number}
     cells : array (class, column), optional
-        True everywhere; its shape gives the numbers of classes and columns. None before the data are known.
+        True everywhere, to give the shape; None before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Given(Declared):
 
     @property
     def known(self) -> dict[str, Any]:
-        """The parameters that are fixed at numbers."""
+        """Parameters that are fixed at numbers."""
         return {name: value for name, value in self.of.items() if not callable(value)}
 
     @property
@@ -128,12 +128,11 @@ class FromPyMC(Pointwise[Given]):
         Such as ``pm.LogNormal``.
     priors : {parameter: prior}
         A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a function called as
-        ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or a number or list of
-        numbers, at which the parameter is fixed. Each class and column has its own parameters, and no prior is scaled
-        to the data. Arguments that define a vector, as in ``(pm.Normal, {"mu": [0, 5]})``, make the parameter a vector,
-        as mixtures require.
+        ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or one or several fixed
+        numbers. Each class and column has its own parameters, and no prior is scaled to the data. Arguments that define
+        a vector, as in ``(pm.Normal, {"mu": [0, 5]})``, make the parameter a vector, as mixtures require.
     reads : {"reals", "positive reals", "counts"}
-        The values that columns may hold; other values are refused.
+        The values that columns may hold.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
 
@@ -254,7 +253,7 @@ class FromPyMC(Pointwise[Given]):
 
 @lru_cache(64)
 def _described(family: FromPyMC) -> tuple[dict[str, tuple[str, ...]], bool]:
-    """The axes of each parameter, and whether the priors have no further random variables."""
+    """Axes of each parameter, and whether the priors have no further random variables."""
     import pymc as pm
 
     with pm.Model(model=None) as model:

@@ -22,7 +22,7 @@ from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """The moments of a dense table or of a sparse matrix.
+    """Moments of a dense table or of a sparse matrix.
 
     Each stored value of a sparse matrix is a row labelled by (class, column); the other cells are added as zeros.
     """
@@ -44,11 +44,10 @@ def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
 
 
 def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters: Array) -> Array:
-    """Σ_j density(x_j, parameters_j) as (..., row, class), for parameters (..., class, column).
+    """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
-    The sum is first computed as if every cell were 0, and then corrected for each stored value. Columns with more than
-    half of their cells stored are summed densely: a zero may be very improbable there, so the terms to subtract could
-    be large.
+    Start from zero in every cell, and correct each stored value. Columns with more than half of their cells stored are
+    summed densely: a zero may be very improbable there, so large terms would cancel.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -69,13 +68,13 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
 
 
 def log_normal(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
-    """ln Normal(x | m + low, 1/root_tau²) of each cell."""
+    """ln Normal(x | m + low, 1/root_tau²) per cell."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.log(root_tau) - 0.5 * LOG_2PI - 0.5 * (((x - m) - low) * root_tau) ** 2
 
 
 def log_normals(x: Column, m: Array, low: Array, root_tau: Array) -> Array:
-    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²) as (..., row, class); NaN adds nothing."""
+    """Σ_j ln Normal(x_j | m_j + low_j, 1/root_tau_j²), (..., row, class); NaN adds nothing."""
     low, root_tau = (np.broadcast_to(v, m.shape) for v in (low, root_tau))
     if sparse.issparse(x):
         return over_stored(log_normal, x, m, low, root_tau)
@@ -93,9 +92,11 @@ _DRAWN_FROM = 2**16
 def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array:
     """``log_normals`` for many draws, as a matrix product.
 
-    A log density of a Normal is linear in x² and x, but expanding (x - μ)² is inaccurate if its terms are large and
-    cancel. So x and μ are first centred at the mean of the draws of the class, and divided by its standard deviation.
-    Then either the terms are small, or the result is as large as the terms.
+    The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So x and μ are
+    first
+    centred at the mean of the draws of the class, and divided by its standard deviation. Then either the terms are
+    small,
+    or the result is as large as the terms.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -126,7 +127,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
 
 
 def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, log_height: Array) -> Array:
-    """The Student-t log density of each cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
+    """Student-t log density per cell, log_height - exponent ln(1 + z²) with z = (x - m - low) scale."""
     away = (x - m) - low
     with np.errstate(over="ignore", divide="ignore"):
         growth = np.log1p((away * scale) ** 2)
@@ -138,7 +139,7 @@ def log_student(x: Array, m: Array, low: Array, scale: Array, exponent: Array, l
 
 @dataclass(frozen=True, eq=False)
 class OfNormals[P: Prior](Conjugate[P, Moments]):
-    """A likelihood under which each cell, after the transformation by ``read``, is Normal given the class."""
+    """A likelihood whose cells, transformed by ``read``, are Normal given the class."""
 
     @abstractmethod
     def root_precision(self, theta: Theta) -> Array:
@@ -158,7 +159,7 @@ class OfNormals[P: Prior](Conjugate[P, Moments]):
 
 @dataclass(frozen=True, eq=False)
 class OfUnknownVariance(OfNormals[NormalGamma]):
-    """A Normal likelihood with unknown variance within each class; the predictive is a Student-t."""
+    """A Normal likelihood with unknown variance per class; the predictive is a Student-t."""
 
     prior: Any = field(default_factory=NormalGamma)
 
@@ -178,8 +179,9 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
     def priors(self, s: Moments, labels: Sequence[Any]) -> NormalGamma:
         """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
-        A constant column does not distinguish the classes. Without this rule it would favour the class with most rows,
-        which has the most evidence for a small variance: by a factor of 10 for a hundred times the rows.
+        A constant column does not distinguish the classes, but would favour the class with most rows, which has the
+        most
+        evidence for a small variance: by a factor of 10 for a hundred times the rows.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -218,15 +220,14 @@ class Gaussian(OfUnknownVariance):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). Sparse matrices
-    are not made dense; cells that are not stored are zeros.
+    stay sparse; cells that are not stored are zeros.
 
     Parameters
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
-        The fraction of the largest variance among the columns that is added to the variance of every row around its
-        value, as in scikit-learn's ``GaussianNB``. The columns then share this variance and form one feature. By
-        default none is added.
+        The fraction of the largest column variance that is added to the variance of every cell, as in scikit-learn's
+        ``GaussianNB``. The columns then form one feature. By default none is added.
 
     Examples
     --------
@@ -261,10 +262,11 @@ class Gaussian(OfUnknownVariance):
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
-        Noise with variance ε around the value of a row adds ε to the expected scatter. So n rows of a class add n ε to
-        S, and n ε / 2 to b, which contains S / 2 (Bishop 1995, "Training with noise is equivalent to Tikhonov
-        regularization"). Under a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. This b
-        depends on the number of rows, but leaving out a row does not change it.
+        Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2 (Bishop
+        1995,
+        "Training with noise is equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance S / n
+        becomes
+        S / n + ε, as in scikit-learn. This b depends on the number of rows, but leaving out a row does not change it.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
@@ -368,8 +370,8 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density is per unit of x. The predictive of ln x is a Student-t. Tables of parameters show the median of x,
-    which is exp(μ), and the standard deviation of ln x.
+    The density is per unit of x. The predictive of ln x is a Student-t. Tables show the median of x, exp(μ), and the
+    standard deviation of ln x.
 
     Parameters
     ----------

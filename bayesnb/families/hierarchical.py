@@ -28,11 +28,12 @@ from bayesnb.statistics.statistic import Statistic
 class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
-    NUTS samples the parameters that the classes share, and parameters without a conjugate prior. The other parameters
-    of each class are integrated out of the likelihood, and drawn exactly given the sampled ones.
+    NUTS samples the shared parameters, and those without a conjugate prior. The other parameters of each class are
+    integrated out, and then drawn exactly given the sampled ones.
 
-    With ``together``, all columns of the feature share a hyperprior: one scale, perhaps also a location, is learned for
-    all. This makes the columns dependent, so they are one term of the model.
+    With ``together``, all columns of the feature share a hyperprior: one scale, perhaps also a location. The columns
+    are
+    then dependent, so they are one term of the model.
     """
 
     together: bool = False
@@ -46,19 +47,19 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
     @abstractmethod
     def of_classes(self, prior: P, common: Mapping[str, Any], name: Name, dims: Dims) -> dict[str, Any]:
-        """Add the variables of each class, which ``update`` integrates out, given the common ones."""
+        """Add the variables of each class, given the common ones; ``update`` integrates them out."""
 
     @abstractmethod
     def log_marginal(self, common: Mapping[str, Any], s: S) -> Any:
-        """log p(data | the variables that NUTS samples) as a scalar tensor, up to a constant."""
+        """log p(data | sampled variables) as a scalar tensor, up to a constant."""
 
     @abstractmethod
     def draw_of_classes(self, prior: P, common: Mapping[str, Array], s: S, rng: Generator) -> dict[str, Array]:
-        """Draws of the variables that were integrated out, given the statistic and the sampled variables."""
+        """Draws of the integrated variables, given the statistic and the sampled variables."""
 
     @abstractmethod
     def point(self, theta: Mapping[str, Any]) -> dict[str, Any]:
-        """The PyMC variables of ``likelihood``, from the variables of this family."""
+        """The PyMC variables of ``likelihood``, from those of this family."""
 
     def strata(self, posterior: Draws) -> Strata:
         shared = [posterior.theta[key][:, 0, 0] for key, axes in self.variable_axes().items() if not axes]
@@ -95,17 +96,17 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of the parameters that the classes of a column share: pooled level probabilities, and the strength.
 
-    The prior of the strength makes strength / (strength + median) uniform on (0, 1), the uniform shrinkage prior of
-    Daniels (1999). So in a class whose number of rows equals the median, the weight of the pooled probabilities is
-    uniform.
+    The prior makes strength / (strength + median) uniform on (0, 1): the uniform shrinkage prior of Daniels (1999). So
+    the
+    weight of the pooled probabilities is uniform in a class with ``median`` rows.
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
-        Positive. The concentration of each level in the Dirichlet prior of the pooled probabilities.
+        Positive concentration of each level in the Dirichlet prior of the pooled probabilities.
     strength : float or array (column,), optional
-        The prior median of the strength, in rows, positive. ``None`` is the number of levels of the column, which is
-        Laplace's rule if the pooled probabilities are equal.
+        The prior median of the strength, in rows, positive. ``None`` is the number of levels: Laplace's rule if the
+        pooled probabilities are equal.
     """
 
     alpha: Any = 1.0
@@ -131,12 +132,12 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
 
     The level probabilities of each class shrink towards pooled probabilities, more strongly if the classes differ
-    little (BDA3 5.3, with counts of K levels). NUTS samples only the pooled probabilities and the strength; θ is
-    integrated out, so NUTS explores small and large strengths equally well, and is then drawn exactly.
+    little
+    (BDA3 5.3, with counts of K levels). θ is integrated out, so NUTS explores small and large strengths equally well.
 
-    With ``together``, ln(strength / median) has a logistic distribution in all columns of the feature, with one
-    location ~ Logistic(0, 1) and one scale ~ HalfNormal(1). If the classes differ little in most columns, all columns
-    then shrink more.
+    With ``together``, ln(strength / median) is logistic in all columns of the feature, with one location ~ Logistic(0,
+    1)
+    and one scale ~ HalfNormal(1). If classes differ little in most columns, all columns then shrink more.
 
     Parameters
     ----------
@@ -144,10 +145,9 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         The concentration of the prior of the pooled probabilities.
     strength : float or array (column,), optional
         The prior median of the strength, the number of imaginary rows per class that follow the pooled probabilities.
-        By default, the number of levels of the column.
+        By default, the number of levels.
     together : bool
-        Whether the columns of the feature share the distribution of their strengths, which makes them dependent, so
-        that they are one term of the model.
+        Whether columns share the distribution of their strengths, which makes them dependent: one term of the model.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -173,10 +173,11 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         return prior.over(s.levels, s.counts.shape[0])
 
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
-        """The pooled probabilities (column, level), the strength (column,), and the shared location and scale.
+        """Pooled probabilities (column, level), strength (column,), and the shared location and scale.
 
-        ln(strength / median) is location + scale × z, because NUTS samples badly from the funnel that the strengths of
-        columns with few rows and their shared scale would form.
+        ln(strength / median) is location + scale × z, because NUTS samples badly from the funnel that strengths of
+        columns with
+        few rows and their shared scale would form.
         """
         import pymc as pm
 
@@ -288,21 +289,21 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
-    It is weak on the scale of the column: class means rarely lie further apart than the rows of a column, and σ lies
-    between s/20 and 1.6 s with probability 0.9, with a long tail above.
+    The prior is weak on the scale of the column: class means rarely lie further apart than rows, and σ lies between
+    s/20
+    and 1.6 s with probability 0.9, with a long tail above.
 
     Parameters
     ----------
     m : float, array (column,) or None
-        In units of the column. ``None`` is the mean of the column over all classes.
+        In units of the column. ``None`` is the mean over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the pooled standard deviation; if that is 0 or unknown, the
-        absolute value of m, or 1 if m is 0.
+        In units of the column, positive. ``None`` is the first positive number among: the pooled standard deviation,
+        the absolute value of m, 1.
     reach : float, array (column,) or None
         In units of the column, positive. ``None`` is 10 s.
     between : float, array (column,) or None
-        The scale of the prior of the standard deviation between classes, in units of the column, positive. ``None`` is
-        s.
+        The prior scale of the standard deviation between classes, in units of the column, positive. ``None`` is s.
     """
 
     m: Any = None
@@ -313,7 +314,6 @@ class LearnedCentre(Declared):
     _ranges: ClassVar = {"m": FINITE, "s": POSITIVE, "reach": POSITIVE, "between": POSITIVE}
 
     def over(self, moments: Moments) -> LearnedCentre:
-        """The prior at its full shape (class, column)."""
         mean, _, variance = moments.of_columns()
         centre = np.where(np.isfinite(mean), mean, 0.0)
         m = centre if self.m is None else self.m
@@ -327,22 +327,22 @@ class LearnedCentre(Declared):
 class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) for each class, and μ ~ Normal(centre, between²), both of which are learned.
 
-    The class means shrink towards a common centre, more strongly for classes with few rows, and if the classes differ
-    little (BDA3 5.4). NUTS samples only the centre, the spread between classes and σ; the μ are integrated out, so NUTS
-    also explores small spreads well, and are then drawn exactly. The PyMC model of the whole table uses the non-centred
-    form μ = centre + between × z, z ~ Normal(0, 1).
+    Class means shrink towards a common centre, more strongly for classes with few rows and if the classes differ little
+    (BDA3 5.4). The μ are integrated out, so NUTS also explores small spreads well. The PyMC model of the whole table
+    uses
+    the non-centred form μ = centre + between × z, z ~ Normal(0, 1).
 
     With ``together``, the prior of the spread between classes in a column is HalfNormal(scale × the ``between`` of the
-    column), with one scale ~ HalfNormal(1) for all columns of the feature. If the classes differ little in most
-    columns, all columns then shrink more.
+    column), with one scale ~ HalfNormal(1) per feature. If classes differ little in most columns, all columns then
+    shrink
+    more.
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether the columns of the feature share the scale of their spreads, which makes them dependent, so that they
-        are one term of the model.
+        Whether columns share the scale of their spreads, which makes them dependent: one term of the model.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -376,8 +376,9 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
 
         Free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads are
-        multiples of their prior scale, because NUTS samples badly from the funnel that the spreads of columns with few
-        rows and their shared scale would form.
+        multiples of their prior scale, because NUTS samples badly from the funnel that spreads of columns with few rows
+        and
+        their shared scale would form.
         """
         import pymc as pm
 
@@ -398,10 +399,11 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         return {"mu": pm.Deterministic(name("mu"), mu, dims=dims.get("mu"))}
 
     def log_marginal(self, common: Mapping[str, Any], s: Moments) -> Any:
-        """The log density of the class means and of the scatter around them (BDA3 5.11).
+        """Log density of the class means and of the scatter around them (BDA3 5.11).
 
-        The mean of n rows of a class has the variance between² + σ²/n around the centre. The rows around this mean have
-        the density σ^(1-n) exp(-scatter / 2σ²).
+        The mean of n rows of a class has the variance between² + σ²/n around the centre; the rows around it have the
+        density
+        σ^(1-n) exp(-scatter / 2σ²).
         """
         from pytensor import tensor as pt
 

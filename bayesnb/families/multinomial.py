@@ -32,9 +32,9 @@ DEAR = 4
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the name of each level.
+    """Counts of named words: ``counts`` (row, level) dense or sparse, ``words`` the level names.
 
-    ``held`` marks the rows that are not missing; it is needed only if the counts are sparse.
+    ``held`` marks the rows that are not missing, if the counts are sparse.
     """
 
     counts: Column
@@ -57,9 +57,10 @@ class Bag:
 class WordCounts(Statistic):
     """Counts of words, ``counts`` (class, level); weight of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
-    ``fractions`` (class, 1) is the weight of rows that hold a fraction of a word, which have no probability.
-    ``log_peak`` (class, 1) is the log-likelihood of all rows at the θ that fits them best. When two parts are added, so
-    are their ``log_peak``, reduced by the loss from using one common θ.
+    ``fractions`` (class, 1) is the weight of rows with a fraction of a word, which have no probability. ``log_peak``
+    (class,
+    1) is the log-likelihood of all rows at the θ that fits them best; adding two parts reduces the sum by the loss from
+    one common θ.
     """
 
     counts: Array
@@ -129,9 +130,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """N of each row; ln N! - Σ ln x!, the log of the number of possible orders of its words; and 1 for a row with
-    fractions.
-    """
+    """N of each row; ln N! - Σ ln x!, the log number of orders of its words; and 1 for a row with fractions."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:
@@ -151,7 +150,7 @@ def rising(alpha: Array, counts: sparse.csr_array, t: Any = 1.0) -> Array:
 
 
 def rising_left_out(alpha: Array, counts: sparse.csr_array, labels: Labels) -> Array:
-    """``rising`` at t = 1 for the class of each row, after subtracting the counts of the row from α, (row,)."""
+    """``rising`` at t = 1 for the class of each row, after subtracting the row's counts from α, (row,)."""
     if large_enough(DEAR * counts.nnz):
         return sparse_rows.rising(counts, alpha, labels.codes, labels.weight)
     row = row_of_cells(counts)
@@ -171,9 +170,10 @@ def rising_of_lengths(total: Array, lengths: Array, t: Any) -> Array:
 class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given N, the length of the row.
 
-    All counts of a row share one θ. So the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
-    Kauchak and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing. Fractions, such
-    as tf-idf weights, are accepted; the likelihood is then not a probability.
+    All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
+    Kauchak
+    and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing. With fractions, such as
+    tf-idf weights, the likelihood is not a probability.
 
     Examples
     --------

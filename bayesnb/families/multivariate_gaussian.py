@@ -1,4 +1,4 @@
-"""Several columns of real numbers as a Normal vector, with one covariance per class or one for all classes."""
+"""Several columns as a Normal vector, with one covariance per class or one for all classes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ from bayesnb.statistics.moments import Scatter, patterns, require_whole
 class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
-    The columns are dependent given the class, and each class has its own covariance. This is quadratic discriminant
-    analysis with its parameters integrated out; the predictive is a multivariate Student-t. The default prior,
-    :meth:`NormalWishart.shared`, shrinks the covariances of the classes towards each other by an amount that is
-    learned; the limit is linear discriminant analysis. In rows to predict, missing cells are integrated out. Rows to
-    learn must be complete or missing as a whole, because a part of a row has no conjugate likelihood of the covariance;
-    otherwise an error is raised.
+    This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out; the
+    predictive
+    is a multivariate Student-t. The default prior, :meth:`NormalWishart.shared`, shrinks the covariances towards each
+    other
+    by a learned amount; the limit is linear discriminant analysis. In rows to predict, missing cells are integrated
+    out.
+    A row to learn that is only partly missing raises an error, because it has no conjugate likelihood of the
+    covariance.
 
     Parameters
     ----------
@@ -83,8 +85,10 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
 
         The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class; the
-        number of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g,
-        and squared distances increase by the Sherman-Morrison formula.
+        number
+        of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and
+        squared
+        distances increase by the Sherman-Morrison formula.
         """
         if posterior.share is None or not posterior.share.any():
             return None
@@ -172,11 +176,13 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
 
 def log_student(believed: NormalWishart, squares: Array, weight: Array | float = 0.0) -> Array:
-    """The log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
+    """Log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
 
     ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
-    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and
-    location is (κ/(κ-w))² h divided by this factor.
+    Ψ is
+    multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and location
+    is
+    (κ/(κ-w))² h divided by this factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -194,7 +200,7 @@ def log_student_without_square(
 ) -> Array:
     """``log_student`` after Ψ has also lost ``share`` · ``square`` · g gᵀ, the part of the row in the prior, (row,).
 
-    ``own_gap`` (row, column) is g, and ``weight`` is 0 for rows of other classes. Squared distances increase by the
+    ``own_gap`` (row, column) is g; ``weight`` is 0 for rows of other classes. Squared distances increase by the
     Sherman-Morrison formula.
     """
     inverse = believed.root[1].T
@@ -207,7 +213,7 @@ def log_student_without_square(
 
 
 def distances(believed: NormalWishart, x: Array) -> Array:
-    """The squared distance of each row from the location, in terms of Ψ, (row,)."""
+    """Squared distance of each row from the location, in terms of Ψ, (row,)."""
     inverse = believed.root[1].T
 
     def part(rows: slice, found: Array) -> None:
@@ -218,7 +224,7 @@ def distances(believed: NormalWishart, x: Array) -> Array:
 
 
 def _blocks(x: Array) -> list[slice]:
-    """Blocks of rows so small that a copy stays in the cache of a core."""
+    """Blocks of rows whose copy stays in the cache of a core."""
     return slices(len(x), max(1, NEAR // max(1, x.shape[1])))
 
 
@@ -230,14 +236,14 @@ DRAWS = 4000
 class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance, so the log-odds of a plug-in are linear in the columns. This is linear
-    discriminant analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; formulas in
-    ``docs/theory/three-covariances.md``). The predictive of each class is a multivariate Student-t. The other textbook
-    choices are ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
+    All classes have the same covariance, so the log-odds of a plug-in are linear in the columns: linear discriminant
+    analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; formulas in
+    ``docs/theory/three-covariances.md``). The predictive of each class is a multivariate Student-t. See also
+    ``"gaussian"``
+    (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
 
-    Each row changes the posterior of every class, so intervals are computed from draws, and rows are left out exactly.
-    Methods that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets,
-    and PyMC.
+    Each row changes the posterior of every class, so intervals are computed from draws; leave-one-out is exact. Methods
+    that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.
 
     Parameters
     ----------
@@ -283,7 +289,7 @@ class SharedGaussian(MultivariateGaussian):
         return each._with(scale=np.repeat(scale, len(dof := np.repeat(dof, len(each.dof))), axis=0), dof=dof)
 
     def log_evidence(self, prior: NormalWishart, s: Scatter) -> Array:
-        """log p(rows of a class | rows of the classes before it), (class,)."""
+        """log p(rows of a class | rows of earlier classes), (class,)."""
         super().log_evidence(prior, s)
         d, log_h = self.added(s)
         found, held = [], prior.at([0])
@@ -344,7 +350,8 @@ class SharedGaussian(MultivariateGaussian):
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
         Without a row of class k and weight w, Ψ loses w κ_k / (κ_k - w) g gᵀ and ν loses w in every class, where g is
-        the distance of the row from m_k; κ_k loses w.
+        the
+        distance of the row from m_k; κ_k loses w.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

@@ -1,4 +1,4 @@
-"""Families of rates with a Gamma prior: numbers of events in an interval of time or space, and waiting times."""
+"""Families of rates with a Gamma prior: event counts and waiting times."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    The sum of two parts reduces the sum of their largest log-likelihoods by the loss from using one common rate. A sum
-    of log base measures would be of the size k ln k instead, so at counts of 1e15 the evidence would have no accurate
-    digit.
+    Adding two parts reduces the sum of their largest log-likelihoods by the loss from one common rate. A sum of log
+    base
+    measures, of the size k ln k, would have no accurate digit at counts of 1e15.
     """
 
     exposure: Array
@@ -65,12 +65,12 @@ LEAST = 1e-300
 
 
 def pooled_rates(events: Array, exposure: Array) -> Array:
-    """Events per exposure over all classes of each column, (column,); NaN for a column without exposure.
+    """Events per exposure over all classes, (column,); NaN for a column without exposure.
 
     Raises
     ------
     ValueError
-        If the numbers of a column are so small or so large that the rate or their sum is no ordinary float.
+        If the numbers of a column are so small or large that the rate or their sum is no ordinary float.
     """
     seen = (events > 0) & (exposure > 0)
     with np.errstate(all="ignore"):
@@ -112,7 +112,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """Counts (row, column) and the exposure (row,) of each row, both NaN where missing."""
+    """Counts (row, column) and exposure (row,), NaN where missing."""
 
     counts: Array
     exposure: Array
@@ -156,7 +156,7 @@ class Poisson(OfRate):
     ----------
     prior : Gamma
     exposure : str, optional
-        Column with the exposure of each row (hours watched, area searched), positive. 1 if not given.
+        Column with the positive exposure of each row (hours watched, area searched); 1 by default.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class Poisson(OfRate):
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
         """Log densities of small counts with an exposure e; terms that depend only on the count k are tabulated.
 
-        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leaving out the row itself gives
+        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leave-one-out gives
         Σ_{0<i≤k} ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         """
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
@@ -240,7 +240,7 @@ class Poisson(OfRate):
 
 
 def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
-    """Counts and exposure, both (row, column); a count without an exposure is missing."""
+    """Counts and exposure, both (row, column); a count without exposure is missing."""
     if not isinstance(x, Exposed):
         counts = np.asarray(x, float)
         return counts, np.ones(counts.shape)
@@ -252,7 +252,7 @@ def counts_and_exposure(x: Array | Exposed) -> tuple[Array, Array]:
 class OfWaits(OfRate):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    A cell x counts as ``shape`` events in x units of exposure, so it has the same statistic as a Poisson count.
+    A cell x counts as ``shape`` events in x units of exposure.
     """
 
     support = POSITIVE
@@ -302,7 +302,7 @@ class OfWaits(OfRate):
 class Exponential(OfWaits):
     """x | λ ~ Exponential(rate λ) with λ ~ Gamma(α, rate β), for positive numbers such as waiting times (BDA3 2.6).
 
-    A waiting time x counts as one event in x units of exposure. The predictive is a Lomax (Pareto II) distribution.
+    The predictive is a Lomax (Pareto II) distribution.
 
     Examples
     --------
@@ -324,15 +324,16 @@ class Exponential(OfWaits):
 class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    With shape 1, it is the Exponential family. The standard deviation within a class is its mean divided by √shape. The
-    predictive is a beta prime distribution, which generalizes the Lomax distribution to this shape.
+    With shape 1, it is the Exponential family. Within a class, the standard deviation is the mean divided by √shape.
+    The
+    predictive is a beta prime distribution.
 
     Parameters
     ----------
     prior : Gamma
         The prior of the rate λ.
     shape : float or array (column,)
-        Positive; the square of mean / standard deviation within a class.
+        Positive; (mean / standard deviation)² within a class.
 
     Examples
     --------

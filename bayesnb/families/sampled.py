@@ -1,9 +1,7 @@
 """Families without a closed form: PyMC samples the posterior of their parameters.
 
-:class:`Sampled` implements only the smaller contract, :class:`bayesnb.families.family.Family`. Given the labels, the
-posterior factorizes over features, so ``update`` runs NUTS on the model of one feature, and the posterior is a
-:class:`Draws`. Averages over the parameters become averages over draws (see :class:`Strata`). :class:`Pointwise`
-families have a density for each cell.
+Given the labels, the posterior factorizes over features, so ``update`` runs NUTS on one feature at a time. Averages
+over the parameters become averages over :class:`Draws` (see :class:`Strata`).
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ CELL = ("class", "column")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declared(Belief):
-    """The hyperparameters of a sampled family; at full shape, the last field is an array (class, column)."""
+    """Hyperparameters of a sampled family; at full shape, the last field is an array (class, column)."""
 
     def proper(self) -> Array:
         return np.ones(np.shape(getattr(self, fields(self)[-1].name)), bool)
@@ -46,7 +44,7 @@ class Declared(Belief):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Draws(Belief):
-    """A posterior that is represented by draws.
+    """A posterior represented by draws.
 
     Parameters
     ----------
@@ -84,15 +82,17 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Draws of columns that share parameters, grouped so that the columns are nearly independent within each group.
+    """Draws of columns that share parameters, grouped so that columns are nearly independent within each group.
 
-    Let h be the parameters that all columns share, such as the scale of their spreads between classes. Given h, the
-    columns are independent, so the predictive of a row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The plain average of the
-    product over draws, E[Π_j p(x_j | θ_j)], has the same expectation, but its Monte Carlo error grows exponentially
+    Given the shared parameters h, such as the scale of their spreads, columns are independent, so the predictive of a
+    row
+    is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
+    exponentially
     with the number of columns, because the variances of all columns add in the log product. So the draws are sorted
-    into strata of nearly equal h. Within a stratum each column is averaged separately, and the products of these
-    averages are averaged over the strata. One stratum treats the columns as independent; more strata approximate E_h
-    better.
+    into
+    strata of nearly equal h; each column is averaged within a stratum, and the products of these averages are averaged
+    over
+    the strata. One stratum treats the columns as independent; more strata approximate E_h better.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Strata:
 
     @classmethod
     def of(cls, shared: Array | None, n: int) -> Strata:
-        """The strata of ``n`` draws of the shared parameters, (draw, number); one stratum if nothing is shared."""
+        """Strata of ``n`` draws of the shared parameters, (draw, number); one stratum if there are none."""
         if shared is None:
             return cls((np.arange(n),))
         deviation = shared.std(0)
@@ -116,22 +116,22 @@ class Strata:
 
     @property
     def log_share(self) -> Array:
-        """The log of the fraction of draws in each stratum, (stratum,)."""
+        """Log fraction of draws in each stratum, (stratum,)."""
         sizes = np.array([len(own) for own in self.members])
         return np.log(sizes) - np.log(sizes.sum())
 
     def averages(self, value: Array) -> Array:
-        """The log of the average of exp(value) per stratum; the first axis, draws, becomes an axis of strata."""
+        """Log of the average of exp(value) per stratum; the first axis, draws, becomes strata."""
         parts = [value] if len(self) == 1 else [value[own] for own in self.members]
         return np.stack([logsumexp(part, axis=0) - np.log(len(part)) for part in parts])
 
     def average(self, value: Array, log_weight: Array | float = 0.0) -> Array:
-        """The log of the weighted average of exp(value) over the strata, which are the first axis."""
+        """Log of the weighted average of exp(value) over strata, the first axis."""
         log_weight = log_weight + self.log_share.reshape(-1, *(1 for _ in value.shape[1:]))
         return logsumexp(value + log_weight, axis=0) - logsumexp(log_weight, axis=0)
 
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
-        """Draw a stratum for each draw and row, with probability proportional to its density of the row, (draw, row).
+        """Draw a stratum per draw and row, with probability proportional to its density of the row, (draw, row).
 
         Parameters
         ----------
@@ -184,10 +184,10 @@ class LeftOut:
     Parameters
     ----------
     log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell. One term per column, or a single term if the columns
-        share parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell; one term per column, or one term if columns share
+        parameters.
     k : array (row, column)
-        The Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was
+        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was
         sampled again without the row, NaN for a missing cell.
     again : tuple of Convergence
         Diagnostics of posteriors that were sampled again.
@@ -202,9 +202,11 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Columns must be independent a priori given the class, or given the class and the parameters that columns share; then
-    they are so a posteriori. The predictive is a product over columns of averages over draws, or an average of such
-    products (see :class:`Strata`), which has a smaller Monte Carlo error than averaging the products of single draws.
+    Given the class and any shared parameters, columns are independent a priori, and so a posteriori. The predictive is
+    a
+    product over columns of averages over draws, within each of the :class:`Strata`; its Monte Carlo error is smaller
+    than
+    that of an average of products over draws.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """The family with these fields, which ``dataclasses.replace`` cannot set because constructor arguments
+        """The family with these fields; ``dataclasses.replace`` cannot set them because constructor arguments
         differ.
         """
         made = object.__new__(cls)
@@ -232,7 +234,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def log_prior(self, prior: P, variables: Mapping[str, Array]) -> dict[str, Array]:
-        """The log prior density of each variable, given the variables in its prior; a vector has one density."""
+        """Log prior density of each variable given the variables in its prior; a vector has one density."""
 
     has_log_prior: ClassVar[bool] = True
     """Whether ``log_prior`` can be computed from the variables."""
@@ -255,7 +257,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return posterior.draw(rng, size)
 
     def from_chains(self, posterior: Draws, shape: tuple[int, int]) -> Theta | None:
-        """Evenly spaced draws of each chain, with first axes (chain, draw); None if there are too few of either."""
+        """Evenly spaced draws of each chain, (chain, draw, ...); None if there are too few chains or draws."""
         (chains, draws), own = shape, len(posterior) // self.sampler.chains
         if chains > self.sampler.chains or not 0 < draws <= own:
             return None
@@ -263,7 +265,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return {name: value[index] for name, value in posterior.theta.items()}
 
     def draw_prior(self, prior: P, rng: Generator, n: int) -> dict[str, Array]:
-        """``n`` draws of the variables from the prior, (draw, ...)."""
+        """``n`` prior draws of the variables, (draw, ...)."""
         import pymc as pm
 
         with pm.Model():
@@ -283,7 +285,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def log_moments(self, posterior: Draws, x: Column, t: Array) -> Array:
-        """ln E[p(x | θ)^t] over the draws of each stratum, (stratum, row, class); ``t`` is (row, class)."""
+        """ln E[p(x | θ)^t] within each stratum, (stratum, row, class); ``t`` is (row, class)."""
         strata = self.strata(posterior)
         total = np.zeros((len(strata), *t.shape))
         for _, cut, value in self.cells_by_column(posterior, x):
@@ -310,7 +312,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
         """Yield (rows, log p(x | θ) at every draw as (draw, row, class)), in blocks of rows.
 
-        Each draw is a θ of all classes, which parameters that classes share make dependent.
+        A draw is a θ of all classes, which shared parameters make dependent.
         """
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
@@ -324,16 +326,17 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     def left_out(self, posterior: Draws, x: Column, labels: Labels, learned: tuple[P, S] | None = None) -> LeftOut:
         """Leave-one-out densities of learned rows.
 
-        Leaving out a row changes the posterior of a column only through the cell in this column, so the draws are
-        reweighted column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds
-        within a stratum, whose weight is then the product over columns of the average weight of its draws.
+        Leaving out a row changes the posterior of a column only through the cell in this column, so draws are
+        reweighted
+        column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds within a
+        stratum,
+        whose weight is then the product over columns of the average weight of its draws.
 
         Parameters
         ----------
         posterior : Draws
         x : Column
         labels : Labels
-            The classes of the rows, and their weights.
         learned : (prior, statistic), optional
             The prior at its full shape, and the statistic that led to the draws. If given, sample again without the
             cell (or the row, if columns share parameters) where the weights are unreliable.
@@ -376,7 +379,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return LeftOut(total[..., None], k, tuple(again))
 
     def theta(self, variables: Mapping[str, Array]) -> Theta:
-        """θ from its variables; parameters that classes or columns share are repeated for each class or column."""
+        """θ from its variables; shared parameters are repeated for each class or column."""
         axes, sizes, found = self.variable_axes(), {}, dict(variables)
         for key, own in axes.items():
             sizes |= zip(own, variables[key].shape[variables[key].ndim - len(own) :], strict=True)
@@ -387,7 +390,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return {key: found[key] for key in axes}
 
     def variables(self, theta: Theta) -> dict[str, Array]:
-        """θ as its variables: parameters that classes or columns share appear once."""
+        """θ as its variables; shared parameters appear once."""
         found = {}
         for key, own in self.variable_axes().items():
             further = [slice(None) for axis in own if axis not in CELL]
@@ -396,7 +399,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
 
 def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
-    """One row from each group with equal cells, classes and weights, and the group of each row, (row,)."""
+    """One row per group of equal cells, classes and weights, and the group of each row, (row,)."""
     each = np.column_stack([np.where(np.isnan(cells), np.inf, cells), labels.codes, labels.weight])
     _, first, place = np.unique(each, axis=0, return_index=True, return_inverse=True)
     return first, place.ravel()
@@ -406,13 +409,14 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    No statistic smaller than the rows is sufficient, so the statistic holds the weight of each distinct value, and the
-    likelihood has one term per distinct value. It supports adding, removing and down-weighting rows.
+    No smaller statistic than the rows is sufficient, so it holds the weight of each distinct value, and the likelihood
+    has
+    one term per distinct value.
     """
 
     @abstractmethod
     def given(self, theta: Mapping[str, Any]) -> Any:
-        """The PyMC distribution of cells; ``theta`` holds the parameters of each cell as tensors (cell, ...)."""
+        """The PyMC distribution of cells; ``theta`` holds tensors (cell, ...)."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
         codes, levels = np.full(np.shape(x), -1, np.intp), []
@@ -471,9 +475,9 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class WeightedValues:
-    """The distinct values of a statistic, each with its class, column and weight, all (value,).
+    """Distinct values with class, column and weight, all (value,).
 
-    They are sorted, so that the draws do not depend on the order or the batches in which rows were learned.
+    They are sorted, so that draws do not depend on the order or batches of rows.
     """
 
     value: Array
@@ -492,12 +496,12 @@ class WeightedValues:
         return cls(names[column, level], code, column, s.counts[code, column, level])
 
     def variance(self, n_columns: int) -> Array:
-        """The variance of each column over all classes (divisor: the weight), (column,); NaN if there are no values."""
+        """Variance of each column over all classes (divisor: the weight), (column,); NaN without values."""
         cells = Moments.of(self.value[:, None], Labels(self.column, self.weight, n_columns))
         return cells.scatter[:, 0] / np.where(cells.n[:, 0] > 0, cells.n[:, 0], np.nan)
 
     def quantiles(self, shares: Sequence[float], n_columns: int) -> Array:
-        """Weighted quantiles of each column at these probabilities, (share, column); NaN if there are no values."""
+        """Weighted quantiles of each column at probabilities ``shares``, (share, column); NaN without values."""
         values = np.full((len(shares), n_columns), np.nan)
         for column in np.unique(self.column):
             own = self.column == column
@@ -509,23 +513,23 @@ class WeightedValues:
 class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
-    It is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail above.
-    Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a
-    class are equal; with a flat prior it is improper (Fernández and Steel 1999). The prior of ν is from Juárez and
-    Steel (2010).
+    The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
+    above. Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values
+    of
+    a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
+    (2010).
 
     Parameters
     ----------
     nu : float or None
-        Degrees of freedom. ``None`` learns one number per column, which all classes share.
+        Degrees of freedom. ``None`` learns one number per column for all classes.
     m : float, array (column,) or None
-        In units of the column. ``None`` is the median of the column over all classes.
+        In units of the column. ``None`` is the median over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the interquartile range / 1.349, the standard deviation of a
-        Normal; if it is 0, the pooled standard deviation; if that is 0 or unknown too, the absolute value of m, or 1 if
-        m is 0.
+        In units of the column, positive. ``None`` is the first positive number among: the interquartile range / 1.349
+        (the standard deviation of a Normal), the pooled standard deviation, the absolute value of m, 1.
     reach : float, array (column,) or None
-        In units of the column, positive. ``None`` is 10 pooled standard deviations or 10 s, whichever is larger.
+        In units of the column, positive. ``None`` is the larger of 10 pooled standard deviations and 10 s.
     """
 
     nu: float | None = None
@@ -536,7 +540,6 @@ class LocationScale(Declared):
     _ranges: ClassVar = {"nu": POSITIVE, "m": FINITE, "s": POSITIVE, "reach": POSITIVE}
 
     def over(self, cells: WeightedValues, n_classes: int, n_columns: int) -> LocationScale:
-        """The prior at its full shape (class, column)."""
         shape = (n_classes, n_columns)
         low, median, high = cells.quantiles((0.25, 0.5, 0.75), n_columns)
         m = np.where(np.isfinite(median), median, 0.0) if self.m is None else self.m
@@ -550,12 +553,12 @@ class LocationScale(Declared):
 class StudentT(Pointwise[LocationScale]):
     """x | μ, σ, ν ~ Student-t with ν degrees of freedom, location μ and scale σ: a robust Gaussian.
 
-    It has no conjugate prior, so it is sampled with NUTS (Lange, Little and Taylor 1989; BDA3 17.2).
+    Sampled with NUTS, because it has no conjugate prior (Lange, Little and Taylor 1989; BDA3 17.2).
 
     Parameters
     ----------
     nu : float, optional
-        Degrees of freedom. By default, one number per column is learned, which all classes share.
+        Degrees of freedom. By default, one number per column is learned for all classes.
     m, s, reach : float or array (column,), optional
         Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler

@@ -1,4 +1,4 @@
-"""Distributions over the cells of a dyadic tree with a Pólya tree prior: start with :class:`OnTree`."""
+"""Distributions over the cells of a dyadic tree with a Pólya tree prior."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class OnTree[S: Statistic](Conjugate[BetaTree, S]):
 
     @abstractmethod
     def cell_of(self, x: Column) -> Array:
-        """The cell of each value in the output of ``read``, (row, column); -1 if missing."""
+        """Cell of each value in the output of ``read``, (row, column); -1 if missing."""
 
     @abstractmethod
     def cell_counts(self, s: S) -> Array:
-        """The weight of each cell, (class, column, cell)."""
+        """Weight of each cell, (class, column, cell)."""
 
     @abstractmethod
     def exists(self, n_columns: int) -> Array:
@@ -109,19 +109,21 @@ class CellCounts(Statistic):
 class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and has a known density within it; Pólya tree prior of θ.
 
-    The 64 cells are made by halving the values of the column repeatedly, so cells are narrow where values are frequent.
+    The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
     The density within an inner cell is uniform; at distance u beyond the outermost edges, it is proportional to w / (w
-    + u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
-    evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
+    +
+    u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
+    evidence
+    but not the class probabilities. See :class:`BetaTree` for the learned parameters.
 
     Parameters
     ----------
     prior : BetaTree
     edges : sequence of float, optional
-        The inner edges of the cells, increasing, at most 63, in units of the columns. By default, the cells are taken
-        from the first table. Two models can be merged only if their cells are equal.
+        Inner edges of the cells, increasing, at most 63, in units of the columns. By default, the first table sets
+        them. Two models can be merged only if their cells are equal.
     cuts : tuple of Dyadic, optional
-        The cells of each column that were taken from the first table.
+        The cells of each column set by the first table.
 
     Examples
     --------
@@ -195,18 +197,19 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
 
-    The levels are halved repeatedly: into a lower and an upper half, then each half again. So a row in one level also
-    raises the probability of neighbouring levels, unlike under a Dirichlet prior. The difference between a class and
-    the whole column is learned, coarse features first (see :class:`BetaTree`).
+    The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels, unlike
+    under
+    a Dirichlet prior. The difference between a class and the whole column is learned, coarse features first (see
+    :class:`BetaTree`).
 
     Parameters
     ----------
     prior : BetaTree
     order : sequence of levels, optional
-        All levels from the lowest to the highest, at most 64, for every column. By default, from the first table: the
-        order of an ordered categorical type, or of levels that are numbers. No level can be added later.
+        All levels from the lowest to the highest, at most 64, for every column. By default, the order of an ordered
+        categorical type, or of numeric levels, in the first table. No level can be added later.
     orders : tuple of tuples, optional
-        The order of each column that was taken from the first table.
+        The order of each column in the first table.
 
     Examples
     --------
@@ -277,7 +280,7 @@ class Ordinal(OnTree[CategoryCounts]):
     # The cells of the tree that represent the levels of each column.
 
     def _paths(self, n_columns: int) -> Array:
-        """The cell of each level, (column, level); -1 if the column has no such level."""
+        """Cell of each level, (column, level); -1 if there is no such level."""
         each = [_paths(len(self.order_of(k))) for k in range(n_columns)]
         return np.array([np.pad(own, (0, max(map(len, each)) - len(own)), constant_values=-1) for own in each])
 
@@ -290,5 +293,5 @@ class Ordinal(OnTree[CategoryCounts]):
 
 @cache
 def _paths(n: int) -> Array:
-    """The cells of n levels: half of the levels on each side of each node."""
+    """Cells of n levels: half of the levels on each side of each node."""
     return Dyadic.given(np.arange(1, n), DEPTH).paths

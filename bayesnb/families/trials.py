@@ -1,4 +1,4 @@
-"""Families of trials: an outcome among two or K, or the number of failures before a number of successes."""
+"""Families of trials: an outcome among two or K, or failures before a number of successes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bayesnb.statistics.statistic import Statistic
 
 @dataclass(frozen=True, eq=False)
 class BinaryCounts(Statistic):
-    """Weight of rows, and weight of rows with the value 1, both (class, column)."""
+    """Weight of all rows, and of rows with the value 1, both (class, column)."""
 
     n: Array
     ones: Array
@@ -62,9 +62,8 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     ----------
     prior : Beta
     inferred : bool
-        Whether the values of a column chose this family, as by default. If only one value occurs, the prior of each
-        class then also counts the rows of the other classes, so the column changes no class probability, like any other
-        constant.
+        Whether the values of a column chose this family. If only one value occurs, each class then also counts the rows
+        of the other classes, so the column, like any other constant, changes no class probability.
 
     Examples
     --------
@@ -189,7 +188,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 class Trials(Statistic):
     """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column).
 
-    The sum of two parts reduces the sum of their largest log-likelihoods, as in ``Events``.
+    Adding two parts reduces the sum of their largest log-likelihoods, as in ``Events``.
     """
 
     successes: Array
@@ -215,14 +214,15 @@ class Trials(Statistic):
 class NegativeBinomial(Conjugate[Beta, Trials]):
     """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
 
-    The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, the
-    default, it is the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and
-    Kotz, *Univariate Discrete Distributions*, 6.2.3).
+    The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, it is
+    the
+    geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz, *Univariate
+    Discrete Distributions*, 6.2.3).
 
     Parameters
     ----------
     prior : Beta
-        The prior of θ, the probability of a success.
+        The prior of the success probability θ.
     r : float or array (column,)
         Positive. The smaller r, the larger the variance of counts with the same mean.
 

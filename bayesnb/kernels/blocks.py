@@ -1,7 +1,7 @@
 """When a loop is compiled, how rows are divided into blocks, and how many threads work on them.
 
-:func:`loop` marks a loop; numpy code next to it gives the same sums. A loop releases the interpreter's lock, gets
-contiguous arrays, and keeps the rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
+A :func:`loop` has numpy code with the same sums beside it. It releases the interpreter's lock, gets contiguous arrays,
+and keeps the rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
 
 Blocks depend on the shape of a table alone, and their results are joined in order. So results do not depend on the
 number of threads, to the last bit.
@@ -49,13 +49,7 @@ WORKER = "bayesnb"
 
 
 class Loop:
-    """A loop over the rows of a block, compiled when it is first called.
-
-    Parameters
-    ----------
-    function : callable
-        Takes contiguous arrays and numbers.
-    """
+    """A loop over the rows of a block, compiled at its first call; it takes contiguous arrays and numbers."""
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -86,9 +80,10 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
-    If the compiler is loaded, the loop is used from ``from_`` cells on. Loading it takes about a second, so numpy is
-    used until it has taken about as long: a single call never waits for the compiler, and many calls take at most twice
-    as long as if it had been loaded at once.
+    A loaded compiler is used from ``from_`` cells on. Loading takes about a second, so numpy is used until it has taken
+    about as long: a single call never waits for the compiler, and many calls take at most twice as long as if it had
+    been
+    loaded at once.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -98,20 +93,19 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows that cover the table; one empty slice if it has no rows."""
+    """Slices of at most ``size`` rows that cover the table; one empty slice without rows."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Slices of about ``CELLS`` cells that cover the rows; one empty slice if there are no rows.
-
-    A slice has at least ``least`` and at most ``ROWS`` rows.
+    """Slices of about ``CELLS`` cells, with ``least`` to ``ROWS`` rows, that cover the table; one empty slice without
+    rows.
     """
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 
 def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
-    """Yield ``work(slice)`` for each slice in order, computed on as many threads as :func:`threads` allows."""
+    """Yield ``work(slice)`` for each slice in order, computed in :func:`threads` threads."""
     if len(parts) < 2:
         yield from map(work, parts)
         return
@@ -122,7 +116,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """Call ``work`` with each block and its rows of ``out``, which it fills; return ``out``."""
+    """Let ``work`` fill each block's rows of ``out``; return ``out``."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out
@@ -178,7 +172,7 @@ def _pools() -> Any:
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """A block as a dense contiguous array, not copied if it is one already."""
+    """A block as a dense contiguous array, copied only if needed."""
     return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x, dtype)
 
 

@@ -14,9 +14,9 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, cached on disk if a folder is writable.
+    """The loop in machine code, compiled for the types of its first arguments; cached on disk if a folder is writable.
 
-    It is compiled for the types of its arguments at the first call. Loops of one ``kind`` may call each other.
+    Loops of one ``kind`` may call each other.
     """
     _called(kind)
     try:

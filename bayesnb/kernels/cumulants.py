@@ -17,7 +17,7 @@ SHIFT = 8.0
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
     """The remainders of Stirling's formula, ψ(z) - ln z and ψ'(z) for z >= ``SHIFT``; w = z⁻².
 
-    The series are asymptotic (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12); z is a number or an array.
+    The series are asymptotic (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12).
     """
     r = 1.0 / z
     series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
@@ -32,15 +32,11 @@ def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
 def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
-    With R the remainder of Stirling's formula, the first is (a - 1/2) ln(1 + s/a) + s (ln(a + s) - 1) + R(a + s) -
-    R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z + 1) = z Γ(z), so
-    that the series of R is accurate.
-
-    Parameters
-    ----------
-    a, log_a, rest : float
-        a, ln a and R(a).
-    s : float
+    With R the remainder of Stirling's formula, given as ``rest`` = R(a), the first is (a - 1/2) ln(1 + s/a) + s (ln(a +
+    s)
+    - 1) + R(a + s) - R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z +
+      1) =
+    z Γ(z), so that the series of R is accurate.
     """
     z, product, first, second = a + s, 1.0, 0.0, 0.0
     while z < SHIFT:
@@ -92,8 +88,8 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` is (row, class, column, 3), and ``total`` (class, column, 3): a, ln a and R(a) for :func:`_gamma_ratio`. A
-    missing cell has an ``own`` of NaN.
+    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) are a, ln a and R(a) for
+    :func:`_gamma_ratio`.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):
@@ -141,7 +137,7 @@ def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Arra
     Parameters
     ----------
     away : array (row, class, column)
-        (x - m)² / (2b), NaN if the cell is missing.
+        (x - m)² / (2b), NaN if missing.
     shape : array (class, column, 3)
         a, ln a and R(a) for :func:`_gamma_ratio`.
     kappa, base : arrays (class, column)

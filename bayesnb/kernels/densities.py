@@ -1,4 +1,4 @@
-"""Log densities of rows by class, summed over columns without a logarithm or a temporary array per cell."""
+"""Log densities of rows by class, summed over columns without a logarithm or temporary array per cell."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
     The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
-    So the columns of each class are ordered by power, and divided into runs. This takes longer than the densities of
-    one row, so a posterior keeps its curves.
+    So the
+    columns of each class are ordered by power, and divided into runs. This takes longer than the densities of one row,
+    so
+    a posterior keeps its curves.
 
     Parameters
     ----------
     location, low, scale, power, top : arrays (class, column)
-    order : int array (class, column)
-        The columns, ordered by power.
-    run : int array (class, column)
-        The run of each of them.
+    order, run : int arrays (class, column)
+        The columns, ordered by power, and their runs.
     powers : array (run, class)
         0 if a class has fewer runs.
     in_order : tuple of arrays (class, column)
-        location, low, scale and top in this order of columns.
+        location, low, scale and top in this order.
     """
 
     location: Array
@@ -66,7 +66,7 @@ class Students:
         return cls(location, low, scale, power, top, order, run, powers, in_order)
 
     def each(self, x: Array) -> Array:
-        """The log density of each cell of dense rows, (row, class, column); 0 if missing."""
+        """Log density of each cell of dense rows, (row, class, column); 0 if missing."""
         away = np.abs(((x[:, None] - self.location) - self.low) * self.scale)
         value = self.top - self.power * np.where(away > 1e9, 2 * np.log(away), np.log1p(away * away))
         return np.where(np.isnan(away), 0.0, value)
@@ -75,7 +75,8 @@ class Students:
         """Sums over columns, (row, class), to which NaN adds nothing; a sparse ``x`` becomes dense block by block.
 
         With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
-        the form of a leave-one-out density; NaN if a z² is 1 or more.
+        the form
+        of a leave-one-out density; NaN if a z² is 1 or more.
 
         The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z. If the product overflows, the
         logarithm of each cell is computed.
@@ -298,7 +299,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """:func:`gather` for each row's own class only, (row,); ``table`` is (value, class, column)."""
+    """:func:`gather` for each row's own class, (row,); ``table`` is (value, class, column)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):
@@ -321,8 +322,9 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
     """The tables of all columns below each other, each after a line for a missing value; and their first lines.
 
-    The classes are padded to a multiple, because four are added together in the processor's vector. The leading axes of
-    the table, such as draws, become one axis.
+    Classes are padded to a multiple, because the processor's vector adds four together. The leading axes of the table,
+    such
+    as draws, become one axis.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
@@ -347,7 +349,7 @@ def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
 
 @loop
 def _gather_of_each(codes: Array, starts: Array, tables: Array, found: Array) -> None:
-    """Add up each of many tables, such as one per draw; each is small enough for the cache."""
+    """Add up each of many tables, such as one per draw, that fit into the cache."""
     for k in range(len(tables)):
         for i in range(len(codes)):
             for c in range(found.shape[2]):
@@ -367,8 +369,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
     """:func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
 
-    A difference of infinite numbers, such as log probabilities of 0, would be NaN, so infinite numbers are counted
-    separately.
+    Infinite numbers, such as log probabilities of 0, are counted separately, because their differences would be NaN.
     """
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)

@@ -1,4 +1,4 @@
-"""Prepare cells for the sums: a test for extreme cells, and codes of whole numbers and of intervals."""
+"""Prepare cells for the sums: find extreme cells, and code whole numbers and intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _parts(x: Array) -> list[slice]:
 
 
 def extreme(x: Array) -> bool:
-    """Whether a cell of a table, (row, column), is infinite, or too large or too small to be squared."""
+    """Whether a cell (row, column) is infinite, or too large or small to be squared."""
     if x.dtype.kind != "f":
         return False
     if not blocks.worthwhile(x.size):
@@ -47,16 +47,14 @@ def _extreme(x: Array, least: float, most: float) -> bool:
 
 
 def extremes(x: Array) -> Array:
-    """Which cells are infinite, or too large or too small to be squared."""
+    """Which cells are infinite, or too large or small to be squared."""
     size = np.abs(x)
     return (size > MOST) | ((size < LEAST) & (size > 0))
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Codes of a table of floats, -1 if NaN, and the largest code; ``None`` if a cell is not a whole number up to
-    32,767.
-
-    A code then takes two bytes.
+    """Codes of a table of floats in two bytes, -1 if NaN, and the largest; ``None`` if a cell is not a whole number up
+    to 32,767.
     """
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
@@ -92,7 +90,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """The whole numbers in each column: ``low + place`` occurs where ``held`` (column, place) is true."""
+    """Whole numbers in each column: ``low + place`` occurs where ``held`` (column, place) is true."""
 
     low: Array
     held: Array
@@ -102,7 +100,7 @@ class Whole(NamedTuple):
 
 
 def whole(x: Array) -> Whole | None:
-    """The numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there are no rows."""
+    """Numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there are no rows."""
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
@@ -143,13 +141,13 @@ def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
 
 
 def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
-    """The place of each cell in a table (column, place), and whether the table has it."""
+    """Place of each cell in a table (column, place), and whether the table has it."""
     place = x - low
     return place, (place >= 0) & (place < table.shape[1])
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """The code of each cell, in the type of ``table`` (column, place), for the places of ``held``.
+    """Code of each cell, in the type of ``table`` (column, place), for the places of ``held``.
 
     If each number is its own code, the cells themselves are returned.
     """
@@ -194,11 +192,12 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 
 @loop
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
-    """For each number, write the entry of ``paths`` at the number of edges that are not above it.
+    """Write :func:`intervals` to ``found``.
 
     The five or six steps of a binary search wait for each other. Comparing with all of some 60 edges takes a fifth of
-    the time, because the processor makes four or more comparisons at once. Four edges per pass read and write the
-    counts a fourth as often.
+    the
+    time, because the processor makes four or more comparisons at once. Four edges per pass read and write the counts a
+    fourth as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -215,10 +214,11 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 
 
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
-    """The node in which each row stops in binary trees with one question at each depth, (row, tree).
+    """The node in which each row stops in binary trees with one question per depth, (row, tree).
 
     The root is 1, and the children of k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
-    cell of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
+    cell
+    of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
 
     Parameters
     ----------

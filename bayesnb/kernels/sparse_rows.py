@@ -1,4 +1,4 @@
-"""Sums over the stored cells of sparse rows, such as the counts of words."""
+"""Sums over the stored cells of sparse rows, such as word counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums over rows by class: weights, totals, counts of values and of pairs of values, and moments."""
+"""Sums over rows by class: weights, totals, counts of values and pairs, and moments."""
 
 from __future__ import annotations
 
@@ -157,9 +157,10 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
     """Weight of each pair of cells of all columns by class, (class, cell, cell), by matrix products.
 
-    With z the indicators of the cells of a row, the weights of all pairs are Σ w z zᵀ over the rows of a class. For few
-    cells per column, matrix products take a fifth of the time of a loop over rows and pairs. Sums of ones over a block
-    are exact in single precision.
+    With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. For few cells per
+    column,
+    this takes a fifth of the time of a loop over rows and pairs. Sums of ones over a block are exact in single
+    precision.
     """
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
@@ -231,8 +232,9 @@ def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Arra
 def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array:
     """The sums of a block about the values ``near``.
 
-    Without ``weight``, all rows have the weight 1, and a missing cell makes the sums NaN. The loop creates its output
-    array, because only then does the compiler know that it overlaps no other array, and adds several columns at once.
+    Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN. The loop creates its output
+    array,
+    because only then does the compiler know that it overlaps no other array, and adds several columns at once.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))

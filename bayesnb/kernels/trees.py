@@ -28,11 +28,15 @@ def grow(
     """Grow one tree on some rows and return its number of nodes; ``rows`` is reordered in place.
 
     For each column, a node hashes the key of the column and the sum of the keys of its rows. It tries the columns with
-    the largest hashes and takes the cut with the largest decrease of Gini impurity. Ties are broken by a hash of the
-    keys on both sides. If several adjacent cuts divide the rows in the same way, the middle cut is taken; of two middle
-    cuts, the cut closer to the middle of the column, or, at equal distance, the cut chosen by the hash. If the keys are
-    tied, too, the cuts differ only in names or direction, and the column is not cut. So names and the direction of a
-    column do not matter.
+    the
+    largest hashes and makes the cut with the largest decrease of Gini impurity. Ties are broken by a hash of the keys
+    on
+    both sides. If several adjacent cuts divide the rows in the same way, the middle cut is made; of two middle cuts,
+    the
+    one closer to the middle of the column, or, at equal distance, the one chosen by the hash. If the keys are tied,
+    too,
+    the cuts differ only in names or direction, and the column is not cut. So names and the direction of a column do not
+    matter.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ def grow(
     of_columns : uint64 array (column,)
     classes : int
     salt : uint64
-        A number that makes the hashes of this tree differ from those of other trees.
+        A number that makes the hashes of trees differ.
     tried : int
         Number of columns that a node tries.
     least : float
@@ -221,7 +225,7 @@ def weigh(
     strength : float
         The sum of alpha.
     counts : array (tree, node, class)
-        Counts of the rows that stop in each node; overwritten by counts of the rows that reach it.
+        Counts of the rows that stop in each node; overwritten by those of the rows that reach it.
     known : array (tree, node, class)
         Output: counts of the rows that continue to a child.
     of_node, of_known, below : array (tree, node)
@@ -266,8 +270,10 @@ def answer(
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
     A learned row is left out: the trees that were grown on it are skipped, and in the other trees its weight is
-    subtracted from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in
-    proportion to the rows with known cells.
+    subtracted
+    from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in proportion to
+    the
+    rows with known cells.
 
     Parameters
     ----------

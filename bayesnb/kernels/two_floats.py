@@ -1,8 +1,7 @@
 """Numbers with twice the digits of a float, as the unevaluated sum of two floats.
 
-The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971). So
-:func:`two_sum` and :func:`two_product` lose nothing, and :class:`TwoFloat` keeps about 104 bits in sums, products and
-quotients.
+The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971), so
+:class:`TwoFloat` keeps about 104 bits in sums, products and quotients.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ class TwoFloat(NamedTuple):
 
     @classmethod
     def of(cls, value: Array) -> TwoFloat:
-        """These floats, with low = 0."""
         return cls(value, np.zeros_like(value))
 
     def __add__(self, other: TwoFloat) -> TwoFloat:
@@ -77,5 +75,5 @@ class TwoFloat(NamedTuple):
         return TwoFloat(self.high[cell], self.low[cell])
 
     def where(self, known: Array, other: float = 0.0) -> TwoFloat:
-        """These numbers if ``known`` is true, ``other`` elsewhere."""
+        """These numbers if ``known``, ``other`` elsewhere."""
         return TwoFloat(np.where(known, self.high, other), np.where(known, self.low, 0.0))

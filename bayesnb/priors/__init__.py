@@ -1,8 +1,7 @@
-"""Conjugate priors and posteriors.
+"""Conjugate priors and posteriors, which belong to the same class.
 
-A prior and its posterior belong to the same class. Parameters are arrays with the axes class, column and (for a
-Dirichlet) level. Open parameters (``None``, or a concentration ``per="class"``) are filled in by ``over`` once the
-shape of the data is known.
+Parameters are arrays with the axes class, column and (for a Dirichlet) level. ``over`` fills in open parameters
+(``None``, or a concentration ``per="class"``) once the shape of the data is known.
 """
 
 from bayesnb.numerics import Array as Array

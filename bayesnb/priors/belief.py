@@ -1,7 +1,6 @@
-"""Base classes of priors and posteriors, and the errors that they raise.
+"""Base classes of priors and posteriors, and their errors.
 
-:class:`Belief` has fewer methods than :class:`Prior`; it also serves distributions that are not conjugate, such as
-draws.
+:class:`Belief` is the smaller interface, also for distributions that are not conjugate, such as draws.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ ROUNDING = 1e-12
 
 
 class Unseen(Enum):
-    """The name of the level of all unseen levels (``unseen="new"``)."""
+    """The level of all unseen levels (``unseen="new"``)."""
 
     LEVEL = "(unseen)"
 
@@ -76,7 +75,7 @@ class BoundaryError(LocatedError):
 
 
 def by_label(value: Any, name: str) -> Any:
-    """Convert a pandas Series to {label: number}; return anything else unchanged."""
+    """Convert a pandas Series to {label: number}."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
         return value
     if not value.index.is_unique:
@@ -86,12 +85,12 @@ def by_label(value: Any, name: str) -> Any:
 
 
 def parts_of(point: Any) -> tuple[Any, ...]:
-    """θ as a tuple of its parts."""
+    """θ as a tuple."""
     return point if isinstance(point, tuple) else (point,)
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Raise :class:`BoundaryError` if a posterior parameter is too small for a mode."""
+    """Raise :class:`BoundaryError` if a parameter is too small for a mode."""
     if outside.any():
         where = first(outside)
         raise BoundaryError(
@@ -107,14 +106,14 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 
 
 def require_in_range(name: str, value: Array, allowed: str) -> None:
-    """Raise ``ValueError`` if a parameter is outside its range."""
+    """Raise ``ValueError`` for a parameter outside its range."""
     if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
         raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Belief(ABC):
-    """A distribution of a parameter θ. Each cell of its arrays describes one independent θ."""
+    """A distribution of θ; each cell of its arrays describes one independent θ."""
 
     by_name: ClassVar[tuple[str, ...]] = ()
     """Constructors that need no argument and can be chosen by name, such as "jeffreys"."""
@@ -134,10 +133,10 @@ class Belief(ABC):
 
     @abstractmethod
     def proper(self) -> Array:
-        """Whether the distribution of each cell can be normalized."""
+        """Whether each cell can be normalized."""
 
     def require_proper(self, what: str) -> None:
-        """Raise :class:`ImproperError`, naming the first improper cell, unless all are proper."""
+        """Raise :class:`ImproperError` for the first improper cell."""
         if not self._all_proper:
             proper = self.proper()
             where = first(~proper)
@@ -172,7 +171,7 @@ class Belief(ABC):
         return made
 
     def at(self, index: Any) -> Self:
-        """The cells at a position along the class axis."""
+        """The cells of these classes."""
         return self._picked((slice(None),) * self._class_axis + (index,))
 
     def columns(self, index: Any) -> Self:
@@ -186,18 +185,21 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior belongs to the same class.
 
-    Data add the increments d to its parameters: ``counts`` of levels, or ``events`` and their ``exposure``, … All
-    integrals over θ that a family needs follow from the generating function along d,
+    Data add the increments d to its parameters: ``counts`` of levels, ``events`` and their ``exposure``, … All
+    integrals
+    over θ that a family needs follow from the generating function along d,
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
-    It is divided by its maximum because the terms of ln L_d may be far larger than the result: at counts of 1e15, no
-    digit would be left. At t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the
-    mean and the variance of ln L_d.
+    L_d is the likelihood of d without its base measure, divided by its maximum, whose logarithm is peak(d) (0 if there
+    is
+    none): the terms of ln L_d may be so much larger than the result that no digit would be left, as at counts of 1e15.
+    At
+    t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the mean and variance of ln
+    L_d.
 
-    To add a prior, write a frozen dataclass with array fields, the methods below, and a method ``over`` that expands it
-    to the shape of the data.
+    To add a prior, write a frozen dataclass with array fields, the methods below, and ``over``, which expands it to the
+    shape of the data.
     """
 
     point_axes: ClassVar[int] = 2
@@ -208,7 +210,7 @@ class Prior(Belief):
 
     @abstractmethod
     def mean(self) -> Any:
-        """E[θ]: one array, or a tuple of arrays if θ has several parts."""
+        """E[θ]: one array, or a tuple if θ has several parts."""
 
     @abstractmethod
     def variance(self) -> Any:
@@ -216,7 +218,7 @@ class Prior(Belief):
 
     @abstractmethod
     def mode(self) -> Any:
-        """The joint mode of θ. Raises :class:`BoundaryError` if it is not inside the range."""
+        """The joint mode of θ; :class:`BoundaryError` if it is not inside the range."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
         """Independent draws, in the form of ``mean``; the axes of ``size`` come first."""
@@ -224,12 +226,12 @@ class Prior(Belief):
         return parts if len(parts) > 1 else parts[0]
 
     def log_prob(self, *point: Array) -> Array:
-        """Log density at θ, whose parts have the form of ``mean``."""
+        """Log density at θ, in the form of ``mean``."""
         return sum(self.log_prob_of_each(self.theta(*point)))
 
     @abstractmethod
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """The log density of each part of θ given the later parts."""
+        """Log density of each part of θ given the later parts."""
 
     @abstractmethod
     def log_jacobian(self, theta: Theta) -> Array:
@@ -240,11 +242,11 @@ class Prior(Belief):
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral that normalizes the density; 0 if there is no such integral."""
+        """Log of the integral that normalizes the density; 0 if there is none."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
-        """Add the variable to the open PyMC model; return a tuple if θ has several parts.
+        """Add the variable to the open PyMC model; a tuple if θ has several parts.
 
         ``name`` turns "theta", "mu", … into the full name. Improper priors have no variable.
         """
@@ -259,7 +261,7 @@ class Prior(Belief):
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """The posterior after t times d (Bayes' rule); a negative t removes d."""
+        """The posterior after t times d; a negative t removes d."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
@@ -280,7 +282,7 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def peak(*d: Array) -> Array:
-        """max over θ of ln L_d(θ), or 0 if there is no maximum."""
+        """max over θ of ln L_d(θ); 0 if there is no maximum."""
 
     @staticmethod
     @abstractmethod
@@ -305,7 +307,7 @@ class Prior(Belief):
         return tuple(theta[name] for name in cls.parameters)
 
     def plug_in(self, point: Point) -> Theta:
-        """The mode or the mean in likelihood form."""
+        """Mode or mean in likelihood form."""
         return self.theta(*parts_of(getattr(self, point)()))
 
     @abstractmethod
@@ -314,7 +316,7 @@ class Prior(Belief):
 
 
 def _field_at(value: Any, cell: Any) -> Any:
-    """Cells of a field; a value that is not an array applies to all cells."""
+    """Cells of a field; a scalar applies to all cells."""
     if isinstance(value, Mapping):
         return {name: _field_at(v, cell) for name, v in value.items()}
     if isinstance(value, tuple):
@@ -344,7 +346,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The pooled variance; if it is 0 or unknown, centre²; if centre is 0 too, 1."""
+    """The pooled variance; if 0 or unknown, centre²; if that is 0 too, 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 
@@ -370,8 +372,8 @@ def shared(value: Array) -> Any:
 def constant() -> Iterator[None]:
     """Make :func:`shared` return constants.
 
-    ``pymc.sample_posterior_predictive`` assumes that a shared variable may have changed since sampling, and warns
-    (older versions draw the parameters from their prior).
+    ``pymc.sample_posterior_predictive`` assumes that shared variables may have changed since sampling, and warns (older
+    versions draw the parameters from their prior).
     """
     from pytensor import tensor as pt
 

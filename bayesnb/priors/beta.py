@@ -77,11 +77,11 @@ class Beta(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Beta:
-        """The prior that counts as ``n`` rows like these zeros and ones."""
+        """The prior worth ``n`` rows like these zeros and ones."""
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """Expand to (class, column); ``pooled`` is the share of ones in each whole column."""
+        """Expand to (class, column); ``pooled`` is the share of ones per column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")
@@ -141,25 +141,22 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one of several outcomes; β is the total concentration of the others.
+    """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the others.
 
-    Data are counts of this outcome only.
-
-    Parameters
-    ----------
-    outcomes : int or array
-        Number of outcomes with a positive concentration; the mode of θ is part of the joint mode of all outcomes.
+    Data are counts of this outcome. ``outcomes`` is the number of outcomes with a positive concentration; the mode of θ
+    is
+    part of their joint mode.
     """
 
     outcomes: Any = 2
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        """The marginal distributions of outcomes of ``whole`` with concentrations ``own``."""
+        """Marginal distributions of outcomes of ``whole`` with concentrations ``own``."""
         return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
-        """ln E[θ^(t n)]. The number of trials is small, so the ratios of Γ lose no digits."""
+        """ln E[θ^(t n)]; the number of trials is small, so ratios of Γ lose no digits."""
         own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
         return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
 

@@ -1,7 +1,7 @@
 """The prior of a density of any shape: a Pólya tree with optional stopping.
 
-:class:`BetaTree` is the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one cell,
-because a further row in this cell changes no other nodes. Nodes are numbered level by level, the root first.
+:class:`BetaTree` is the distribution of all nodes of a dyadic tree; :class:`Path` has only the nodes above one cell,
+which are all that a further row in it changes. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MIXED = (
 
 
 def splits(cells: Array) -> tuple[Array, Array]:
-    """Sum ``cells`` (..., cell) over the left half and over the right half of each node, (..., node)."""
+    """Sum ``cells`` (..., cell) over the left and the right half of each node, (..., node)."""
     left: list[Array] = []
     right: list[Array] = []
     while cells.shape[-1] > 1:
@@ -69,16 +69,16 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
     Parameters
     ----------
     near, own : tuples of arrays (..., node)
-        The log evidence if the node stops (``near``) and if it splits (``own``), alone or with its first and second
-        derivative. The nodes form a whole tree, or a path with one node of each depth.
+        Log evidence if the node stops (``near``) or splits (``own``), alone or with two derivatives. The nodes form a
+        whole tree, or a path with one node per depth.
     log_stop, log_split : arrays (..., node)
         ln P(stop) and ln P(split) of each node.
 
     Returns
     -------
     total : tuple of arrays (...)
-        The log evidence of the root, and its derivatives.
-    states : list of pairs, one for each depth, the root first
+        Log evidence of the root, and its derivatives.
+    states : list of pairs, one per depth, the root first
         Posterior ln P(stop) and ln P(split) of each node.
     """
     tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
@@ -94,7 +94,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f, with its first two derivatives if the terms have them."""
+    """ln Σ w exp f, with two derivatives if the terms have them."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -117,14 +117,14 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """The log probability of each cell.
+    """Log probability of each cell.
 
     Parameters
     ----------
     left, right : arrays (..., node)
-        Log shares of the two halves of each node.
+        Log shares of the halves of each node.
     low, high : arrays (..., node)
-        0 for a half that can hold no value, which gets probability 0; otherwise 1.
+        1 for a half that can hold values, 0 for one with probability 0.
     arrays : module
         numpy, or ``pytensor.tensor``.
     """
@@ -141,8 +141,9 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell; each node stops or splits.
 
-    If a node stops, all nodes below it stop. With d further rows, the evidence changes by the factor R of the root,
-    with the factors r_stop and r_split of a single node. At each node
+    If a node stops, so do all nodes below it. With d further rows, the evidence changes by the factor R of the root,
+    with
+    the factors r_stop and r_split of a single node. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -159,7 +160,6 @@ class Stopping(ABC):
     """ln P(stop) and ln P(split) of each node, given that all its ancestors split."""
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln R for t times d."""
         t = np.asarray(t, float)[..., None]
         near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
         return climb(near, own, *self.states)[0][0]
@@ -183,12 +183,12 @@ class Stopping(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Path(Stopping):
-    """The nodes above a cell, with the methods of a prior for one row in that cell.
+    """The nodes above a cell, as a prior for one row in that cell.
 
     Parameters
     ----------
     own, close : Outcome
-        The distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) or
+        Distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) or
         stops (``close``).
     states : pair of arrays (..., depth)
         ln P(stop) and ln P(split) of each node.
@@ -206,7 +206,7 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """The log probability of the cell. Its mode has a closed form only if no node can stop."""
+        """Log probability of the cell; its mode has a closed form only if no node can stop."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -239,24 +239,27 @@ class Path(Stopping):
 class BetaTree(Stopping, Prior):
     """A Pólya tree: a density that is halved repeatedly into shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
 
-    Each node of a dyadic tree either *splits* or *stops*; if a node stops, all nodes below it stop. At depth d, the
-    share θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
+    Each node of a dyadic tree either *splits* or *stops*; if it stops, so do all nodes below it. At depth d, the share
+    θ of
+    the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
     ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is
-    distributed like the column stays close to it, and other classes learn their own density where they differ. The sum
-    over the states of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
+    distributed
+    like the column stays close to it, and other classes learn their own density where they differ. The sum over the
+    states
+    of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
 
     Parameters
     ----------
     strength : float
-        Number of rows that the share of the column counts as at the root, if the root splits.
+        Strength of the root, in rows, if it splits.
     growth : float
-        Factor by which this strength grows per level; above 1, details need more rows than the coarse shape.
+        Factor of the strength per level; above 1, details need more rows than the coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
         Strength of nodes that stop, in rows.
     share : float, array (class, column, node) or None
-        The share q of the left half of each node. ``None`` is the share in the whole column.
+        The share q of the left half of each node; ``None`` for the whole column's.
     left, right : arrays (class, column, node)
         Number of rows in each half of each node.
 
@@ -290,13 +293,8 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand the prior to (class, column, node).
-
-        Parameters
-        ----------
-        cells : array (column, cell)
-            Weight of each cell in the whole column; 0 only if the cell has no width.
-        n_classes : int
+        """Expand to (class, column, node). ``cells`` (column, cell) has the weights in the whole column, 0 only without
+        width.
         """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
@@ -318,9 +316,9 @@ class BetaTree(Stopping, Prior):
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """The posterior of each node's share at a strength; uniform if only one half can contain values.
+        """Posterior of each node's share at a strength; uniform if only one half can contain values.
 
-        A concentration may be negative if a row is removed from a class that lacks it.
+        Concentrations may be negative after removing a row from a class that lacks it.
         """
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
@@ -346,11 +344,11 @@ class BetaTree(Stopping, Prior):
         return self.before().after(self._states(), self.left, self.right)
 
     def log_splits(self) -> Array:
-        """ln of the probability that a node and all its ancestors split, (class, column, node)."""
+        """ln P(a node and all its ancestors split), (class, column, node)."""
         return descend(self.states[1])
 
     def differs(self) -> Array:
-        """The probability that the root splits, (class, column): the class then differs from the whole column."""
+        """Probability that the root splits, (class, column): the class then differs from the whole column."""
         return np.exp(self.states[1][..., 0])
 
     def proper(self) -> Array:
@@ -420,13 +418,13 @@ class BetaTree(Stopping, Prior):
         return self.of_shares(log_theta[..., 1], log_theta[..., 0])
 
     def log_cells(self) -> Array:
-        """Log predictive probability of each cell, (class, column, cell)."""
+        """Log predictive of each cell, (class, column, cell)."""
         cells = np.arange(CELLS)[:, None, None] + np.zeros(self.share.shape[:-1], int)
         exists = np.isfinite(self.of_shares(0.0 * self.share, 0.0 * self.share)["log_cell"])
         return np.where(exists, np.moveaxis(self.path(cells).along(), 0, -1), -np.inf)
 
     def path(self, cell: Array) -> Path:
-        """The nodes above each cell, (..., class, column); a further row in the cell changes only these nodes."""
+        """The nodes above each cell, (..., class, column), which a further row in the cell changes."""
         node, side = nodes_above(cell)
         classes, columns = np.ogrid[tuple(map(slice, self.share.shape[:-1]))]
         at = (classes[..., None], columns[..., None], node)

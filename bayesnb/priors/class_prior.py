@@ -1,7 +1,4 @@
-"""The prior of the class probabilities: a Dirichlet or :class:`FixedProbabilities`.
-
-:func:`read` converts every form that :class:`bayesnb.BayesianNB`, ``with_class_prior`` and the command line accept.
-"""
+"""The prior of the class probabilities: a Dirichlet or :class:`FixedProbabilities`."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ class FixedProbabilities(Belief):
     Parameters
     ----------
     p : array (class,), {label: float}, "uniform" or None
-        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels, ``"uniform"`` equal
-        probabilities.
+        Probabilities that sum to 1. ``None`` is the relative frequencies of the labels.
 
     Examples
     --------
@@ -74,7 +70,6 @@ class FixedProbabilities(Belief):
         return float((rows[seen] * log(self.p[seen])).sum())
 
     def log_base(self, rows: Array) -> float:
-        """All of log p(labels)."""
         return self.log_evidence(rows)
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
@@ -117,7 +112,6 @@ class FixedProbabilities(Belief):
         return np.broadcast_to(log(self.p), size + self.p.shape)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array]:
-        """0 at the fixed probabilities, -inf elsewhere."""
         return (np.where(np.all(theta["log_theta"] == log(self.p), axis=-1), 0.0, -np.inf),)
 
     def log_jacobian(self, theta: Theta) -> Array:
@@ -133,13 +127,13 @@ class FixedProbabilities(Belief):
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """The class prior, from any form that users may write.
+    """The class prior, from any form that users and the command line may write.
 
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
         A Dirichlet may also come from ``scipy.stats`` or PreliZ. Probabilities are treated as known; an array is in the
-        order of the classes. "frequencies" uses the relative frequencies of the labels.
+        order of the classes.
 
     Raises
     ------
@@ -161,7 +155,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     Parameters
     ----------
     given : DataFrame or array (row, class), or any input of :func:`read`
-        A DataFrame has one column per class, in any order; the columns of an array are in the order of ``labels``.
+        A DataFrame has one column per class, in any order; an array follows ``labels``.
     labels : sequence
 
     Raises
@@ -205,7 +199,7 @@ def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence
 
 
 def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
-    """Raise ``ValueError`` unless the labels are all the classes, each once, in any order."""
+    """Raise ``ValueError`` unless the labels are all the classes, each once."""
     known, given = list(labels), list(given)
     faults = {
         "is not a class": [label for label in given if label not in known],
@@ -220,12 +214,12 @@ def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expecte
 
 
 def repeated(labels: Sequence[Any]) -> list[Any]:
-    """The repeated labels, each listed once."""
+    """The repeated labels, each once."""
     return list(dict.fromkeys(label for label in labels if list(labels).count(label) > 1))
 
 
 def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
-    """Raise ``ValueError`` unless the last axis holds probabilities. ``labels`` may be empty."""
+    """Raise ``ValueError`` unless the last axis holds probabilities; ``labels`` may be empty."""
     if (odd := ~(p >= 0)).any():
         *row, c = np.argwhere(odd)[0]
         whose = f"for class {labels[c]!r}" if len(labels) else f"in place {c}"

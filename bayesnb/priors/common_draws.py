@@ -1,7 +1,6 @@
 """Random numbers that all rows of a table share.
 
-The parameters of every row are drawn from the same random numbers. So results do not depend on the other rows and
-columns of the call, and two rows differ only because of their values.
+So results do not depend on the other rows and columns of the call, and two rows differ only because of their values.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class CommonDraws:
     key : tuple of int
         The seed, and integers that identify the drawn quantity.
     first : int
-        The position of the first column among all columns.
+        Position of the first column among all columns.
     """
 
     draws: int
@@ -38,7 +37,7 @@ class CommonDraws:
         return replace(self, key=(*self.key, *key))
 
     def from_column(self, first: int) -> CommonDraws:
-        """The random numbers of the columns from position ``first`` on."""
+        """The random numbers from column ``first`` on."""
         return replace(self, first=first)
 
     def generator(self, *key: int) -> Generator:
@@ -48,7 +47,7 @@ class CommonDraws:
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
         """Logarithms of Gamma(shape, 1) variates; ``shape`` is ([row,] class, column), and equal shapes share draws.
 
-        Variates of different ``kind`` are independent.
+        Different ``kind`` are independent.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
@@ -61,7 +60,7 @@ class CommonDraws:
         return found
 
     def normal(self, n_classes: int, n_columns: int, kind: int = 1) -> Array:
-        """Standard normal variates, one per draw, class and column; all rows share them."""
+        """Standard normal variates per draw, class and column, for all rows."""
         found = np.empty((self.draws, 1, n_classes, n_columns))
         for cell in np.ndindex(n_classes, n_columns):
             found[:, 0, *cell] = self.generator(kind, cell[0], self.first + cell[1]).standard_normal(self.draws)

@@ -1,6 +1,6 @@
 """Distributions of θ for families of several parts: ``AllOf`` the parts generate a value, or ``OneOf`` them.
 
-Names of parameters of the k-th part end with _k, counted from 1.
+Parameters of the k-th part end with _k, counted from 1.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the parameters of all parts, with endings added."""
+    """Merge the parameters of all parts, with endings."""
     return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of :func:`numbered`: the parameters of the part at position k."""
+    """The parameters of the part at position k: the inverse of :func:`numbered`."""
     end = f"_{k + 1}"
     return {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Belief):
-    """A distribution of θ that consists of a distribution for each of several parts."""
+    """A distribution of θ with a distribution per part."""
 
     parts: tuple[Any, ...]
 
@@ -52,10 +52,6 @@ class Compound(Belief):
 @dataclass(frozen=True, eq=False, repr=False)
 class AllOf(Compound):
     """Independent parts that generate each cell together.
-
-    Parameters
-    ----------
-    parts : tuple of Belief
 
     Examples
     --------
@@ -88,17 +84,19 @@ class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
     The choice is summed out. The posterior weight of a part is proportional to its prior weight times its evidence, and
-    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
-    chosen keeps the prior of its θ. Samplers have no variable for the choice.
+    all
+    other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
+    chosen
+    keeps the prior of its θ. Samplers have no variable for the choice.
 
     Parameters
     ----------
     parts : tuple of Belief
-        The distribution of θ of each part if this part generates the values.
+        Distribution of θ of each part if it generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        The distribution of θ of each part if another part does.
+        Distribution of θ of each part if another part does.
 
     Examples
     --------
@@ -113,7 +111,7 @@ class OneOf(Compound):
     before: tuple[Any, ...] = ()
 
     def learned(self, parts: tuple[Any, ...], log_evidence: Array) -> OneOf:
-        """The posterior, from the posterior and the log evidence of each part, (class, column, part)."""
+        """The posterior, from the posterior and log evidence of each part, (class, column, part)."""
         terms = self.log_weight + log_evidence
         whole = logsumexp(terms, axis=-1, keepdims=True)
         # If no part can have generated the data, the weights do not change.
@@ -143,14 +141,15 @@ class OneOf(Compound):
         return (place[..., None] == np.arange(below.shape[-1])).astype(float)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """The prior log density of each variable."""
+        """Prior log density of each variable."""
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
         By Bayes' rule, it is proportional to the posterior weight of the part, times posterior over prior density of
-        its parameters.
+        its
+        parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -178,5 +177,5 @@ def completed(theta: Theta, believed: Belief) -> Theta:
 
 
 def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:
-    """The log density of each variable of several parts, given the later variables of the same part."""
+    """Log density of each variable given the later variables of its part."""
     return tuple(value for k, part in enumerate(parts) for value in part.log_prob_of_each(of_part(k, theta)))

@@ -1,4 +1,4 @@
-"""The Dirichlet prior of a table of probabilities, and the base class that it shares with the Beta."""
+"""The Dirichlet prior of a table of probabilities, and its base class."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
     Formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided by
-    their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a
-    term for their sum.
+    their
+    sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a term
+    for
+    their sum.
     """
 
     point_axes = 3
@@ -118,12 +120,11 @@ class SimplexPrior(Prior):
 
     @property
     def outcomes(self) -> Array:
-        """Number of outcomes with a positive concentration, (...)."""
+        """Number of outcomes with a positive concentration."""
         return (self.concentrations > 0).sum(-1)
 
     @property
     def total(self) -> Array:
-        """A, the sum of the concentrations."""
         return self.concentrations.sum(-1)
 
     def proper(self) -> Array:
@@ -247,7 +248,7 @@ class Dirichlet(SimplexPrior):
     ----------
     alpha : float, array or {level: float}
         Concentration: one for every level, or one per level in the order of the levels, or (class, level) or (class,
-        column, level). A concentration of 0 is a structural zero: the level has probability 0 until it is counted.
+        column, level). A concentration of 0 is a structural zero: probability 0 until the level is counted.
     per : {"level", "class", "feature", "pooled"}
         How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": the levels of each class divide
         it equally. "feature": all classes and levels of a column divide it equally. "pooled": the levels of each class
@@ -312,7 +313,7 @@ class Dirichlet(SimplexPrior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Sequence[Any]) -> Dirichlet:
-        """The prior that counts as ``n`` rows like these level names."""
+        """The prior worth ``n`` rows like these level names."""
         names = list(rows)
         if not names:
             raise ValueError("Expected the names of the levels of one row or more; got none")
@@ -321,7 +322,7 @@ class Dirichlet(SimplexPrior):
     # The methods of a prior of the class probabilities, as in FixedProbabilities.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
-        """One concentration per class, in the order of ``labels``; ``rows`` (class,) is the weight of each class."""
+        """One concentration per class, in the order of ``labels``; ``rows`` (class,) are the weights."""
         try:
             if self.tuned:
                 raise ValueError("a prior cannot be learned from a single table of classes; give a concentration")
@@ -333,16 +334,16 @@ class Dirichlet(SimplexPrior):
         return Dirichlet(self.alpha + rows)
 
     def log_evidence(self, rows: Array) -> float:
-        """log p(labels); ``rows`` (class,) is the weight of each class."""
+        """log p(labels); ``rows`` (class,) are the weights."""
         self.require_proper("An evidence")
         return float(self.along(rows) + self.peak(rows))
 
     def log_base(self, rows: Array) -> float:
-        """The part of log p(labels) that does not depend on the probabilities."""
+        """The part of log p(labels) without the probabilities."""
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that the prior names; an array names all classes."""
+        """The classes that the prior names; all for an array."""
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
@@ -353,13 +354,14 @@ class Dirichlet(SimplexPrior):
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
         ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by a sum over
-        classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
+        classes, a
+        Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t] and its first two derivatives, up to a term shared by all classes; t is (..., class)."""
+        """ln E[π_c^t] with two derivatives, up to a term shared by all classes; t is (..., class)."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
@@ -372,7 +374,7 @@ class Dirichlet(SimplexPrior):
         Parameters
         ----------
         levels : sequence of tuples
-            The levels of each column; shorter columns are padded with structural zeros.
+            Levels of each column; shorter columns are padded with structural zeros.
         n_classes : int
         counts : array (column, level), optional
             Weight of each level over all classes.
@@ -451,14 +453,14 @@ def over_last(combine: np.ufunc, x: Array) -> Array:
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a mapping names; an array names all ``labels``, by position."""
+    """The classes that a mapping names; all ``labels`` for an array."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log probability of each class, (row, class), from ``counts`` (class,) without the row, of class ``codes``."""
+    """Log class probabilities, (row, class), from ``counts`` (class,) without the row, of class ``codes``."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)
@@ -475,14 +477,14 @@ def concentrations(
     n_classes: int,
     counts: Array | None,
 ) -> Array:
-    """The concentration of each level of a column, broadcastable to (class, level).
+    """Concentration of each level of a column, broadcastable to (class, level).
 
     Parameters
     ----------
     alpha, per
         As in :class:`bayesnb.Dirichlet`.
     column : int
-        The position of the column.
+        Position of the column.
     names : tuple
         Its levels.
     n_classes : int

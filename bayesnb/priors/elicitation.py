@@ -1,4 +1,4 @@
-"""Priors from expert knowledge (an interval, or typical rows), and learned strengths of priors."""
+"""Priors from an interval or typical rows, and learned strengths of priors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayesnb.priors.belief import Prior
 
 
 def tails(low: float, high: float, share: float) -> tuple[float, float]:
-    """The probabilities below the lower and the upper end of a central interval of probability ``share``.
+    """Probabilities below the two ends of a central interval of probability ``share``.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def tails(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
-    """α and β of the Beta distribution with this central interval."""
+    """α and β of the Beta with this central interval."""
     below, up_to = tails(low, high, share)
     if not 0 < low < high < 1:
         raise ValueError(f"Expected the interval of a probability to be within 0 and 1; got {low!r} and {high!r}")
@@ -38,7 +38,7 @@ def beta_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
-    """Shape and rate of the Gamma distribution with this central interval."""
+    """Shape and rate of the Gamma with this central interval."""
     below, up_to = tails(low, high, share)
     if low <= 0:
         raise ValueError(f"Expected the interval of a rate to be above 0; got {low!r} and {high!r}")
@@ -65,7 +65,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check typical rows and ``n``, the number of rows that the prior counts as; return the rows as numbers.
+    """Check typical rows and ``n``, the number of rows that the prior is worth; return the rows as numbers.
 
     Raises
     ------
@@ -93,7 +93,7 @@ MOST = 8.0
 
 
 def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
-    """Multiply the parameters of a prior by the factors of its ``strengths``."""
+    """Multiply the parameters of a prior by factors of its ``strengths``."""
     changed: dict[str, Array] = {}
     for names, factor in zip(prior.strengths.values(), factors, strict=True):
         changed |= {name: changed.get(name, getattr(prior, name)) * factor for name in names}
@@ -103,10 +103,11 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
     """Estimate the factors of a prior at its full shape, by the name of each strength.
 
-    A prior such as ``NormalGamma.learned()`` is the default prior times such factors. They maximize the evidence of all
-    classes and columns of a feature, times a hyperprior that keeps them near 1 if there are few data (type II maximum
-    likelihood: MacKay 1992; for counts Minka 2000). ``d`` and ``log_h`` are the increments and log base measure of the
-    data.
+    The factors maximize the evidence of all classes and columns of a feature, with increments ``d`` and log base
+    measure
+    ``log_h``, times a hyperprior that keeps them near 1 if there are few data (type II maximum likelihood: MacKay 1992;
+    for
+    counts Minka 2000).
     """
     from scipy import optimize
 

@@ -35,8 +35,8 @@ class Gamma(Prior):
     alpha : float or array (class, column)
         Shape, events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the rate of the whole column,
-        or α if the column has no events.
+        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the pooled rate, or α without
+        events.
     tuned : bool, optional
         Multiply both by the factor that maximizes the evidence; see :meth:`learned`.
 
@@ -94,7 +94,6 @@ class Gamma(Prior):
         return cls(1.0, 0.0)
 
     def over(self, pooled_rate: Array, n_classes: int) -> Gamma:
-        """Expand to (class, column); ``pooled_rate`` is (column,)."""
         shape = (n_classes, len(pooled_rate))
         alpha = spread(self.alpha, shape)
         if self.beta is not None:
@@ -137,7 +136,8 @@ class Gamma(Prior):
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
         For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], computed from
-        half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
+        half the
+        likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)

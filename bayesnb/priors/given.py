@@ -1,4 +1,4 @@
-"""Convert priors that users write: by name, or as a frozen scipy or PreliZ distribution."""
+"""Convert priors that users write: names, or frozen scipy or PreliZ distributions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """The prior, from any form that users may write; any other value is returned unchanged.
+    """The prior, from any form that users may write; other values are unchanged.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _named(name: str, kind: type[Belief]) -> Belief:
 
 
 def _frozen(given: Any, stats: Any) -> tuple[str, dict[str, Any]] | None:
-    """The name and parameters of a frozen scipy distribution; ``None`` for any other object."""
+    """Name and parameters of a frozen scipy distribution; ``None`` for other objects."""
     distribution = getattr(given, "dist", None)
     if isinstance(distribution, stats.rv_continuous | stats.rv_discrete):
         shapes = [name.strip() for name in (distribution.shapes or "").split(",") if name.strip()]

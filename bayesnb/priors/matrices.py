@@ -1,7 +1,7 @@
 """Stacks of positive definite matrices: Cholesky roots, determinants and quadratic forms.
 
-Matrices are (..., column, column), vectors (..., column). Each matrix is first scaled to a unit diagonal, so that units
-do not decide whether it is singular.
+Matrices are (..., column, column), vectors (..., column). Each matrix is scaled to a unit diagonal, so that units do
+not decide whether it is singular.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def require_covariance(name: str, value: Array) -> None:
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:
-    """The lower Cholesky root L of L Lᵀ, its inverse, and ln |L Lᵀ|; all NaN if the matrix is singular."""
+    """The lower Cholesky root L of L Lᵀ, its inverse, and ln |L Lᵀ|; NaN if singular."""
     d = matrix.shape[-1]
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(matrix, axis1=-2, axis2=-1))
@@ -55,8 +55,9 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 def _roots(matrix: Array) -> tuple[Array, Array]:
     """The lower roots (or the identity matrix), and whether each matrix has a root.
 
-    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix is singular even if
-    rounding lets LAPACK succeed, so a result does not depend on the other matrices.
+    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix counts as singular
+    even
+    if rounding lets LAPACK succeed, so a result does not depend on the other matrices.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -84,7 +85,7 @@ def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
 
 
 def pymc_root(matrix: Any) -> Any:
-    """The lower root of the inverse of each matrix: for a precision matrix, the root of the covariance."""
+    """The lower root of the inverse of each matrix: for a precision, the root of the covariance."""
     from pytensor import tensor as pt
 
     return pt.linalg.cholesky(pt.linalg.inv(matrix))

@@ -1,6 +1,6 @@
 """The prior of the mean of a Normal with known variance, and the base class of all priors of a mean.
 
-A location is stored as two floats, so that values far from 0 keep their digits.
+A location is two floats, so that values far from 0 keep their digits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from bayesnb.priors.common_draws import CommonDraws
 
 
 class Located(Prior):
-    """A prior of the mean μ of a Normal, and perhaps of other parameters; its location is m + low."""
+    """A prior of the mean μ of a Normal, with location m + low, and perhaps of other parameters."""
 
     m: Any
     low: Any
 
     def gap(self, mean: Array, low: Array) -> Array:
-        """The mean minus the location."""
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
@@ -68,9 +67,9 @@ class Normal(Located):
     Parameters
     ----------
     m : float, array (class, column) or None
-        Location. ``None`` is the pooled mean of the column.
+        Location; ``None`` for the pooled mean.
     v : float, array or None
-        Variance. ``None`` is the known variance of one row; the prior then counts as one row.
+        Variance. ``None`` is the known variance of one row: the prior is worth one row.
     low : array, optional
         Correction of the location m + low, because far from 0 one float is not exact enough.
 
@@ -119,7 +118,7 @@ class Normal(Located):
         return cls(0.0, np.inf)
 
     def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
-        """Expand to (class, column); array arguments are (column,)."""
+        """Expand to (class, column); arrays are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m

@@ -24,10 +24,11 @@ class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. This class has
-    the formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
+    the
+    formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
 
-    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about it.
-    A single row has no scatter.
+    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about it,
+    which is absent for a single row.
     """
 
     kappa: Any
@@ -44,7 +45,7 @@ class UnknownPrecision(Located):
 
     @abstractmethod
     def distance(self, mean: Array, low: Array) -> Array:
-        """The square root of gapᵀ (Ψ/2)⁻¹ gap."""
+        """√(gapᵀ (Ψ/2)⁻¹ gap)."""
 
     @abstractmethod
     def growth(self, n: Array, mean: Array, low: Array, scatter: Any, t: Array) -> tuple[Array, Array, Array]:
@@ -109,7 +110,8 @@ class UnknownPrecision(Located):
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
         If ν is large, the logarithms of the two normalizers are far larger than their difference, which is computed
-        without them.
+        without
+        them.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -121,7 +123,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """The derivatives of ``along`` in t, for rows without scatter."""
+        """Derivatives of ``along`` in t, for rows without scatter."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -143,9 +145,9 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        The distribution of L depends on the length of the gap, not on its direction. So let the first axis point along
-        the gap; then only the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma
-        variates.
+        The distribution of L depends on the length of the gap, not on its direction. With the first axis along the gap,
+        only
+        the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
@@ -176,14 +178,14 @@ class NormalGamma(UnknownPrecision):
     Parameters
     ----------
     m : float, array (class, column) or None
-        Prior location, in units of the column. ``None`` is the pooled mean of the column.
+        Prior location, in units of the column; ``None`` for the pooled mean.
     kappa : float or array
-        The number of rows that ``m`` counts as.
+        The number of rows that ``m`` is worth.
     a : float or array
-        Half the number of rows that the variance counts as.
+        Half the number of rows that the variance is worth.
     b : float, array or None
-        Half the sum of squares of these rows. ``None`` is a × pooled variance; if that is 0 or unknown, a × the square
-        of the pooled mean, or a if the mean is 0 too.
+        Half the sum of squares of these rows. ``None`` is a × the first positive number among: the pooled variance, the
+        squared pooled mean, 1.
     tuned : bool, optional
         Multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
@@ -224,8 +226,7 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
 
-        All columns of a feature share these three factors, relative to their pooled variances. The hyperprior of the
-        logarithm of each factor is Normal(0, 1).
+        All columns of a feature share these three factors. The hyperprior of the logarithm of each is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
@@ -244,7 +245,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The prior that counts as ``n`` rows like these numbers."""
+        """The prior worth ``n`` rows like these numbers."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
@@ -255,7 +256,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def jeffreys(cls) -> NormalGamma:
-        """Jeffreys' rule for μ and for τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
+        """Jeffreys' rule for μ and τ separately, p(μ, τ) ∝ 1/τ, which is :meth:`reference`."""
         return cls.reference()
 
     @classmethod
@@ -270,15 +271,7 @@ class NormalGamma(UnknownPrecision):
         n_classes: int,
         pooled_low: float | Array = 0.0,
     ) -> NormalGamma:
-        """Expand the prior to (class, column).
-
-        Parameters
-        ----------
-        pooled_mean, pooled_variance : arrays (column,)
-        n_classes : int
-        pooled_low : float or array (column,)
-            Correction of the pooled mean.
-        """
+        """Expand to (class, column); arrays are (column,), and ``pooled_low`` corrects the pooled mean."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         a, kappa = spread(self.a, shape), spread(self.kappa, shape)
@@ -374,7 +367,8 @@ class NormalGamma(UnknownPrecision):
         """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
 
         With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. The
-        expanded square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
+        expanded
+        square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

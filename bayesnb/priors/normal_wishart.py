@@ -31,17 +31,18 @@ class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     The conjugate prior of a vector of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
-    dof = ν - d + 1 is the degrees of freedom of the predictive Student-t. The marginal prior of a subset of the columns
-    has the same ``dof``, and that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
+    dof = ν - d + 1 is the degrees of freedom of the predictive Student-t. Marginal priors of fewer columns have the
+    same
+    ``dof``; that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
     m : array (column,) or (class, column), or None
-        Prior location. ``None`` is the pooled mean of each column.
+        Prior location; ``None`` for the pooled means.
     kappa : float or array (class,)
-        The number of rows that ``m`` counts as.
+        The number of rows that ``m`` is worth.
     dof : float, array (class,) or None
-        The number of rows that the covariance counts as. ``None`` maximizes the evidence of all classes; it needs
+        The number of rows that the covariance is worth. ``None`` maximizes the evidence of all classes; it needs
         ``scale="shared"``.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
@@ -98,18 +99,21 @@ class NormalWishart(UnknownPrecision):
 
     @classmethod
     def shared(cls, dof: float | None = None) -> NormalWishart:
-        """Shrink the covariance of each class towards the covariance within classes, which counts as ``dof`` rows.
+        """Shrink the covariance of each class towards the covariance within classes, which is worth ``dof`` rows.
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
-        Rayens 1989). The covariance within classes uses the rows about their class means, and d / 2 imaginary rows with
-        the variances of the whole columns and no correlations. By default, ``dof`` maximizes the evidence of all
-        classes, times a log-normal hyperprior with median d and standard deviation 2 of ln dof.
+        Rayens
+        1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole columns and
+        no
+        correlations. By default, ``dof`` maximizes the evidence of all classes, times a log-normal hyperprior with
+        median d
+        and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalWishart:
-        """The prior that counts as ``n`` rows like these, an array (row, column)."""
+        """The prior worth ``n`` rows like these, an array (row, column)."""
         x = elicitation.rows_like("rows", rows, n)
         return cls(x.mean(0), n, n, n * np.cov(x, rowvar=False, ddof=0).reshape(x.shape[1], x.shape[1]))
 
@@ -147,7 +151,7 @@ class NormalWishart(UnknownPrecision):
 
     @cached_property
     def root(self) -> tuple[Array, Array, Array]:
-        """The lower Cholesky root of Ψ, its inverse, and ln det Ψ; NaN if Ψ is singular."""
+        """The lower Cholesky root of Ψ, its inverse, and ln det Ψ; NaN if singular."""
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
@@ -185,7 +189,7 @@ class NormalWishart(UnknownPrecision):
         return per[..., None] * np.diagonal(self.scale, axis1=-2, axis2=-1), of_precision
 
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, Array]:
-        """Draws by Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
+        """Bartlett's decomposition: Ψ = L Lᵀ and Λ = L⁻ᵀ A Aᵀ L⁻¹, A lower with independent cells."""
         self.require_proper("A draw")
         d, (root, inverse, _) = self.size, self.root
         shape = (self.nu[..., None] - np.arange(d)) / 2
@@ -241,8 +245,7 @@ class NormalWishart(UnknownPrecision):
 def _within(s: Scatter, variance: Array) -> Array:
     """The covariance within classes, from the rows and d / 2 imaginary rows with the pooled variances.
 
-    Without the imaginary rows, the covariance of fewer rows than columns would be singular, and the evidence would
-    favour it.
+    Otherwise the covariance of fewer rows than columns would be singular, and the evidence would favour it.
     """
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
@@ -252,7 +255,8 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
     """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
 
     With Ψ = dof T, the evidence depends only on eigenvalues relative to T: those of the scatter plus the term for the
-    shift of the mean. So each value of ``dof`` takes O(d) operations.
+    shift
+    of the mean. So each value of ``dof`` takes O(d) operations.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

@@ -1,7 +1,7 @@
 """Naive Bayes as a probabilistic program: conjugate, exact, and checked against the sampler.
 
-:class:`BayesianNB` is the estimator; families and priors specify it. ``__init__.pyi`` lists all public names and where
-they are defined. Nothing is imported before it is used.
+:class:`BayesianNB` is the estimator; families and priors specify it. ``__init__.pyi`` lists all public names. Modules
+are imported when first used.
 """
 
 import lazy_loader
@@ -10,7 +10,7 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, or raise an error that says in which module it is, or which name is close to it."""
+    """Return a public name; an error names its module, or the closest name."""
     try:
         return _public(name)
     except AttributeError:

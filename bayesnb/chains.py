@@ -1,9 +1,4 @@
-"""Markov chains: run NUTS, check convergence, and reweight draws to leave a row out.
-
-Only :func:`run_nuts` calls ``pymc.sample``, for the whole model and for features of sampled families, whose settings
-are in :class:`Sampler`. :class:`Convergence` has the convergence diagnostics and the effective number of draws.
-:func:`weights_without` computes importance weights of the draws for the posterior without a row.
-"""
+"""Markov chains: run NUTS, check convergence, and reweight draws to leave a row out."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ def without_warnings() -> Iterator[None]:
 def run_nuts(model: pm.Model, draws: int, chains: int, what: str = "the model", **arguments: Any) -> DataTree:
     """Sample a PyMC model in one process; ``arguments`` are passed to ``pymc.sample``.
 
-    If PyMC's sampler takes long, a terminal shows a progress bar with the text "sampling" and ``what``.
+    If PyMC's sampler takes long, a terminal shows a progress bar with the text ``what``.
     """
     import pymc as pm
 
@@ -60,10 +55,10 @@ class Sampler:
     Parameters
     ----------
     draws, tune, chains : int
-        Kept draws per chain, tuning steps per chain, and the number of chains.
+        Kept draws and tuning steps per chain, and the number of chains.
     random_seed : int
     target_accept : float
-        Target acceptance rate for tuning the step size; a larger value is slower, with fewer divergences.
+        Target acceptance rate for tuning the step size; larger values are slower, with fewer divergences.
     """
 
     draws: int = 1000
@@ -81,15 +76,10 @@ class Sampler:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
     def run(self, model: pm.Model, names: Sequence[str], what: str) -> tuple[dict[str, np.ndarray], Convergence]:
-        """Sample a model; return the draws (draw, ...), with the chains one after the other, and the diagnostics.
+        """Sample the variables ``names`` of a model; return the draws (draw, ...), one chain after the other, and the
+        diagnostics.
 
-        Parameters
-        ----------
-        model : pymc.Model
-        names : sequence of str
-            Names of the variables to return.
-        what : str
-            Name of the sampled model, for the progress bar.
+        ``what`` names the model in the progress bar.
         """
         from pymc.exceptions import SamplingError
 
@@ -121,14 +111,14 @@ GOOD_K = 0.7
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
-    The posterior without a cell is proportional to the posterior divided by the likelihood of the cell. So the raw
-    weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to
-    them.
+    The posterior without a cell is proportional to the posterior divided by the likelihood of the cell, so the raw
+    weight of
+    a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to them.
 
     Parameters
     ----------
     log_likelihood : array (draw, cell)
-        log p(x | θ) of each cell at each draw, with the chains one after the other.
+        log p(x | θ), one chain after the other.
     weight : array (cell,)
         How often each cell was learned.
     chains : int
@@ -170,10 +160,11 @@ class Convergence:
     Parameters
     ----------
     r_hat : float
-        The largest r_hat over all parameters; it is 1 for chains that no longer depend on their starting points.
+        The largest r_hat over all parameters; 1 for chains that no longer depend on their starting points.
     by_chance : float
-        If the chains have converged and their draws are independent, the largest r_hat is below this bound in 99 of 100
-        runs. In short runs the bound is above 1.01, because r_hat then exceeds 1.01 by chance.
+        A bound that the largest r_hat of converged chains with independent draws exceeds in 1 of 100 runs. In short
+        runs
+        it is above 1.01.
     ess : float
         The smallest effective number of draws, over bulk and tail.
     divergences : int
@@ -191,7 +182,7 @@ class Convergence:
     def of(cls, tree: DataTree, names: Iterable[str] | None = None) -> Convergence:
         """Diagnose the posterior group of a tree (Vehtari et al. 2021); independent draws pass too.
 
-        If ``names`` are given, only variables with these names are used, as far as the tree has them.
+        If ``names`` are given, only these variables are used.
         """
         import arviz as az
 
@@ -235,10 +226,13 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
-    sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with
-    M - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has
-    two r_hats, for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent, because chains
-    that disagree have a smaller effective number of draws, which would excuse them.
+    sum
+    of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with M - 1
+    degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
+    r_hats,
+    for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent, because chains that disagree
+    have
+    a smaller effective number of draws, which would excuse them.
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -1,7 +1,6 @@
 """EM for unlabelled rows: find the mode of the posterior.
 
-Start with :func:`em`. It estimates parameters from labelled and unlabelled rows together, and reports the objective
-that it increased. The corresponding PyMC model, with the labels summed out, is ``sampling.pymc_model.summed_out``.
+The corresponding PyMC model, with the labels summed out, is ``sampling.pymc_model.summed_out``.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class EM:
     posterior : Posterior
         The posterior given the expected statistics, under the priors that EM used in every iteration.
     objective : array (iteration,)
-        The objective at the parameters of each iteration: log prior density + labelled log joint + the weighted
-        Σ log Σ_c p(x, c | θ) of the unlabelled rows. (Up to a constant if a prior is improper.)
+        log prior density + labelled log joint + the weighted Σ log Σ_c p(x, c | θ) of the unlabelled rows, up to a
+        constant if a prior is improper.
     converged : bool
         Whether the last step increased the objective by less than the tolerance.
     responsibilities : array (row, class)
@@ -76,32 +75,31 @@ def em(
 ) -> EM:
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
-    Each iteration updates the conjugate posteriors with the responsibilities of the rows as if they were counts, takes
+    Each iteration updates the conjugate posteriors with the responsibilities of the rows as if they were counts,
+    computes
     the mode, and recomputes the responsibilities. So the objective never decreases.
 
     Parameters
     ----------
     model : NaiveBayes
     labelled : Statistics
-        The statistics of the labelled rows, with all classes.
-    data : {name: encoded column}
+        The labelled rows, with all classes.
+    data, n_rows : {name: encoded column}, int
         The unlabelled rows.
-    n_rows : int
-        Their number.
     weight : float
-        λ, the weight of an unlabelled row; a labelled row has the weight 1.
+        λ, the weight of an unlabelled row relative to a labelled row.
     row_weight : array (row,), optional
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
-        The parameters to plug in: the mode or the mean of each conjugate posterior. The mean is also a mode, of the
-        density on another scale (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the
-        objective then uses that density. The mean exists under every proper prior, and it smooths: under Dirichlet(1),
-        the mean is Laplace's rule, as in Nigam et al., whereas the mode is the relative frequencies.
+        The point of each conjugate posterior to plug in. The mean is also a mode, of the density on another scale
+        (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the objective then uses that
+        density. The mean exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as
+        in Nigam et al., whereas the mode is the relative frequencies.
     starts : int
         The number of starts; the best result is kept. The first start uses the responsibilities predicted from the
-        labelled rows. The other starts use responsibilities at random draws from the posterior given the labelled rows.
+        labelled rows, the others those at random draws from the posterior given the labelled rows.
     tolerance : float
-        EM has converged if an iteration increases the objective by at most this value per row.
+        The largest increase of the objective per row at convergence.
     max_iterations : int
     rng : seed or Generator
         Used for all starts but the first.
@@ -166,7 +164,7 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
 
 
 def _same(prior: Prior, a: int, b: int) -> bool:
-    """True if a prior is the same for two classes."""
+    """Whether a prior is the same for two classes."""
     return all(np.array_equal(v[a], v[b]) for v in arrays_of(prior).values())
 
 
@@ -179,7 +177,7 @@ def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
-    """The statistics of the labelled rows plus the expected statistics of the unlabelled rows, given ``r``."""
+    """The statistics of the labelled rows plus the expected statistics of the others, given ``r``."""
     expected = model.expected_statistics(data, r * share[:, None], labelled.labels)
     return (labelled + expected).reindexed(labelled.labels)
 
@@ -203,9 +201,12 @@ def _climb(
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas give
-    its first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the
-    responsibilities in the expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference
-    is the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
+    its
+    first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the responsibilities
+    in the
+    expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference is the cross-entropy
+    -Σ_i w_i
+    Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))

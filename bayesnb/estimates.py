@@ -1,4 +1,4 @@
-"""The table of the estimates: how each of them computes class probabilities from a posterior."""
+"""How each estimate computes class probabilities from a posterior."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EstimateRule:
     label : str
         Its name on an axis.
     point : {"mode", "mean"}
-        The point of the posterior that is plugged in, or that represents it where a point is needed.
+        The point of the posterior that is plugged in, or that represents it.
     plugs_in : bool
         False if the parameters are integrated out.
     flat : bool
@@ -46,13 +46,7 @@ ESTIMATES: Mapping[Estimate, EstimateRule] = MappingProxyType(
 
 
 def estimate_rule(name: Estimate) -> EstimateRule:
-    """The rule of an estimate.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
-    """
+    """The rule of an estimate; ``ValueError`` for an unknown name."""
     if not isinstance(name, str) or name not in ESTIMATES:
         raise ValueError(f"Expected estimate to be one of {list(ESTIMATES)}; got {name!r}" + meant(name, ESTIMATES))
     return ESTIMATES[name]

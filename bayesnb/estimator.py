@@ -1,8 +1,7 @@
 """The scikit-learn estimator: its parameters, its methods of learning, and its files.
 
-:class:`BayesianNB` is the class most users want, and often the only one they need. Everything it has learned is one
-frozen object, its ``classifier_``, which answers all questions. Each method that learns replaces this object by a new
-one.
+Everything that :class:`BayesianNB` has learned is one frozen object, its ``classifier_``, which answers all questions.
+Each method that learns replaces this object by a new one.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ _LEARNING: WeakSet[Any] = WeakSet()
 
 
 def _without_locks() -> None:
-    """Forget the locks in a forked process, because the threads that held them do not run there."""
+    """Forget the locks in a forked process, where the threads that held them do not run."""
     _LOCKS.clear()
     _LEARNING.clear()
 
@@ -87,9 +86,9 @@ if hasattr(os, "register_at_fork"):
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator; the next thread waits, and adds to what the first has learned.
 
-    Rows from an iterator cannot be read again, so a method that finds the estimator changed could not start over. Hence
-    a lock is needed. The locks are kept outside the estimators, so that estimators can still be copied and pickled. The
-    return type is that of the decorated method, so that an editor knows what ``fit`` returns.
+    A lock is needed because rows from an iterator cannot be read again. Locks are kept outside the estimators, so that
+    these
+    can be copied and pickled. The return type is that of the decorated method, for editors.
 
     Raises
     ------
@@ -118,7 +117,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
 
 
 def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
-    """Return a property of the estimator that forwards to the property of its classifier."""
+    """A property of the estimator that forwards to its classifier."""
     found: Any = property(lambda self: of(self.classifier_), doc=doc)
     return found
 
@@ -141,11 +140,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     features : family, {column: family}, {name: (family, [columns])}, ByType, BestFamily or Missing, optional
-        The families of the columns that you specify, as objects or by short names such as "poisson". Other columns get
-        the family of their type: bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical;
-        sentences are ``Text``; numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes
-        these defaults. "best" chooses families from the rows (:class:`bayesnb.BestFamily`). "missing" also uses as a
-        feature whether a cell is missing (``Missing``). Both can be given for all columns or for one.
+        Families of columns, as objects or by short names such as "poisson". Other columns get the family of their type:
+        bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences are ``Text``;
+        numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these defaults. "best"
+        chooses families from the rows (:class:`bayesnb.BestFamily`). "missing" also uses as a feature whether a cell is
+        missing (``Missing``). Both can be given for all columns or for one.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
         ``classes_``.
@@ -160,9 +159,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Whether further rows and models may have other columns. A column is missing in rows that do not have it; a word
         has the count 0 in them.
     unlabelled : label or Unlabelled, optional
-        The value in ``y`` that means "no label", in addition to missing values (None, NaN, pd.NA). In scikit-learn's
-        semi-supervised convention it is -1. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the
-        number of EM starts.
+        The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
+        scikit-learn's
+        convention. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
@@ -171,9 +170,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         "tempered" has one exponent for all features. "weighted" has one per feature, and one for the shape of each
         column of numbers. "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by
         their predictions of held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random
-        partitions, trees that see the label, and a linear model. If there are at most 4,096 rows, the model then keeps
-        the cells of all rows; with "auto-counts" it keeps only counts. "forests" learns no exponent: it averages naive
-        Bayes with every forest of edges between columns, in closed form (see :func:`bayesnb.checks.forests`).
+        partitions, trees that see the label, and a linear model. With at most 4,096 rows, the model then keeps the
+        cells of all rows; "auto-counts" keeps only counts. "forests" learns no exponent: it averages naive Bayes with
+        every forest of edges between columns, in closed form (see :func:`bayesnb.checks.forests`).
 
     Attributes
     ----------
@@ -187,16 +186,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         The exponents and their uncertainty; absent without a ``dependence`` and with "forests".
     n_features_in_, feature_names_in_ : int, array of str
     classifier_ : Classifier
-        Everything learned, as a frozen object: the attributes above, and schema, statistics, target, result of EM and
-        choice of families. See :class:`bayesnb.inference.classifier.Classifier`.
+        Everything learned, as a frozen object. See :class:`bayesnb.inference.classifier.Classifier`.
 
     Notes
     -----
     Sample weights are frequency weights: a weight of 2 means that the row was seen twice. (If "auto" holds rows out in
     folds, these two copies are in the same fold; two equal rows need not be.) If classes are equally probable,
-    ``predict`` returns the first of them. The prediction of a row does not depend on other rows. Large tables use as
-    many threads as ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits`` allow; the number of threads
-    changes no result.
+    ``predict`` returns the first of them. The prediction of a row does not depend on other rows. The number of threads,
+    limited by ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits``, changes no result.
 
     Examples
     --------
@@ -236,7 +233,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def _parameters(self) -> learning.EstimatorParameters:
-        """The parameters alone, as the functions that learn take them."""
+        """The parameters alone, for functions that learn."""
         return learning.EstimatorParameters.of(self)
 
     @one_at_a_time
@@ -251,9 +248,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             DuckDB relation, a pyarrow dataset or reader, a Dask DataFrame or a Spark DataFrame.
         y : array (row,), column name, or frame or array (row, class)
             Class labels, or the name of their column of ``X``. EM learns from rows without a label (missing, or
-            ``unlabelled``), in memory. Instead of labels, ``y`` may hold the probability of each class per row (soft
-            labels), or counts, in memory: a frame with a column per class, or an array whose columns are the classes 0,
-            1, …
+            ``unlabelled``), in memory. For soft labels, in memory, ``y`` holds the probability or the count of each
+            class
+            per row: a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
             Nonnegative frequency weights, such as how often each row of a table of counts occurred.
 
@@ -267,13 +264,16 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         EM plugs in the parameters of ``estimate``; for "predictive" it plugs in the posterior mean.
 
         A class exists while the model contains rows of it, or because it is named: by ``class_prior``, by a feature's
-        prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without
-        rows has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
+        prior
+        {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without rows
+        has the
+        mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
 
-        A table is read once. The result does not depend on how the table is cut into parts: priors that are scaled to
-        the data (unit information) are scaled to all rows. Only some decisions must be made before the last row is
-        read, and depend on the first part: the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order,
-        and the families of "best".
+        The result does not depend on how the table is cut into parts: priors that are scaled to the data (unit
+        information)
+        are scaled to all rows. Only the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and
+        the
+        families of "best" depend on the first part.
 
         Examples
         --------
@@ -327,11 +327,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
-        shapes and pairs, all levels stay.)
+        is
+        removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
+        shapes and
+        pairs, all levels stay.)
 
-        There is one exception. An inferred column of 0 and 1 that has met another number is Gaussian. It stays Gaussian
-        when the rows of that number are removed, because means and variances do not tell which values are left.
+        One exception: an inferred column of 0 and 1 that has met another number is Gaussian, and stays Gaussian when
+        the rows
+        of that number are removed, because means and variances do not determine which values are left.
 
         Raises
         ------
@@ -381,8 +384,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from learned rows: all of them or a sample, in memory.
 
-        The other methods change the counts and keep the exponents; this method does the opposite. It also counts shapes
-        and pairs from these rows, but only if there were no exponents before, or another ``dependence``.
+        Unlike the other methods, this changes the exponents and keeps the counts. It also counts shapes and pairs if
+        there were
+        no exponents before, or another ``dependence``.
 
         Raises
         ------
@@ -438,7 +442,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Raises
         ------
         ImproperError
-            If a prior is improper, because it cannot be drawn from.
+            If a prior is improper.
         ValueError
             If a prior is scaled to data, or levels are unknown, and there is no table.
 
@@ -567,7 +571,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and pickles, read at one moment even if another thread is learning."""
+        """The state for copies and pickles, read at one moment even if another thread is learning."""
         return vars(self).copy()
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -584,21 +588,22 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike, replacing: bool = False) -> str:
         """Write a model file with the parameters and what was learned, but no rows; return its content hash.
 
-        The file is in the safetensors format. At every moment ``path`` holds the old file or the complete new file.
+        The file is in the safetensors format. ``path`` always holds the old file or the complete new file.
 
         Parameters
         ----------
         path : path
             Any name; ".bayesnb" is usual.
         replacing : bool
-            Write only if ``path`` still holds the model that this estimator was loaded from or saved to. If the file
-            has changed since then, it is kept, and :class:`bayesnb.errors.ModelChangedError` is raised.
+            Write only if ``path`` still holds the model that this estimator was loaded from or saved to; otherwise
+            raise
+            :class:`bayesnb.errors.ModelChangedError`.
 
         Raises
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if ``estimate`` or ``class_prior`` was changed after the rows were learned and is not yet in effect.
+            Also if ``estimate`` or ``class_prior`` was changed and is not yet in effect.
 
         Examples
         --------
@@ -653,7 +658,7 @@ def load(path: str | os.PathLike) -> BayesianNB:
 
 
 def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> BayesianNB:
-    """Return an estimator with this classifier and these parameters."""
+    """An estimator with these parameters and this classifier."""
     clf = BayesianNB(**parameters.by_name())
     clf._features, clf._classifier = clf.features, learned
     return clf
@@ -664,12 +669,13 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
 
     Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back. Class
     probabilities are then the ratio of the means of p(c, x | θ) over all draws, so the parameters may depend on each
-    other in any way.
+    other
+    in any way.
 
     Parameters
     ----------
     model : BayesianNB or Classifier
-        The fitted model. It reads the columns of new rows, and it is not changed.
+        The fitted model, which reads the columns of new rows; it is not changed.
     tree : DataTree
         Its group ``posterior`` needs the variables of ``model.to_pymc()``, with their dimensions. Other variables are
         ignored.

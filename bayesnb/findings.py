@@ -1,7 +1,7 @@
 """Findings about the columns of a table that deserve attention before a model is fitted.
 
-Each rule examines one column in a sample of the rows and returns its finding with a remedy. :func:`inspect` gives the
-findings about any table in Python; the command ``bayesnb inspect`` prints the same findings about a file.
+Each rule examines one column in a sample of the rows. :func:`inspect` and the command ``bayesnb inspect`` give the same
+findings.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ class Remark:
     drop : bool
         Whether the column is best left out.
     option : tuple of str
-        Option to add to the command, if no family or dropped column is the remedy.
+        A remedy that is an option of the command.
     cures : tuple of Cure
         The advised families. The suggested command uses the first.
     asks : bool
-        Whether only the user knows which of the advised families is right. Then the suggested command uses none.
+        Whether only the user knows which of the advised families is right; the suggested command then uses none.
     """
 
     column: Any
@@ -96,12 +96,12 @@ class Remark:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The advised families as spelled on the command line."""
+        """The advised families, spelled for the command line."""
         return tuple(cure.word for cure in self.cures)
 
     @property
     def sentence(self) -> Message:
-        """The remark with the name of its column and the option to add."""
+        """The remark with its column and option."""
         return self._in("column {column!r}: {said}{cure}")
 
     @property
@@ -114,11 +114,11 @@ class Remark:
         return Message(text, column=self.column, said=self.said, cure=cure)
 
     def within(self, kind: str) -> Remark:
-        """The remark with each advised family nested in another family, such as Missing."""
+        """Nest each advised family in another family, such as Missing."""
         return self._with({cure: cure.within(kind) for cure in self.cures})
 
     def about(self, column: Any) -> Remark:
-        """The remark with each advised family for a feature column that is made of its column."""
+        """The remark for a feature column that is made of its column."""
         return replace(self._with({cure: replace(cure, column=column) for cure in self.cures}), column=column)
 
     def _with(self, cures: Mapping[Cure, Cure]) -> Remark:
@@ -136,7 +136,7 @@ class Findings:
     ----------
     remarks : tuple of Remark
     target : column name or None
-        The class column, if the table has it.
+        The class column of the table.
     """
 
     remarks: tuple[Remark, ...]
@@ -157,7 +157,7 @@ class Findings:
 
     @property
     def features(self) -> dict[Any, Any]:
-        """The advised families and readings by column, as :class:`bayesnb.BayesianNB` takes them."""
+        """The advised families and readings by column, for :class:`bayesnb.BayesianNB`."""
         from bayesnb.data.specifications import parsed
 
         words: dict[Any, str] = {}
@@ -169,7 +169,7 @@ class Findings:
         return {column: parsed(word) for column, word in words.items()}
 
     def mended(self, X: Any) -> pd.DataFrame:
-        """Return a table without the columns to leave out, and with the advised markers as missing cells."""
+        """The table without the columns to leave out, and with the advised markers as missing cells."""
         frame = _frame_of(X)
         return without(frame.drop(columns=[name for name in self.drop if name in frame]), marks_of(self.remarks))
 
@@ -201,9 +201,11 @@ def _frame_of(X: Any) -> pd.DataFrame:
 def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
-    The findings are those of the command ``bayesnb inspect``: identifiers, constant columns, markers of missing values,
-    dates and numbers with marks and how they are read, levels in several spellings, ordered answers, skewed amounts,
-    counts, columns that tell the class exactly, and cells that are missing more often in one class.
+    Findings are identifiers, constant columns, markers of missing values, dates and numbers with marks, levels in
+    several
+    spellings, ordered answers, skewed amounts, counts, columns that determine the class exactly, and cells that are
+    missing
+    more often in one class.
 
     Parameters
     ----------
@@ -224,7 +226,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
     Notes
     -----
-    Of a table of more than 50,000 rows, a random sample of this size is examined.
+    At most 50,000 randomly chosen rows are examined.
 
     Examples
     --------
@@ -256,7 +258,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
 
 def looked_at(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a frame, or those of them that are looked at, if there are more."""
+    """The rows to examine: all, or a sample."""
     if len(frame) <= LOOKED_AT:
         return frame
     from bayesnb.data.rows import few_rows
@@ -287,7 +289,7 @@ def examine(
     layouts : sequence of CsvLayout
         How the cells of each text file were parsed.
     declares : names of columns, optional
-        The columns whose categorical types declare their levels; by default the ordered types, as in files.
+        Columns whose categorical types declare their levels; by default the ordered types, as in files.
     """
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
@@ -324,8 +326,9 @@ def examine(
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
-    """The frame in which numbers with marks or bounds are numbers, without its dates and choices; the kinds of cells in
-    columns with bounds; and the remarks about all these columns.
+    """Replace numbers with marks or bounds by numbers, and omit dates and choices.
+
+    Also return the kinds of cells in columns with bounds, and the remarks about all these columns.
     """
     import numpy as np
     import pandas as pd
@@ -390,7 +393,7 @@ def _read(
 
 
 def _kinds(cells: pd.Series) -> str:
-    """How many cells of a column of numbers and bounds are of each kind: "226 of 700 are '<5', 4 are 'hemolyzed'"."""
+    """The number of cells of each kind among numbers and bounds: "226 of 700 are '<5', 4 are 'hemolyzed'"."""
     counts = Counter(cells.dropna())
     del counts["number"]
     (first, n), *rest = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
@@ -438,9 +441,7 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    """Remarks about text that nearly fits a reading: numbers in several units or with many bounds, or with a few other
-    texts among them.
-    """
+    """Remarks about text that nearly fits a reading: numbers with several units, many bounds, or a few other texts."""
     from bayesnb.data.readings import Bounded, nearly_bounded, recognised, texts_of, units_of
 
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
@@ -558,7 +559,7 @@ MOST_SPELLED = 500
 
 
 def _spelled(name: Any, levels: pd.Series) -> Remark | None:
-    """A remark about spellings that differ by case or blanks, or by a typing error in a rare level; None if none do."""
+    """A remark about spellings that differ by case, spaces, or a typing error in a rare level."""
     from bayesnb.data.readings import Joined, spellings
 
     counts = {str(level): int(n) for level, n in levels.items()}
@@ -575,7 +576,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _slips(counts: dict[str, int]) -> dict[str, str]:
-    """The levels that are one typing error away from a level that is twenty times as frequent, and that level."""
+    """Levels that are one typing error away from a level that is twenty times as frequent, and that level."""
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
     found = {}
     for slip, n in counts.items():
@@ -587,7 +588,7 @@ def _slips(counts: dict[str, int]) -> dict[str, str]:
 
 
 def _one_slip(a: str, b: str) -> bool:
-    """Whether one letter is missing, added, replaced, or swapped with the next one."""
+    """Whether one letter is missing, added, replaced, or swapped with the next."""
     if abs(len(a) - len(b)) > 1 or a == b:
         return False
     start = next((k for k, (p, q) in enumerate(zip(a, b, strict=False)) if p != q), min(len(a), len(b)))
@@ -597,7 +598,7 @@ def _one_slip(a: str, b: str) -> bool:
 
 
 def _order(levels: Iterable[Any]) -> list[str] | None:
-    """The levels in order, if there are at least three and all are answers of one known scale."""
+    """The levels in order, if at least three are answers of one known scale and no others occur."""
     held = {str(level).strip().lower(): str(level) for level in levels}
     scale = next((scale for scale in SCALES if len(held) > 2 and held.keys() <= set(scale)), None)
     return None if scale is None else [held[a] for a in scale if a in held]
@@ -687,8 +688,9 @@ def _same(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     """Remarks about columns whose cells are missing more often in one class than in another.
 
-    The evidence is the log Bayes factor of one missingness probability per class against one common probability,
-    each with a uniform prior. 5 nats are odds of 150 to 1.
+    The evidence is the log Bayes factor of one missingness probability per class against a common one, each with a
+    uniform
+    prior. 5 nats are odds of 150 to 1.
     """
     from scipy.special import betaln
 
@@ -741,7 +743,7 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
 
 
 def _plain(number: float) -> float:
-    """A whole number as an integer, so that it is printed without a decimal point."""
+    """A whole number as an integer, printed without a decimal point."""
     return int(number) if number.is_integer() else number
 
 

@@ -1,8 +1,7 @@
 """Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
 
-What is learned from rows is one object, :class:`Learned`, which can be added, subtracted and scaled. All functions end
-in :func:`believed`, which computes the classifier from it. ``before`` is the classifier before the new rows, or
-``None``.
+What is learned is one object, :class:`Learned`, which can be added, subtracted and scaled. All functions end in
+:func:`believed`, which computes the classifier. ``before`` is the classifier before the new rows, or ``None``.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ class Learned:
     classes : array (class,)
         Classes that the rows have or had.
     declared : tuple
-        Classes that exist even without rows, because the type of the labels or the user names them.
+        Classes that exist without rows, because the type of the labels or the user names them.
     counts : DependenceStatistics
-        The counts of shapes and pairs. They are empty if columns are independent.
+        Counts of shapes and pairs; empty if columns are independent.
     """
 
     schema: Schema
@@ -71,15 +70,15 @@ class Learned:
 
     @classmethod
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
-        """Return what a classifier has learned; raise an error if its posterior does not follow from that."""
+        """What a classifier has learned; raise an error if its posterior does not follow from that."""
         model.posterior.require_statistics()
         return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table. Its shapes and pairs are counted in the cells of the classifier ``before``.
+        """Learn from a part of a table. Its shapes and pairs are counted in the cells of ``before``.
 
-        A part given as a summary has no rows to count, so a summary is used only if there are no such cells.
+        A summary has no rows to count, so it is used only if there are no such cells.
         """
         counts = _counts(settings, before)
         if isinstance(part, Summary):
@@ -102,7 +101,7 @@ class Learned:
         return Learned(b.schema, statistics, classes, (*a.declared, *b.declared), a.counts + b.counts)
 
     def alike(self, other: Learned) -> tuple[Learned, Learned]:
-        """Give each column the same family in both, chosen from the values of both."""
+        """Give each column one family, chosen from the values of both."""
         if not self.counts.cells.empty:  # The cells belong to the families with which they were counted.
             return self, other
         a, b = alike((self.schema, self.statistics), (other.schema, other.statistics))
@@ -112,7 +111,7 @@ class Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
 
     def without(self, other: Learned) -> Learned:
-        """Subtract ``other``, which is a part of what was learned."""
+        """Subtract ``other``, a part of what was learned."""
         whole, other = self.alike(other)
         rest = whole.statistics.without(other.statistics)
         # Cells of shapes and pairs are counted by the position of levels.
@@ -133,7 +132,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     Warns
     -----
     IdentifierWarning
-        If a column of text has a level of its own in nearly every row.
+        If a column of text has its own level in nearly every row.
     NumbersAsLevelsWarning
         If a column of numbers is read as levels because of a few other texts.
     EncodedColumnsWarning
@@ -143,7 +142,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     UnlabelledRowsWarning
         If some rows are unlabelled and no setting asks for EM.
     NoKnownWordWarning
-        If most texts of a column have no word of another text.
+        If most texts of a column share no word with another text.
     """
     learned = _of_table(settings, X, y, sample_weight)
     table = None if engines.streams(X) else X
@@ -156,7 +155,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 
 
 def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any) -> Classifier:
-    """Do the work of :func:`fitted`, without warnings."""
+    """:func:`fitted` without warnings."""
     require_dependence(settings)
     if engines.streams(X):
         return _of_parts(settings, X, y, sample_weight)
@@ -189,7 +188,7 @@ TEXTS_LOOKED_AT = 1_000
 
 
 def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
-    """Warn of each column of learned texts most of which have no word of another text, by a sample of the rows."""
+    """Warn of each column in which most learned texts share no word with another, by a sample of rows."""
     of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
     if not of_texts:
         return
@@ -204,10 +203,9 @@ def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
 def _of_parts(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
 ) -> Classifier:
-    """Return the classifier of a table that is read in parts.
+    """The classifier of a table that is read in parts.
 
-    Exponents are learned from a sample of rows, drawn while the table is read. The cells of shapes and pairs are
-    counted in this sample alone.
+    Exponents, and counts of shapes and pairs, come from a sample of rows, drawn while the table is read.
     """
     _require_names(y, sample_weight)
     if settings.dependence is None:
@@ -220,7 +218,7 @@ def _of_parts(
 
 
 def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Classifier:
-    """Return the classifier of partly labelled rows; the weights of unlabelled rows are already multiplied by λ."""
+    """The classifier of partly labelled rows; weights of unlabelled rows are already multiplied by λ."""
     schema = rows.schema(settings)
     schema, data = schema.read(rows.table, learn=True)
     rule, model, seen = estimate_rule(settings.estimate), schema.model(label_prior(settings)), rows.target.classes
@@ -252,9 +250,9 @@ class Before:
     prior : Posterior
         The priors, as a posterior without data.
     statistics : Statistics
-        The statistics of the table that set the scale of priors.
+        The statistics that set the scale of priors.
     data, codes : {name: encoded column}, int array (row,)
-        The rows of the table, and the codes of their classes.
+        The rows of the table, and their classes.
     """
 
     prior: Posterior
@@ -266,10 +264,9 @@ class Before:
 def before_data(
     settings: EstimatorParameters, X: Any, y: Any, classes: Sequence[Any], rng: np.random.Generator, n: int
 ) -> Before:
-    """Return the model before any data, with priors that are scaled to a table if they are scaled at all.
+    """The model before any data, with priors scaled to a table if they are scaled at all.
 
-    ``classes`` are the classes if there are no labels, and ``n`` is the number of draws from the prior of a sampled
-    feature.
+    ``classes`` replace missing labels; ``n`` is the number of prior draws of a sampled feature.
     """
     label = label_prior(settings)
     if y is None:
@@ -297,7 +294,7 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 
 
 def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
-    """Return the model before any data for features that are declared without a table.
+    """The model before any data for features that are declared without a table.
 
     A prior that is scaled to data differs between two made-up tables, and is refused.
     """
@@ -317,7 +314,7 @@ def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.rand
 
 
 def _made_up(features: Mapping[Any, Any], which: int) -> dict[Any, Any]:
-    """Return one of two made-up tables of three rows that declared features can read."""
+    """One of two made-up tables of three rows that declared features can read."""
     table: dict[Any, Any] = {}
     for entry in specified(features):
         family = entry.spec
@@ -352,7 +349,7 @@ def with_rows(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> Classifier:
-    """Return the classifier after further rows; ``classes`` are class names given by the user."""
+    """The classifier after further rows; the user names ``classes``."""
     named = () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and engines.streams(X):
@@ -367,8 +364,8 @@ def _parts(
 ) -> Iterator[TrainingRows | Summary]:
     """Yield the parts of a table: rows in memory, or summaries of a table that is read in parts.
 
-    A summary has no rows in which the cells of shapes and pairs could be counted. If they must be counted, a table that
-    is read in parts is yielded as the rows of each part.
+    A summary has no rows in which shapes and pairs could be counted; if they must be, the rows of each part are yielded
+    instead.
     """
     schema = _schema(settings, before)
     if not engines.streams(X):
@@ -382,7 +379,7 @@ def _parts(
 
 
 def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> TrainingRows:
-    """Return the rows in memory that have a label and a weight above 0."""
+    """The rows in memory with a label and a weight above 0."""
     return (
         TrainingRows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema)
         .labelled()
@@ -391,7 +388,7 @@ def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any,
 
 
 def _named_by_user(classes: Any) -> Array:
-    """Return the classes that the user names, converted as scikit-learn converts labels."""
+    """The classes that the user names, converted as by scikit-learn."""
     from sklearn.utils import column_or_1d
 
     return column_or_1d(classes)
@@ -404,7 +401,7 @@ def with_part(
     named: tuple[Any, ...] = (),
     **others: Any,
 ) -> Classifier:
-    """Return the classifier after a part of a table, or of the part alone; ``named`` are classes that the user names.
+    """The classifier after a part of a table, or of the part alone; ``named`` are classes that the user names.
 
     Exponents are learned from the rows of the first part. Later parts only add to the counts of its cells.
     """
@@ -419,7 +416,7 @@ def with_part(
 def without_rows(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """Return the classifier without some learned rows. A class without remaining rows is removed unless it is named.
+    """The classifier without some learned rows. A class without remaining rows is removed unless it is named.
 
     Raises
     ------
@@ -433,7 +430,7 @@ def without_rows(
 
 
 def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows | Summary) -> Classifier:
-    """Return the classifier without a part of the learned rows."""
+    """The classifier without a part of the learned rows."""
     learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
     rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
@@ -453,10 +450,11 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
-    """Return the classifier of the rows of two classifiers.
+    """The classifier of the rows of two classifiers.
 
-    If both have a dependence but have counted different cells, this is an error, unless ``keep`` is true. Then the
-    counts of the first are kept. They are the counts of a sample of all rows, as for a table that is read in parts.
+    If they have counted different cells of a dependence, this is an error, unless ``keep`` is true. Then the counts of
+    the
+    first are kept, as counts of a sample of all rows.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -473,13 +471,13 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
 
 
 def counts_alike(settings: EstimatorParameters, one: Classifier, other: Classifier) -> bool:
-    """Return whether the second classifier has counted all cells of the first."""
+    """Whether ``other`` has counted all cells of ``one``."""
     mine, theirs = (_counts(settings, each).cells for each in (one, other))
     return mine.empty or mine.same(theirs)
 
 
 def discounted(settings: EstimatorParameters, before: Classifier, factor: float) -> Classifier:
-    """Return the classifier with all row weights multiplied by a factor between 0 and 1."""
+    """Multiply all row weights by a factor between 0 and 1."""
     if not 0 <= factor <= 1:
         raise ValueError(f"Expected a factor between 0 and 1; got {factor!r}")
     return believed(settings, before, Learned.by(settings, before) * factor)
@@ -488,7 +486,7 @@ def discounted(settings: EstimatorParameters, before: Classifier, factor: float)
 def with_exponents(
     settings: EstimatorParameters, before: Classifier, X: Any, y: Any, sample_weight: Any = None
 ) -> Classifier:
-    """Return the classifier with exponents learned from these rows: all learned rows, or a sample of them.
+    """The classifier with exponents learned from these rows: all learned rows, or a sample of them.
 
     Raises
     ------
@@ -515,7 +513,7 @@ def with_exponents(
 
 
 def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classifier:
-    """Return the classifier with the dependence that the audit of its rows recommends."""
+    """The classifier with the dependence that the audit of its rows recommends."""
     if advice is None:
         return before
     settings = EstimatorParameters(dependence=advice, columns=before.schema.columns)
@@ -523,26 +521,26 @@ def as_advised(before: Classifier, advice: str | None, X: Any, y: Any) -> Classi
 
 
 def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: TrainingRows) -> Classifier:
-    """Return the classifier with exponents learned from these rows; also count terms that are not yet counted."""
+    """The classifier with exponents learned from these rows; also count terms that are not yet counted."""
     about = learned.posterior, *learned.encoded(rows), settings.dependence, learned.dependence
     return learned.with_dependence(dependent.learn(*about))
 
 
 def _counts(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
-    """Return the counts of shapes and pairs of a classifier, to which further rows are added."""
+    """The counts of shapes and pairs of a classifier, to which further rows are added."""
     if held is None or held.dependence is None or settings.dependence is None:
         return nothing(0 if held is None else len(held.classes))
     return held.dependence.statistics
 
 
 def _places(classes: Array, among: Array) -> list[int]:
-    """Return the position of each class of ``among`` in ``classes``; -1 if it is absent."""
+    """Position of each class of ``among`` in ``classes``; -1 if absent."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     return [place.get(label, -1) for label in labels_of(among)]
 
 
 def require_dependence(settings: EstimatorParameters) -> None:
-    """Raise an error if ``dependence`` is not a valid setting, or if the estimate cannot use it."""
+    """Raise an error if ``dependence`` is not a valid setting, or the estimate cannot use it."""
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)
@@ -559,7 +557,7 @@ def _require_names(y: Any, sample_weight: Any) -> None:
 
 
 def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
-    """Return the parameters of a model file, what was learned with them, and the content hash of the file.
+    """The parameters of a model file, what was learned with them, and its content hash.
 
     Raises
     ------
@@ -586,12 +584,12 @@ def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
-    """Return the fitted schema with the ``columns`` setting of ``settings``; None before the first fit."""
+    """The fitted schema with the ``columns`` setting of ``settings``; None before the first fit."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
 def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
-    """Return the classifier that follows from what was learned, under the priors and the estimate of the settings.
+    """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
     Parameters
     ----------
@@ -599,7 +597,7 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
     before : Classifier or None
         Its target, EM and exponents are kept.
     learned : Learned
-        What was learned from all rows. Classes named by the class prior or by the prior of a feature are added.
+        From all rows. Classes that a prior names are added.
     **others
         Further fields of the classifier.
 
@@ -635,5 +633,5 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
 
 
 def asked_with(settings: EstimatorParameters) -> dict[str, Any]:
-    """Return the settings that may change after a fit, as fields of the classifier."""
+    """The settings that may change after a fit, as fields of the classifier."""
     return {"absent": settings.absent, "unlabelled": settings.unlabelled, "seed": settings.random_state}

@@ -1,4 +1,4 @@
-"""Nested parameters such as those of priors, for scikit-learn's grid searches; hints for parameter names of others.
+"""Nested parameters such as those of priors, for grid searches; hints for parameter names of other libraries.
 
 ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family of the column ``age``.
 """
@@ -60,7 +60,7 @@ def deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """Copy a value with the parameter at a nested name replaced; the value itself does not change.
+    """Copy a value with the parameter at a nested name replaced.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
     Raises
     ------
     ValueError
-        If there is no parameter with that name.
+        If there is no such parameter.
     """
     value = family_named(value)() if isinstance(value, str) else value
     parts = _parts(value)
@@ -97,7 +97,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """The parts of a value by name: families of columns, fields of a family or of a prior, or priors of classes."""
+    """The parts of a value by name: families of columns, fields of a family or prior, or priors of classes."""
     if isinstance(value, Mapping):
         return {key: v[0] if isinstance(v, tuple) and len(v) == 2 else v for key, v in value.items()}
     if is_dataclass(value) and not isinstance(value, type):

@@ -36,10 +36,11 @@ def _log_sum_of_two(a: Array, b: Array) -> Array:
 
 
 def log_rising(a: Array, t: Array) -> Array:
-    """ln Γ(a+t) - ln Γ(a), without cancellation of the two terms if ``a`` is large.
+    """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large.
 
     Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise all digits would be lost at a
-    count of 1e15. Infinite if a + t <= 0, because the moment computed from it does not exist.
+    count
+    of 1e15. Infinite if a + t <= 0, because the moment does not exist.
     """
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
@@ -165,7 +166,7 @@ def log_gamma_draw(shape: Array, rng: Generator, size: Size) -> Array:
 def log_root_slopes(z: Array) -> tuple[Array, Array]:
     """Derivatives of ``log_root(a, z)`` in z: digamma(z) - ln z and trigamma(z) - 1/z.
 
-    For z >= 16 they come from asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
+    For z >= 16 they are asymptotic series (Abramowitz and Stegun 6.3.18 and 6.4.12), whose terms do not cancel.
     """
     z = np.asarray(z, float)
     with np.errstate(all="ignore"):
@@ -191,14 +192,11 @@ def sums_of_others(x: Array) -> Array:
 def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: float) -> float:
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
-    The best point of a grid is refined by bisection on the slope between its neighbours. Near a maximum, the function
-    values differ by less than their rounding, so they are not used.
+    The best point of a grid is refined by bisection on the slope between its neighbours, because near a maximum,
+    function
+    values differ by less than their rounding.
 
-    Parameters
-    ----------
-    score : function
-        Takes points (point,) and returns the function values and slopes at these points.
-    low, high : float
+    ``score`` returns the function values and slopes at points (point,).
     """
     grid = np.linspace(low, high, 61)
     best = int(np.argmax(score(grid)[0]))
@@ -213,6 +211,6 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
 def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     """Draw an outcome from log probabilities along an axis; return its position.
 
-    By the Gumbel-max trick, log p plus Gumbel noise is largest at each outcome with the probability of that outcome.
+    By the Gumbel-max trick, log p plus Gumbel noise is largest at each outcome with its probability.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)

@@ -10,12 +10,9 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """A progress bar with rows per second and the remaining time; shown only on a terminal.
+    """A progress bar with rows per second and remaining time, shown only on a terminal.
 
-    Parameters
-    ----------
-    what : str
-        The description of the bar.
+    ``what`` describes the job.
     """
 
     def __init__(self, what: str) -> None:
@@ -35,11 +32,11 @@ class Progress:
             self.bar.stop()
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """Set the total number of units, or ``None`` if it is unknown."""
+        """Set the total number of units; ``None`` if unknown."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Add finished units and redraw the bar."""
+        """Add finished units."""
         self.done += done
         seconds = time.monotonic() - self.begin
         if seconds < PATIENCE:

@@ -13,7 +13,7 @@ HEADING = "Parameters\n----------\n"
 
 
 def kind_of(function: Callable, name: str) -> Any:
-    """The type of a parameter of a function or class; ``None`` if it uses names that exist only for type checkers."""
+    """The type of a parameter; ``None`` if it uses names that exist only for type checkers."""
     inner = inspect.unwrap(function)
     stated = type("Stated", (), {"__annotations__": {name: inspect.signature(function).parameters[name].annotation}})
     try:
@@ -23,7 +23,7 @@ def kind_of(function: Callable, name: str) -> Any:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """The members of a union type; for any other type, the type itself."""
+    """The members of a union type; for any other type, itself."""
     kind = getattr(kind, "__value__", kind)
     return (
         tuple(chain.from_iterable(map(members, get_args(kind)))) if get_origin(kind) in (Union, UnionType) else (kind,)
@@ -31,7 +31,7 @@ def members(kind: Any) -> tuple[Any, ...]:
 
 
 def choices(function: Callable, name: str) -> tuple[Any, ...]:
-    """The values that a parameter may have, if its type is a Literal; ``None`` is one of them if it is optional."""
+    """The allowed values of a parameter whose type is a Literal, with ``None`` if it is optional."""
     kinds = members(kind_of(function, name))
     if not any(get_origin(kind) is Literal for kind in kinds):
         return ()

@@ -1,9 +1,10 @@
-"""Helpers for the text of warnings, errors and findings: messages with values, suggested options, did-you-mean hints.
+"""Helpers for warnings, errors and findings: messages with values, suggested options, did-you-mean hints.
 
-Code never reads a sentence. An error or a finding holds a :class:`Message`, which is a template with named values, such
-as column names, numbers and a suggested option (:class:`Cure`). :func:`written` formats the message for Python or for
-the command line: the same cure is spelled ``dependence="pairwise"`` in Python and ``--dependence pairwise`` on the
-command line. Names and values of the user are inserted unchanged and are never parsed as a template.
+Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, such as
+column
+names, numbers and a suggested option (:class:`Cure`). :func:`written` formats it for Python or the command line: the
+same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``. Names and values of the user are inserted
+unchanged and are never parsed as a template.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ class Spelled:
     command: str
 
     def written(self, form: Form = "python") -> str:
-        """The spelling for Python or for the command line."""
         return self.python if form == "python" else self.command
 
 
@@ -47,14 +47,13 @@ class Cure:
     Parameters
     ----------
     option : str
-        A parameter of the estimator; "family", for the family of the column that the message is about; or "drop", to
-        leave this column out.
+        A parameter of the estimator; "family", for the family of the column; or "drop", to leave it out.
     value : str, None, a tuple, or Spelled
         For "features" and "family", the name of the family's class. A tuple nests families, as in ("Hurdle",
         "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)) and ("Ordinal", ("low", "high")). A
         ``Spelled`` is a reading. ``None`` stands for any family.
     column : name of a column, optional
-        The column whose family is set, or which is left out.
+        The column that the message is about.
 
     Examples
     --------
@@ -69,7 +68,6 @@ class Cure:
     column: Any = None
 
     def written(self, form: Form = "python") -> str:
-        """The option and its value, spelled for Python or for the command line."""
         if self.option == "drop":
             named = form == "command" and self.column is not None
             return "leave it out" + (f" with --drop {shlex.quote(str(self.column))}" if named else "")
@@ -103,7 +101,7 @@ class Cure:
 
     @property
     def word(self) -> str:
-        """The family as spelled on the command line: "hurdle:log-normal", "binned:1,3"."""
+        """The family on the command line: "hurdle:log-normal", "binned:1,3"."""
         if self.value is None:
             return "FAMILY"
         if isinstance(self.value, Spelled):
@@ -116,13 +114,14 @@ class Cure:
 class Message:
     """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
-    ``str`` gives the message as spelled for Python. A value may itself be a message, a cure, a tuple of cures, or an
-    error that holds a message.
+    ``str`` gives the spelling for Python. A value may itself be a message, a cure, a tuple of cures, or an error that
+    holds
+    a message.
 
     Parameters
     ----------
     text : str
-        Template with placeholders as for :meth:`str.format`. It never contains names or values of the user.
+        Template with placeholders as for :meth:`str.format`, without names or values of the user.
     **data : values by name
 
     Examples
@@ -141,7 +140,6 @@ class Message:
         object.__setattr__(self, "data", data)
 
     def written(self, form: Form = "python") -> str:
-        """The text of the message, spelled for Python or for the command line."""
         return _Filled(form).vformat(self.text, (), self.data)
 
     def __str__(self) -> str:
@@ -159,7 +157,7 @@ def _message(text: str, data: Mapping[str, Any]) -> Message:
 
 
 class _Filled(Formatter):
-    """Fills the placeholders of a message and spells its values for Python or for the command line."""
+    """Fills the placeholders of a message, for Python or for the command line."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
@@ -181,7 +179,7 @@ def written(what: Any, form: Form = "python") -> str:
 
 
 def sentences(parts: Iterable[Any]) -> Message | str:
-    """Join several sentences with spaces; "" if there are no sentences."""
+    """Join sentences with spaces; "" if there are none."""
     kept = {f"part{k}": part for k, part in enumerate(parts)}
     return Message(" ".join(f"{{{name}}}" for name in kept), **kept) if kept else ""
 
@@ -198,7 +196,7 @@ class RefusedError(ValueError):
     Attributes
     ----------
     column, row, value : object
-        The place that the error is about, and the value there; ``None`` if the error is not about a place.
+        The place that the error is about, and the value there, if any.
     expected : object
         The expected value.
     cure : Cure, or tuple of Cure
@@ -234,16 +232,16 @@ class RefusedError(ValueError):
 
 
 class TableRemark(UserWarning):
-    """A remark about a table that the findings of ``inspect`` contain too, so the command line does not repeat it."""
+    """A remark that the findings of ``inspect`` contain too, so the command line does not repeat it."""
 
 
 def warn(said: str | Message, category: type[Warning] = UserWarning) -> None:
-    """Warn, with the line of the user's code that called the package as the location."""
+    """Warn, with the line of the user's code as the location."""
     warnings.warn(category(said), skip_file_prefixes=OURS)
 
 
 def dashed(name: str) -> str:
-    """The name of a class as spelled on the command line: "log-normal" for "LogNormal"."""
+    """A class name for the command line: "log-normal" for "LogNormal"."""
     return re.sub("(?<=.)(?=[A-Z])", "-", name).lower()
 
 
@@ -255,19 +253,19 @@ def listed(items: Iterable[Any]) -> str:
 
 
 def items_of(text: str) -> list[str]:
-    """Split a list that :func:`listed` or a user has written; empty items are left out."""
+    """Split a list that :func:`listed` or a user has written, without empty items."""
     rows = csv.reader(StringIO(text), skipinitialspace=True)
     return [item.strip() for row in rows for item in row if item.strip()]
 
 
 def family_word(family: Any) -> Spelled:
-    """The name of a family's class for a message: "LogNormal" in Python, "log-normal" on the command line."""
+    """A family in a message: "LogNormal" in Python, "log-normal" on the command line."""
     name = type(family).__name__
     return Spelled(name, dashed(name))
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise ``ValueError`` if the value is not one of the choices; ``None`` is allowed if it is a choice."""
+    """Raise ``ValueError`` if the value is not one of the choices, which may include ``None``."""
     known = [*choices]
     if (value is None or isinstance(value, str)) and value in known:
         return
@@ -277,7 +275,7 @@ def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def require_whole(least: int, **values: Any) -> None:
-    """Raise ``ValueError``, with the name of the value, if a value is not a whole number or is less than ``least``."""
+    """Raise ``ValueError``, with the name, if a value is not a whole number or is less than ``least``."""
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise ValueError(f"Expected {name} to be a whole number, {least} or more; got {value!r}")
@@ -297,6 +295,6 @@ def meant(asked: Any, choices: Iterable[Any], otherwise: str = "") -> str:
 
 
 def meant_of_all(asked: Any, choices: Iterable[Any], said: str) -> str:
-    """A did-you-mean hint followed by the list of choices, such as "families are gaussian, poisson"."""
+    """A did-you-mean hint followed by the choices, such as "families are gaussian, poisson"."""
     hint = meant(asked, choices)
     return f"{hint} The {said}" if hint else f"; the {said}"

@@ -44,18 +44,18 @@ HEAD = 20_480
 
 @dataclass(frozen=True)
 class Format:
-    """The user's settings for reading a file; ``None`` means that the setting is detected.
+    """The user's settings for reading a file.
 
     Parameters
     ----------
     sep : str, optional
-        Separator of the cells of a CSV file.
+        Separator of the cells of a CSV file; detected by default.
     decimal : {".", ","}, optional
-        Decimal mark.
+        Decimal mark; detected by default.
     encoding : str, optional
-        Encoding, such as cp1252 or utf-16.
+        Encoding, such as cp1252 or utf-16; detected by default.
     header : bool, optional
-        Whether the first line holds column names.
+        Whether the first line holds column names; detected by default.
     skip : int, optional
         The number of lines before the header to leave out; by default lines of titles are detected.
     na : tuple of str

@@ -1,8 +1,8 @@
-"""The naive Bayes model: its specification, its sufficient statistics and its posterior.
+"""The naive Bayes model: specification, sufficient statistics and posterior.
 
-:class:`NaiveBayes` specifies a family for each feature. It computes the ``statistics`` of rows (which add) and the
-``posterior``, which has a ``point`` and ``draw`` of :class:`Parameters`, and the ``log_joint`` and ``log_predictive``
-of new rows. Data are a dictionary of encoded features; class labels are codes.
+:class:`NaiveBayes` computes the ``statistics`` of rows (which add) and the ``posterior``, which has a ``point`` and
+``draw`` of :class:`Parameters`, and the ``log_joint`` and ``log_predictive`` of new rows. Data are a dictionary of
+encoded features; class labels are codes.
 """
 
 from bayesnb.estimates import ESTIMATES as ESTIMATES

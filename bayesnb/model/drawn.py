@@ -1,6 +1,5 @@
 """A posterior that is known by its draws only, such as that of a model that was edited in PyMC.
 
-:class:`DrawnPosterior` has the methods of :class:`~bayesnb.model.naive_bayes.Posterior` that draws can answer.
 Parameters may depend on each other across columns and classes, so averages are over draws of all of them at once.
 """
 
@@ -38,15 +37,16 @@ LARGEST_ERROR = 0.01
 class DrawnPosterior:
     """A posterior of all parameters that is known by its draws only.
 
-    The probability of a row and a class is the mean of p(c, x | θ) over the draws. All attributes of a
-    :class:`Posterior` that are not defined here raise :class:`NoClosedFormError`.
+    The probability of a row and a class is the mean of p(c, x | θ) over draws. Attributes of :class:`Posterior` that
+    are not
+    defined here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
     fitted : Posterior
         The families, and the statistics of the learned rows.
     drawn : Parameters
-        The draws, with the axes (chain, draw) first.
+        The draws, (chain, draw, ...).
     convergence : Convergence
     """
 
@@ -69,7 +69,7 @@ class DrawnPosterior:
         return cls(fitted, Parameters(fitted.model, log_pi, features), convergence)
 
     def stored(self) -> dict[str, Any]:
-        """The arrays of the draws, and their diagnostics, by name."""
+        """The draws and their diagnostics by name, for a file."""
         return {
             "log_pi": self.drawn.log_pi,
             "features": {name: dict(theta) for name, theta in self.drawn.features.items()},
@@ -95,7 +95,7 @@ class DrawnPosterior:
 
     @cached_property
     def flat(self) -> Parameters:
-        """The draws, with the chains one after the other."""
+        """The draws of all chains, one chain after the other."""
         return self.drawn.flattened()
 
     @property
@@ -116,7 +116,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Draws of an improper posterior do not exist."""
+        """Do nothing: an improper posterior has no draws."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:
@@ -130,7 +130,7 @@ class DrawnPosterior:
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mean of all parameters; raise :class:`NoClosedFormError` for the mode."""
+        """The posterior mean; :class:`NoClosedFormError` for the mode."""
         if which != "mean":
             raise NoClosedFormError(self.n_draws, "the posterior mode")
         means = {}
@@ -140,20 +140,20 @@ class DrawnPosterior:
         return Parameters(self.model, self.log_label, means)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The posterior mean; raise :class:`NoClosedFormError` for other plug-ins."""
+        """The posterior mean; :class:`NoClosedFormError` for other plug-ins."""
         rule = estimate_rule(estimate)
         if rule.flat or rule.point != "mean":
             raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
         return self.point("mean")
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Pick draws in random order, each about equally often."""
+        """Draws in random order, each about equally often."""
         n = int(np.prod(size, dtype=int))
         rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D) of each row, (row, class): the log of the mean of p(c, x | θ) over draws.
+        """log p(c, x | D), (row, class): the log of the mean of p(c, x | θ) over draws.
 
         Warns
         -----
@@ -173,11 +173,13 @@ class DrawnPosterior:
         return found
 
     def _error(self, joint: Array, log_mean: Array) -> Array:
-        """The largest Monte Carlo standard error of a class probability of each row, (row,).
+        """The largest Monte Carlo standard error of a class probability, (row,).
 
         The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
-        is (J_sc - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the
-        root of the number of draws, or of the smallest effective number of draws of a parameter if that is smaller.
+        is (J_sc
+        - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the root of
+          the
+        number of draws, or of the smallest effective number of draws of a parameter.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
@@ -203,10 +205,12 @@ class DrawnPosterior:
     ) -> Array:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
-        The posterior given the row x is proportional to p(x | θ) p(θ | D). So the draws are resampled for each row with
+        The posterior given the row x is proportional to p(x | θ) p(θ | D), so draws are resampled for each row with
         probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). The mean of p(c | x, θ) over the resampled draws is
-        the ratio of mean joints, up to the error of resampling, which is systematic because its error is smaller than
-        that of independent picks (Douc and Cappé 2005).
+        the ratio
+        of mean joints, up to the error of resampling. It is systematic, with a smaller error than independent picks
+        (Douc and
+        Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset
@@ -222,10 +226,11 @@ class DrawnPosterior:
         return found
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The number of independent draws that are worth as much as ``n`` draws of :meth:`log_joint_at`, (row,).
+        """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,).
 
-        It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) if the draws have the
-        weights w = p(x | θ) (Kish 1965).
+        It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w = p(x | θ)
+        (Kish
+        1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:
@@ -244,6 +249,6 @@ class DrawnPosterior:
 
 
 def _normalized_over_draws(log_weight: Array) -> Array:
-    """Log weights (draw, row) less the largest of each row; 0 for a row that is impossible at every draw."""
+    """Log weights (draw, row) minus the largest of each row; 0 for a row that is impossible at every draw."""
     largest = log_weight.max(0)
     return np.where(np.isneginf(largest), 0.0, log_weight - np.where(np.isneginf(largest), 0.0, largest))

@@ -1,4 +1,4 @@
-"""The model of all features: its specification, its posterior, and points or draws of its parameters."""
+"""The model of all features: its specification, its posterior, and its parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Parameters:
     log_pi : array (..., class)
         Log class probabilities.
     features : {name: theta}
-        The named parameters of each feature; axes of draws come first.
+        Parameters of each feature; axes of draws come first.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Parameters:
     features: Mapping[str, Theta]
 
     def log_joint(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | θ) as (..., row, class)."""
+        """log p(c, x | θ), (..., row, class)."""
         joint = self.log_joint_features(data, n_rows)
         if self.log_pi.ndim == 1:
             return add_row(joint, self.log_pi)
@@ -64,7 +64,7 @@ class Parameters:
         return joint
 
     def log_joint_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, θ) as (..., row, class)."""
+        """log p(x | c, θ), (..., row, class)."""
         total = np.zeros((*self.log_pi.shape[:-1], n_rows, self.log_pi.shape[-1]))
         for name, theta in self.features.items():
             total += self.model.features[name].log_likelihood(theta, data[name])
@@ -102,7 +102,7 @@ class NaiveBayes:
     label : Dirichlet or FixedProbabilities
         Prior of the class probabilities.
     columns : {name: column names}, optional
-        The names of the columns of a feature with several columns.
+        For features with several columns.
 
     Examples
     --------
@@ -131,10 +131,8 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that priors name, whether or not there are rows of them.
-
-        They are those of class priors and features that are given as {class: prior}. A class prior that is an array
-        names all ``labels``.
+        """The classes that priors {class: prior} name, with or without rows; a class prior that is an array
+        names all.
         """
         named = self.label.named_classes(labels)
         for family in self.features.values():
@@ -143,13 +141,13 @@ class NaiveBayes:
 
     @property
     def exact(self) -> bool:
-        """True if the posterior of every feature has a closed form in which the classes are independent."""
+        """Whether every feature has a closed-form posterior with independent classes."""
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError``, naming the sampled features, because ``what`` needs a closed form.
+        """Raise ``RefusedError``, naming sampled features, because ``what`` needs a closed form.
 
-        With ``apart``, also raise it for features whose classes are not independent.
+        With ``apart``, also for features whose classes are not independent.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
@@ -163,7 +161,7 @@ class NaiveBayes:
 
     @property
     def sampled(self) -> tuple[Any, ...]:
-        """The names of the features whose posteriors are draws."""
+        """Names of the features whose posteriors are draws."""
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
@@ -179,15 +177,7 @@ class NaiveBayes:
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
-        """Sufficient statistics of the rows.
-
-        Parameters
-        ----------
-        data : {name: encoded column}
-        members : Labels
-            The classes of the rows, with one class per entry of ``labels``.
-        labels : sequence
-        """
+        """Sufficient statistics of the rows, whose classes are positions among ``labels``."""
 
         def summed(family: Family, x: Any) -> Statistic:
             return family.statistic(x, members)
@@ -197,11 +187,11 @@ class NaiveBayes:
         return Statistics(tuple(labels), weights, each, members.squares())
 
     def expected_statistics(self, data: Data, r: Array, labels: Sequence[Any]) -> Statistics:
-        """The statistics of rows with class probabilities ``r`` (row, class), times the weights of rows."""
+        """Statistics of rows with class probabilities times row weights ``r`` (row, class)."""
         return reduce(add, (self.statistics(data, own, labels) for own in in_every_class(r))).reindexed(labels)
 
     def before(self, statistics: Statistics, rng: Generator, n: int) -> Posterior:
-        """The priors as a posterior without data; the statistics only set the scale of priors that are scaled to data.
+        """The priors as a posterior without data; the statistics only set the scale of priors.
 
         ``n`` is the number of prior draws of a sampled feature.
         """
@@ -216,7 +206,7 @@ class NaiveBayes:
         return Posterior(self, statistics * 0.0, label, prior, label, believed)
 
     def posterior(self, statistics: Statistics, draws: Mapping[Any, Draws] | None = None) -> Posterior:
-        """The posterior of all factors, which may be improper. Features in ``draws`` are not sampled again.
+        """The posterior of all factors, perhaps improper. Features in ``draws`` are not sampled again.
 
         Warns
         -----
@@ -248,7 +238,7 @@ class Posterior:
     model : NaiveBayes
     statistics : Statistics
     label_prior, prior : Dirichlet or FixedProbabilities; {name: Prior}
-        The priors at their full shapes.
+        The priors at full shape.
     label, features : Dirichlet or FixedProbabilities; {name: Prior}
         The posteriors.
 
@@ -278,7 +268,7 @@ class Posterior:
 
     @property
     def fitted(self) -> Posterior:
-        """The posterior that follows from the statistics of the learned rows."""
+        """The posterior that follows from the statistics."""
         return self
 
     @property
@@ -289,7 +279,7 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """What a file holds besides statistics and the draws of sampled features."""
+        """What a file holds besides statistics and draws of sampled features."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
@@ -297,20 +287,17 @@ class Posterior:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The usual number of chains and of draws per chain: 4 and 1000, or fewer if a sampled feature has fewer."""
+        """The usual number of chains and draws per chain: 4 and 1000, or fewer if a sampled feature has fewer."""
         samplers = [self.model.features[name].sampler for name in self.model.sampled]
         return min([4, *(each.chains for each in samplers)]), min([1000, *(each.draws for each in samplers)])
 
     def before(self) -> Posterior:
-        """The priors, at their full shapes, as a posterior without data."""
+        """The priors, at full shape, as a posterior without data."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
     def given(self, statistics: Statistics) -> Posterior:
-        """The posterior given other statistics of these features and classes.
-
-        A prior that was scaled to the data keeps its scale.
-        """
+        """The posterior given other statistics; a prior that was scaled to the data keeps its scale."""
 
         def updated(family: Family, prior: Prior, s: Statistic) -> Prior:
             return family.update(prior, s)
@@ -320,10 +307,7 @@ class Posterior:
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
-        """The posterior of some of the features, and of the classes.
-
-        Features are independent given the labels, so it equals the posterior of a model with only these features.
-        """
+        """The posterior of some features and the classes, as in a model with only these features."""
 
         def picked(parts: Mapping[Any, Any]) -> dict[Any, Any]:
             return {name: part for name, part in parts.items() if name in names}
@@ -333,12 +317,12 @@ class Posterior:
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def conjugate_part(self) -> Posterior:
-        """The posterior without sampled features; ``self`` if no feature is sampled."""
+        """The posterior without sampled features."""
         sampled = self.model.sampled
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
     def warn_of_chains(self) -> None:
-        """Give one warning that names all features whose chains did not converge."""
+        """Warn once of all features whose chains did not converge."""
         said = [
             f"feature {name!r}: the chains of {type(self.model.features[name]).__name__} did not converge "
             f"({self.features[name].convergence})"
@@ -352,7 +336,6 @@ class Posterior:
             )
 
     def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
-        """Replace the prior of the class probabilities."""
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)
@@ -367,7 +350,7 @@ class Posterior:
         return answers
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mode (jointly within a factor) or mean of all parameters."""
+        """The posterior mode (jointly within a factor) or mean."""
         if which == "mode":
             self.model.require_exact("the posterior mode", USE_DRAWS, apart=False)
         with about("class prior", self.labels):
@@ -376,7 +359,7 @@ class Posterior:
 
     @cached_property
     def log_label(self) -> Array:
-        """ln of the posterior mean of the class probabilities, (class,)."""
+        """ln of the posterior mean class probabilities, (class,)."""
         with about("class prior", self.labels):
             return log(self.label.mean())
 
@@ -403,9 +386,12 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
         For each draw given the data, a class c is drawn from p(c | x, D), and the parameters of class c are drawn
-        again, given the data and the row; those of other classes are independent of it. The draws are exact, and all
-        rows share the same random numbers. For a sampled feature, draws are resampled from its chain with probabilities
-        proportional to their likelihood of the cell.
+        again, given
+        the data and the row, of which those of other classes are independent. The draws are exact, and all rows share
+        random
+        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
+        likelihood
+        of the cell.
 
         Parameters
         ----------
@@ -437,7 +423,7 @@ class Posterior:
         return joint + offset
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
-        """The number of independent draws that are worth as much as ``n`` draws of :meth:`log_joint_at`, (row,)."""
+        """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,)."""
         return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
@@ -450,17 +436,17 @@ class Posterior:
         return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x) of each row, (row, class), by the chosen estimate."""
+        """log p(c, x), (row, class), by an estimate."""
         if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(c, x | D) of each row, (row, class), with all parameters integrated out."""
+        """log p(c, x | D), (row, class), with all parameters integrated out."""
         return add_row(self.log_predictive_features(data, n_rows), self.log_label)
 
     def log_predictive_features(self, data: Data, n_rows: int) -> Array:
-        """log p(x | c, D) of each row, (row, class)."""
+        """log p(x | c, D), (row, class)."""
         total = np.zeros((n_rows, len(self.labels)))
 
         def add(family: Family, believed: Prior, x: Any) -> None:
@@ -488,13 +474,9 @@ class Posterior:
         """Leave-one-out log joint of learned rows.
 
         It is exact for conjugate features: without a row, only the factors of its class and the class probabilities
-        change. A prior that was scaled to the data keeps its scale.
-
-        Parameters
-        ----------
-        data, labels, refit
-            As in :meth:`sampled_left_out`.
-        estimate : str
+        change. A
+        prior that was scaled to the data keeps its scale. ``data``, ``labels`` and ``refit`` are as in
+        :meth:`sampled_left_out`.
 
         Returns
         -------
@@ -514,12 +496,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
-        Parameters
-        ----------
-        data : {name: encoded column}
-        labels : Labels
-        refit : bool
-            Whether to sample again, without the row, if its importance weights are unreliable.
+        With ``refit``, sample again, without the row, if its importance weights are unreliable.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -542,7 +519,8 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        a ``point`` is plugged in, the row is not left out of such a prior.
+        a
+        ``point`` is plugged in, the row is not left out of such a prior.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
@@ -580,6 +558,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Codes of classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
+    """Classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

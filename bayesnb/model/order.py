@@ -1,7 +1,7 @@
 """An order of the rows of a table that depends only on their content: start with :class:`Order`.
 
-Folds and samples need one random number per row. If this number depended on the position of the row, results would
-depend on the order of the table. So each row has a key, which is computed from its content.
+Folds and samples need one random number per row. If it depended on the position of the row, results would depend on the
+order of the table. So it depends on a key of the row, computed from its content.
 """
 
 from __future__ import annotations
@@ -29,19 +29,24 @@ class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
-    the smaller one first, so that the direction of a column does not matter. The key of a column is the sum of the keys
-    of its cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one
-    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement,
-    as in tests of graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all
-    rows below and above, the smaller sum first. Sums do not depend on an order. Missing cells and columns with fewer
-    than two values add nothing. A row of weight 2 adds the same as two rows.
+    the
+    smaller first, so that the direction of a column does not matter. The key of a column is the sum of the keys of its
+    cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one more
+    cell.
+    Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement, as in
+    tests of
+    graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all rows below and
+    above,
+    the smaller first. Missing cells and columns with fewer than two values add nothing. A row of weight 2 adds the same
+    as
+    two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the rows as they are encoded. They distinguish rows that differ only in names or directions.
+        Hashes of the encoded rows, which distinguish rows that differ only in names or directions.
     """
 
     keys: Array
@@ -49,8 +54,8 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """The keys of labelled rows from their encoded columns, however these are grouped; ``bags`` are the positions
-        of bags of words.
+        """Keys of labelled rows from their encoded columns, however grouped; ``bags`` are the positions of bags of
+        words.
         """
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
@@ -76,7 +81,7 @@ class Order:
 
     @classmethod
     def under(cls, model: NaiveBayes, data: Data, labels: Labels) -> Order:
-        """The keys of labelled rows encoded for a model."""
+        """Keys of labelled rows encoded for a model."""
         bags = [k for k, family in enumerate(model.features.values()) if family.support == BAG]
         return cls.of([data[name] for name in model.features], labels, bags)
 
@@ -91,7 +96,7 @@ class Order:
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array) -> Array:
-        """A key of each cell of a column, (cell,), from the rows in it; ``codes`` (row,) are -1 where missing."""
+        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found)
@@ -100,7 +105,8 @@ class Order:
         """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.
 
         If all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are nondecreasing integers
-        from 0. Rows with the same turn differ only in names and directions, so they must be treated alike.
+        from 0.
+        Rows with the same turn differ only in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -120,7 +126,7 @@ class Order:
         return order[place], np.ones(len(order)), np.cumsum(_new(random[place])) - 1
 
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
-        """All rows or, if these are more than ``most``, a sample of this size: their positions, and their labels.
+        """Positions and labels of all rows, or of a sample of ``most`` rows.
 
         A row that was drawn several times appears once, with this weight.
         """
@@ -132,7 +138,7 @@ class Order:
 
 
 def whole(labels: Labels) -> bool:
-    """Whether every weight is a whole number, which may represent copies of a row."""
+    """Whether every weight is a whole number, as for copies of a row."""
     return bool((labels.weight == np.floor(labels.weight)).all())
 
 
@@ -142,14 +148,14 @@ def size(labels: Labels) -> int:
 
 
 def _spread(n: int, most: int) -> Array:
-    """At most ``most`` of n positions, equally spaced: a random sample if the rows are in random order."""
+    """At most ``most`` of n positions, equally spaced: a random sample of randomly ordered rows."""
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
-    """The known cells of each column: their rows, their values as codes, and whether the values have an order.
+    """The known cells of each column: rows, values as codes, and whether the values have an order.
 
-    A bag of words is one column of cells, each a word and its count; zeros are omitted, however the bag is stored.
+    A bag of words is one column, with a cell per word and count; zeros are omitted, however the bag is stored.
     """
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
@@ -167,7 +173,7 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
 
 
 def _parts(x: Column) -> tuple[Column, ...]:
-    """The tables of cells that encoded columns hold: counts with an exposure are two."""
+    """The tables of cells in encoded columns: counts with an exposure are two."""
     return (x.counts, x.exposure[:, None]) if isinstance(x, Exposed) else (getattr(x, "counts", x),)
 
 
@@ -185,7 +191,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """A hash of the sums over the cells below and above each cell of a column of numbers, the smaller sum first."""
+    """A hash of the sums over the cells below and above each cell of a column of numbers, the smaller first."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))

@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Shift the positions in errors about a part of a table to the whole table; ``rows`` are those of the part."""
+    """Shift the positions in errors about a part of a table, with these ``rows``, to the whole table."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -55,7 +55,7 @@ def normalize(log_joint: Array) -> Array:
     Raises
     ------
     ImpossibleRowError
-        If a row has -inf for every class (in any draw, if the leading axes are draws).
+        If a row has -inf for every class (in any draw).
 
     Examples
     --------
@@ -66,7 +66,7 @@ def normalize(log_joint: Array) -> Array:
 
 
 def probabilities(log_joint: Array) -> Array:
-    """p(c | x) from log p(c, x), as :func:`normalize`."""
+    """p(c | x) from log p(c, x); see :func:`normalize`."""
     return _normalized(log_joint, logs=False)
 
 
@@ -74,7 +74,8 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
     """Probabilities along the last axis, or their logarithms with ``logs``.
 
     The largest joint of a row is subtracted first, because next to a joint of -1e17 the logarithm of the sum would be
-    lost to rounding. Then log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
+    lost
+    to rounding. log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 
@@ -117,9 +118,9 @@ class Evidence:
     Parameters
     ----------
     label : float
-        log p(y), how well the class prior predicted the labels.
+        log p(y): how well the class prior predicted the labels.
     features : {name: float}
-        log p(x_f | y) of each feature; their sum is log p(X | y).
+        log p(x_f | y); their sum is log p(X | y).
 
     Examples
     --------
@@ -144,9 +145,8 @@ class Evidence:
 
 
 class NoClosedFormError(RefusedError):
-    """A question needs the closed form of the posterior, and the model has draws of its posterior only.
-
-    Such a model comes from :func:`bayesnb.from_draws`.
+    """A question needs the closed form of the posterior, but the model, from :func:`bayesnb.from_draws`, has only
+    draws.
 
     Examples
     --------

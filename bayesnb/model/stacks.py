@@ -2,8 +2,8 @@
 
 In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all,
 because loops over several columns take fewer logarithms, and each column of a table with 100,000 columns has few cells.
-Columns do not depend on each other, so columns with equal families and priors can be joined. :func:`groups` finds them,
-``joined`` joins them, and :func:`split` divides the result; :func:`each` does all three.
+Columns do not depend on each other, so :func:`each` joins columns with equal families and priors, and divides the
+result.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ def each[T](
     n_rows : int
         Rows of the largest array in ``ask``.
     ask : callable
-        Takes the family and the values of the feature (or the joined values of a stack) in each of ``given``. Returns
-        ``None``, a statistic, a prior, or a tuple of these.
+        From the family and the (joined) values in each of ``given`` to ``None``, a statistic, a prior, or a tuple.
     naming : callable
         Returns a context that names a single feature in errors.
     *given : {name: statistic, prior or encoded column}

@@ -23,7 +23,7 @@ MOST = 1e18
 
 
 def require_countable(weights: Array) -> Array:
-    """Return the weights of the classes; raise ``ValueError`` if the square of one would overflow."""
+    """Return the class weights; raise ``ValueError`` if the square of one would overflow."""
     if (weights > MOST).any():
         raise ValueError(
             f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
@@ -36,9 +36,11 @@ def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
     A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Survey or
-    reliability weights only compare rows with each other. This function multiplies them by one number, so that their
-    sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of rows with
-    equal weights has the same variance. Rescale the weights of all rows together, before any of them is learned.
+    reliability weights only compare rows with each other. Here they are multiplied by one number, so that their sum is
+    the
+    effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of equally weighted rows
+    has
+    the same variance. Rescale the weights of all rows together, before any of them is learned.
 
     Raises
     ------
@@ -126,7 +128,7 @@ class Statistics:
         Total weight of each class.
     features : {name: Statistic}
     squares : array (class,) or None
-        Σ w² of each class, for the effective number of rows; ``None`` if unknown.
+        Σ w² of each class; ``None`` if unknown.
 
     Examples
     --------
@@ -161,7 +163,7 @@ class Statistics:
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()}, squares)
 
     def widened(self, other: Statistics) -> Statistics:
-        """Add the features of ``other``, with statistics of no rows."""
+        """Add the features of ``other``, without rows."""
         nothing = [-1] * len(self.labels)
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
         return replace(self, features={**self.features, **new}) if new else self

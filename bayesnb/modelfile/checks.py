@@ -1,6 +1,6 @@
 """Check that the content of a model file is consistent, and that some rows can have produced it.
 
-Values that follow from other values in the file are computed again and compared.
+Values that follow from others are computed again and compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def require(holds: Any, said: str) -> None:
 
 
 def require_schema(schema: Schema) -> None:
-    """Raise an error if features of a schema are inconsistent or read columns that it does not have."""
+    """Raise an error if features are inconsistent or read columns that the schema does not have."""
     used = {column for f in schema.features.values() for column in (*f.reads, *f.exposure)}
     sound = isinstance(schema.names, tuple) and isinstance(schema.named, bool) and schema.unseen in UNSEEN_POLICIES
     sound = sound and isinstance(schema.families, ByType) and isinstance(schema.readings, dict)
@@ -62,7 +62,7 @@ def require_schema(schema: Schema) -> None:
 
 
 def _fits(feature: Feature) -> bool:
-    """Return whether the parts of a feature are consistent."""
+    """Whether the parts of a feature are consistent."""
     columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
     if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried, feature.declared)):
         return False
@@ -109,7 +109,7 @@ def require_statistics(statistics: Statistics, schema: Schema) -> None:
 
 
 def _is_of(s: Statistic, feature: Feature) -> bool:
-    """Return whether a statistic has the class, the names and the shapes of the feature's statistic of zero rows."""
+    """Whether a statistic has the class, names and shapes of the feature's statistic of zero rows."""
     columns, levels = len(feature.columns), feature.levels
     if levels is None and isinstance(s, CategoryCounts):
         # The values of a sampled feature are stored only in its statistic.
@@ -124,7 +124,7 @@ def _is_of(s: Statistic, feature: Feature) -> bool:
 
 
 def _form(value: Any) -> Any:
-    """Return the classes that make up a statistic, its names, and the type and shape of its arrays for one class."""
+    """Classes and names in a statistic, and type and shape of its arrays for one class."""
     if is_dataclass(value):
         return type(value), [_form(getattr(value, f.name)) for f in fields(value)]
     if isinstance(value, np.ndarray):
@@ -144,7 +144,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Raise an error for draws that do not belong to the parameters of sampled features."""
+    """Raise an error for draws of anything but the parameters of sampled features."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
@@ -157,7 +157,7 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
 
 
 def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
-    """Raise an error for draws that are not draws of the parameters of these features."""
+    """Raise an error for draws of anything but the parameters of these features."""
     require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")
     log_pi, features = drawn["log_pi"], drawn["features"]
     require(isinstance(drawn["convergence"], Convergence), "its draws have no diagnostics")
@@ -249,13 +249,12 @@ def _require_trees(trees: LabelTrees, grid: Grid) -> None:
 
 
 def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-    """Return whether these are counts of the given pairs of columns, with the given numbers of cells."""
+    """Whether these are counts of the given pairs of columns, with these numbers of cells."""
     width = sum(sizes[i] * sizes[j] for i, j in pairs)
     return (found.pairs, found.sizes, found.counts.shape[1:]) == (pairs, sizes, (width,))
 
 
 def _columns(schema: Schema) -> int:
-    """Return the number of terms of the columns of a schema."""
     return sum(1 if feature.family.whole_rows else len(feature.columns) for feature in schema.features.values())
 
 
@@ -288,7 +287,6 @@ def _require_cells(cells: Cells, schema: Schema) -> None:
 
 
 def _is_cut(cut: Any) -> bool:
-    """Return whether this is a valid way to cut a column."""
     if not isinstance(cut, Dyadic):
         return (isinstance(cut, tuple) and len(set(cut)) == len(cut) <= MOST_LEVELS) or cut == 2
     edges, paths = cut.edges, cut.paths

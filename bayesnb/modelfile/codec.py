@@ -1,9 +1,9 @@
 """Convert a tree of this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Of a large
-array of which most numbers are 0, the others and their positions are stored. Everything else is JSON, with one key that
-names the type if JSON alone does not determine it. Only a closed list of classes can be
-decoded: names in a document are never imported, called or looked up anywhere else.
+Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total"; a large
+array of mostly zeros, as the other numbers and their positions. Everything else is JSON, with one key that names the
+type if JSON alone does not determine it. Only a closed list of classes is decoded: names in a document are never
+imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
 
 
 def stated_fields(kind: type) -> list[str]:
-    """Return the fields of a data class that its constructor accepts."""
+    """The fields of a data class that its constructor accepts."""
     return [f.name for f in fields(kind) if f.init]
 
 
@@ -138,8 +138,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        For anything that :func:`encode` does not write: other classes or fields, an array that is used twice or not at
-        all, or text arrays that need far more memory than the file.
+        For anything that :func:`encode` does not write: other classes or fields, an array used twice or not at all, or
+        text arrays that need far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)
@@ -150,7 +150,7 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
 
 @dataclass
 class _Decoder:
-    """State of decoding: the arrays not used yet, and the remaining bytes of memory."""
+    """State of decoding: the unused arrays, and the remaining bytes of memory."""
 
     arrays: dict[str, Array]
     left: int
@@ -189,13 +189,12 @@ class _Decoder:
         raise ValueError(f"not a value of this format: {str(said)[:80]}")
 
     def array(self, name: str) -> Array:
-        """Return a stored array, and count it as used."""
         if name not in self.arrays:
             raise ValueError(f"it has no array {name!r}, or uses it twice")
         return self.arrays.pop(name)
 
     def with_zeros(self, values: Array, at: Array, shape: list[int]) -> Array:
-        """Return an array of which the numbers that are not 0 are stored, with their positions in increasing order."""
+        """An array from its numbers other than 0, at increasing positions."""
         whole = all(type(n) is int and n >= 0 for n in shape) and at.dtype.kind in "iu" and at.shape == values.shape
         size = math.prod(shape) if whole else 0
         inside = not len(at) or (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())
@@ -209,7 +208,7 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """Return an array of texts or of any values; count its memory: short cells of type "<U33000000" are large."""
+        """An array of texts or other values; count its memory: short cells of type "<U33000000" are large."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
@@ -223,7 +222,7 @@ class _Decoder:
 
 
 def _in_pymc(name: str) -> Any:
-    """Return the PyMC distribution of this name; ``None`` if there is none, or if it consists of functions."""
+    """The PyMC distribution of this name; ``None`` if there is none, or if it consists of functions."""
     import pymc as pm
 
     found = None if name in FREE_FORM else getattr(pm, name, None)

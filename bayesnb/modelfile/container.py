@@ -1,8 +1,8 @@
 """The bytes of a model file: a safetensors file whose metadata hold a JSON document and a digest.
 
 Safetensors refuses files that are cut short, too long or inconsistent, and allocates nothing that is not in the file.
-It has no digest, so a flipped bit in an array would go unnoticed. The digest here covers the document and all arrays.
-It detects damage, but not forgery, because anyone can compute a digest.
+The digest of the document and all arrays detects damage, such as a flipped bit in an array, but not forgery, because
+anyone can compute it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ModelFileError(ValueError):
 
 
 def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
-    """Write a JSON value and arrays of numbers as the bytes of a file; return them and their digest."""
+    """A JSON value and arrays of numbers as the bytes of a file, and their digest."""
     from safetensors.numpy import save
 
     # Safetensors would store an array in Fortran order with its cells permuted.
@@ -57,7 +57,7 @@ def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Return True if a file begins like a model file, whatever its name is."""
+    """Whether a file begins like a model file, whatever its name."""
     try:
         with Path(path).open("rb") as file:
             return file.read(8 + len(START))[8:] == START
@@ -98,7 +98,7 @@ def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _digest(said: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """Return the SHA-256 of a document, and of the names, types, shapes and numbers of all arrays."""
+    """SHA-256 of a document, and of the names, types, shapes and numbers of all arrays."""
     digest = hashlib.sha256(_text(said).encode())
     for name, array in sorted(arrays.items()):
         little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")

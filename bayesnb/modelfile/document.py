@@ -1,7 +1,6 @@
 """The content of a model file: schema, statistics, classes, and the parameters of the estimator.
 
-Start with :func:`write` and :func:`read`. Nothing in a file is executed. Everything read is checked: numbers are
-finite, and some rows can have produced them.
+Nothing in a file is executed. Everything read is checked: numbers are finite, and some rows can have produced them.
 """
 
 from __future__ import annotations
@@ -58,20 +57,20 @@ class Contents:
     statistics : Statistics
     classes : array (class,)
     target : column name or None
-        The column that held the class, if known.
+        The class column, if known.
     reading : {"drop": columns, "na": texts, "keep_na": texts}
         The columns that the command line ignored, and the texts that it read as missing.
     expected : bool
         True if unlabelled rows were counted by their responsibilities.
     declared : tuple
-        Classes that exist even if no row has them.
+        Classes that exist even without rows.
     dependence : Dependence or None
-        The dependence between features, if it was learned.
+        The learned dependence between features.
     draws : {name: Draws}
         Posterior draws of the sampled features.
     drawn : {name: value}
-        The log class probabilities, the parameters of the features and the convergence of a model from ``from_draws``,
-        whose posterior is the draws of all parameters; empty for other models.
+        For a model from ``from_draws``: the draws of its log class probabilities and parameters, and their
+        convergence.
     hash : str
         The digest of all fields above and of ``version``, as 64 hexadecimal digits; "" before writing.
     version : str
@@ -94,18 +93,17 @@ class Contents:
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
-        """Return the file contents for a classifier that was learned with these parameters."""
+        """The file contents for a classifier that was learned with these parameters."""
         fitted = learned.posterior.fitted
         draws = {name: fitted.features[name] for name in fitted.model.sampled}
         same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws", "drawn")}
         return cls(configuration, draws=draws, drawn=learned.posterior.stored(), **same)
 
     def tree(self) -> dict[str, Any]:
-        """Return the parts of the document, by name."""
         return {name: getattr(self, name) for name in WRITTEN}
 
     def require_sound(self) -> None:
-        """Raise ``ModelFileError`` if the contents are inconsistent, or if no rows can have produced them."""
+        """Raise ``ModelFileError`` if the contents are inconsistent, or no rows can have produced them."""
         labels = self.statistics.labels
         distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
         checks.require(distinct, f"its classes are {list(labels)[:8]}")
@@ -126,12 +124,7 @@ WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "vers
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
     """Write a model file completely or not at all, and return its content hash.
 
-    Parameters
-    ----------
-    contents : Contents
-    path : path
-    replacing : str, optional
-        The content hash of the file to replace. Other writers wait until the replacement is done.
+    ``replacing`` is the content hash of the file to replace; other writers wait until the replacement is done.
 
     Raises
     ------
@@ -156,7 +149,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
-    """Return the bytes of a model file, and its content hash."""
+    """The bytes of a model file, and its content hash."""
     from safetensors import SafetensorError
 
     arrays: dict[str, Array] = {}
@@ -171,8 +164,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 def _alone(path: Path) -> Iterator[None]:
     """Lock a path against other writers. The system releases the lock if its holder dies.
 
-    The lock file is deleted while the lock is held. A process that waited for it sees that it is gone, and locks a new
-    file.
+    The lock file is deleted while the lock is held. A process that waited for it sees this, and locks a new file.
     """
     from filelock import FileLock
 
@@ -192,16 +184,12 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def content_hash(path: str | os.PathLike) -> str:
-    """Read the content hash of a model file; "" if there is no file."""
+    """The content hash of a model file; "" if there is no file."""
     return read(path).hash if Path(path).exists() else ""
 
 
 def read(path: str | os.PathLike | BinaryIO) -> Contents:
-    """Read and check the contents of a model file.
-
-    Parameters
-    ----------
-    path : path, or a binary file that can be read and sought
+    """Read and check the contents of a model file, from a path or a seekable binary file.
 
     Raises
     ------
@@ -243,9 +231,9 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     -------
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
-        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: a
-        dictionary per feature with ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction)
-        and ``chosen`` (why this family).
+        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: for
+        each, ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction) and ``chosen`` (why
+        this family).
 
     Raises
     ------

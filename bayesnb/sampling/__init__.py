@@ -1,8 +1,8 @@
 """Sampling the posterior, which checks the closed form.
 
-``layout`` names the variables. ``pymc_model`` builds the PyMC model, and ``nuts`` samples it. ``gibbs`` samples the
-labels of unlabelled rows. ``draws`` draws parameters exactly, or reads them from a tree. ``trees`` makes the ArviZ
-``DataTree``. ``agreement`` compares draws with the closed form. PyMC and ArviZ are imported only when needed.
+``layout`` names the variables, ``pymc_model`` builds the PyMC model, and ``nuts`` samples it. ``gibbs`` samples
+unlabelled rows. ``draws`` draws parameters exactly, or reads them from a tree. ``trees`` makes ArviZ's ``DataTree``.
+``agreement`` compares draws with the closed form.
 """
 
 import lazy_loader

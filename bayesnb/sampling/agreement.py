@@ -2,7 +2,7 @@
 
 :func:`check` compares the mean and variance of every parameter, every factor p(x_f | c, D) and every class predictive
 with the closed form, in units of the Monte Carlo standard error. It averages the joint over draws, not the normalized
-probability. :func:`calibrate` instead checks a model and a sampler on many simulated tables.
+probability.
 """
 
 from __future__ import annotations
@@ -55,14 +55,13 @@ class Agreement:
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled and the closed predictive, and the plug-ins "map" and "mean", which differ from the predictive by
-        nature, not by error.
+        The sampled and the closed predictive, and the plug-ins "map" and "mean", which differ by nature, not by error.
     skipped : int
         Number of unchecked quantities, whose tails are too heavy for this number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        Names of the sampled features, which have no closed form.
+        Sampled features, which have no closed form.
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
@@ -81,7 +80,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """The verdict in plain words, with both computing times."""
+        """The verdict, with both computing times."""
         n, worst = len(self.table), self.to_frame().iloc[0]
         if self.agrees:
             said = (
@@ -154,8 +153,9 @@ class Agreement:
     def plot(self) -> Figure:
         """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
 
-        Draws and closed form agree if all points of the left panel lie in the grey band. They may leave the diagonal
-        together, because all quantities are computed from the same draws.
+        They agree if all points of the left panel lie in the grey band. Points may leave the diagonal together, because
+        all
+        quantities come from the same draws.
         """
         import matplotlib.pyplot as plt
 
@@ -179,10 +179,9 @@ class Agreement:
         return figure
 
     def plot_parameters(self, most: int = 12) -> Figure:
-        """Plot the draws of at most ``most`` parameters as histograms, and the closed form as a line (50,000 exact
-        draws).
+        """Plot draws of at most ``most`` parameters as histograms, and the closed form (50,000 exact draws) as a line.
 
-        The parameters with the largest difference in units of its Monte Carlo error come first.
+        Parameters with the largest difference in units of its Monte Carlo error come first.
         """
         from matplotlib.figure import Figure
 
@@ -297,7 +296,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists in each cell; only that of a mean may not."""
+    """Whether the fourth moment of each part of θ exists per cell; only that of a mean may not."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts
@@ -320,9 +319,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare the factors, joints and class predictives of some rows: records, number unresolved, sampled
-    predictive.
-    """
+    """Compare factors, joints and class predictives of rows: records, number unresolved, sampled predictive."""
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []
@@ -378,8 +375,9 @@ def _relative(x: Array, mean: Array) -> Array:
 def _resolved(log_moments: Array, n_draws: int) -> Array:
     """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
-    The skewness of the averaged quantity r must be far smaller than √draws. ``log_moments`` are the logarithms of E[r²]
-    and E[r³]; r has mean 1.
+    The skewness of the averaged quantity r, of mean 1, must be far smaller than √draws. ``log_moments`` are ln E[r²]
+    and
+    ln E[r³].
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)

@@ -1,9 +1,8 @@
 """Simulation-based calibration of a configured model.
 
-Each simulation draws true parameters from the prior, rows given these parameters, and posterior draws given these rows.
-If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
-Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based
-calibration).
+Each simulation draws true parameters from the prior, rows given these, and posterior draws given the rows. If model and
+sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts, Betancourt, Simpson,
+Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based calibration).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """The ranks scaled to numbers from 0 to 1, (simulation, quantity), which are uniform if the ranks are.
+        """Ranks scaled to 0 to 1, (simulation, quantity), uniform if the ranks are.
 
         Each number is uniform within the interval of its rank, with seed 0.
         """
@@ -61,8 +60,9 @@ class Calibration:
     def p_values(self) -> pd.Series:
         """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
-        It combines the tests of all order statistics by a Cauchy mean. If the ranks are uniform, a p-value below 0.01
-        has probability 0.01, but below 0.1 about 0.13.
+        It combines the tests of all order statistics by a Cauchy mean. Under uniform ranks, a p-value below 0.01 has
+        probability
+        0.01, but below 0.1 about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -85,9 +85,10 @@ class Calibration:
         Returns
         -------
         DataFrame (quantity, ...)
-            ``p_value``; ``centre``, the mean rank from 0 to 1: 0.5 if calibrated, above 0.5 if draws are too low, below
-            0.5 if they are too high; ``spread``, the standard deviation of the ranks divided by that of uniform ranks:
-            above 1 if the posterior is too narrow, below 1 if it is too wide.
+            ``p_value``; ``centre``, the mean rank from 0 to 1: above 0.5 if draws are too low, below if too high;
+            ``spread``, the standard deviation of the ranks relative to uniform ranks: above 1 if the posterior is too
+            narrow,
+            below if too wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
         uniform = np.sqrt((1 - (self.draws + 1.0) ** -2) / 12)
@@ -105,8 +106,8 @@ class Calibration:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
         The posterior is too narrow if the line is first above and then below 0, too wide in the opposite case, and
-        shifted if the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
-        p-values.
+        shifted if
+        the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -136,8 +137,7 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model. Its columns, levels, classes, and the scale of priors that are scaled to the data are used;
-        dependence settings are ignored.
+        A fitted model. Its columns, levels, classes, and scale of priors are used; dependence settings are ignored.
     rows : int
         Rows per simulation; few rows make errors in the prior visible.
     simulations : int
@@ -171,8 +171,9 @@ def calibrate(
     -----
     The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
     would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
-    quantities shapes sensitivity). Ties get a random rank. Draws must be nearly independent, so "nuts" uses every tenth
-    draw, and "gibbs" the last state of one chain per draw.
+    quantities shapes sensitivity). Ties get a random rank. For nearly independent draws, "nuts" uses every tenth draw,
+    and
+    "gibbs" the last state of one chain per draw.
 
     Examples
     --------
@@ -215,7 +216,7 @@ class Simulator:
     Parameters
     ----------
     posterior : Posterior
-        The priors at their full shapes, and the statistics for quantities that the model conditions on.
+        The priors at full shape, and the statistics for quantities that the model conditions on.
     read : callable
         From the name of a feature and its sampled cells to an encoded column.
     """
@@ -283,13 +284,13 @@ class Simulator:
 
 
 def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) -> Array:
-    """log p(rows | θ), (...); the likelihood of the first ``hidden`` rows is summed over their hidden labels."""
+    """log p(rows | θ), (...), summed over the labels of the first ``hidden`` rows."""
     joint = theta.log_joint(data, len(labels))
     own = joint[..., np.arange(len(labels)), labels.codes][..., hidden:].sum(-1)
     return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """The number of draws, along the first axis, below the truth, plus a random part of those that equal it."""
+    """Number of draws, along the first axis, below the truth, plus a random part of those equal to it."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

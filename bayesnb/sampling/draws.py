@@ -23,15 +23,9 @@ PARAMETERS = ("theta_", "mu_", "tau_", "precision_", "rate_", "share_")
 
 
 def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior", "prior"] = "posterior") -> Parameters:
-    """The draws of a tree as ``Parameters``, with the axes (chain, draw) first.
+    """The draws of a tree as ``Parameters``, (chain, draw, ...).
 
-    Parameters
-    ----------
-    tree : DataTree
-        From ``sample_posterior``, or from ``pymc.sample`` of the same model.
-    posterior : Posterior
-        The fitted model, ``clf.posterior_``.
-    group : {"posterior", "prior"}
+    ``tree`` is from ``sample_posterior``, or from ``pymc.sample`` of the same model.
 
     Raises
     ------
@@ -95,11 +89,11 @@ def exact(
     rng: np.random.Generator,
     shape: tuple[int, int],
 ) -> dict[str, dict[str, Array]]:
-    """Independent draws from prior and posterior, with the axes (chain, draw) first, by group and variable.
+    """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
-    There is no prior group if a prior is improper, or if the posterior is known by draws only, of which the first are
-    used. The posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise
-    resampled.
+    There is no prior group if a prior is improper, or if the posterior is known by draws only; the first of these are
+    then
+    used. Posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -129,8 +123,10 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
     The density of (μ, τ) is split into those of τ and of μ given τ. In a sampled feature, each density is conditional
-    on the variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a
-    Student-t, have no density.
+    on the
+    variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a Student-t,
+    have
+    no density.
 
     Raises
     ------
@@ -157,7 +153,6 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
 
 
 def no_divergences(chains: int, n_draws: int) -> Dataset:
-    """The ``sample_stats`` of a sampler that cannot diverge."""
     from xarray import Dataset
 
     axes = {"chain": np.arange(chains), "draw": np.arange(n_draws)}

@@ -1,8 +1,8 @@
 """A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
 EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler draws the labels, so its
-parameter draws have the full spread of the posterior. The posterior of the parameters given all labels is conjugate,
-and p(label | row, parameters) is the class probability, which changes if a seen label may be wrong.
+parameter draws have the full spread of the posterior. Given all labels, that posterior is conjugate; p(label | row,
+parameters) is the class probability, which changes if a seen label may be wrong.
 """
 
 from __future__ import annotations
@@ -52,12 +52,7 @@ class Drawn:
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
         """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``.
 
-        Parameters
-        ----------
-        labels : sequence
-            The classes.
-        place : int array (row,)
-            The coordinates of the unlabelled rows.
+        ``labels`` are the classes, and ``place`` (row,) the coordinates of the unlabelled rows.
         """
         from xarray import Dataset
 
@@ -95,8 +90,8 @@ def sample(
     thin : int
         Steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, at which chains start, with a weight for each row. A share ε of them was replaced by
-        another class, with equal probability for each; ε has a uniform prior from 0 to 1/2, and is drawn too.
+        Labels that may be wrong, at which chains start, with row weights. A share ε of them was replaced by another
+        class, with equal probability for each; ε has a uniform prior from 0 to 1/2, and is drawn too.
 
     Raises
     ------
@@ -106,13 +101,18 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). A collapsed sampler (Liu 1994), which integrates the parameters out and draws each label given all
-    others, updates the statistics once per row instead of once per step. It forgets its start in fewer sweeps, but only
-    by a small factor (see ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work
-    unless there are very few rows.
+    and
+    Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others with the parameters integrated
+    out,
+    updates the statistics once per row instead of once per step. It forgets its start in fewer sweeps, but only by a
+    small
+    factor (see ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work unless there
+    are
+    very few rows.
 
     All chains step at once, as further positions on the class axis. They start at independent draws from ``alone``,
-    which are more widely spread than the posterior given all rows, as r_hat requires.
+    which
+    are more widely spread than the posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -168,7 +168,8 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
     """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
 
     ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Otherwise, if nearly half of
-    the labels are wrong, a chain would take long to leave them.
+    the
+    labels are wrong, a chain would take long to leave them.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong

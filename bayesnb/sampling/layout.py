@@ -1,7 +1,7 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
-``mu_size[ant]``. More than ``APART`` columns would take PyMC long to compile, so all columns of one kind share a
+``mu_size[ant]``. PyMC would take long to compile more than ``APART`` columns, so all columns of one kind then share a
 variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate.
 The model that ``nuts`` samples always shares variables; its draws are then renamed.
 """
@@ -39,7 +39,7 @@ class Block:
     family : Family
         Likelihood at all positions.
     members : tuple of (feature, column)
-        The feature, and its column, at each position.
+        At each position.
     columns : tuple of str
         Names of the positions.
     categories : tuple of str or None
@@ -101,7 +101,7 @@ class Block:
         return found | {self.dim(axis): list(range(length)) for axis, length in self.lengths.items()}
 
     def place(self, where: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-        """The feature and the index in its arrays, from an index (class, position, ...) of the block."""
+        """Feature and index in its arrays, from an index (class, position, ...) of the block."""
         if self.whole or len(where) < 2:
             return self.members[0][0], where
         if self.apart:
@@ -111,20 +111,21 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """The columns of the block side by side, from arrays of the features with the column as last axis."""
+        """Columns side by side, from arrays of the features with the column as last axis."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
 
     def joined(self, of_columns: Sequence[Array], axis: int) -> Array:
-        """Stack the arrays of the columns; a block of a single column gets no column axis."""
+        """Stack the arrays of the columns; a single column gets no column axis."""
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
         """Join priors, posteriors or statistics of the features of the block.
 
-        The second axis of their arrays is the column. For a single column with separate variables, the prior or
-        posterior loses this axis.
+        The second axis of their arrays is the column, which the prior or posterior of a single column with separate
+        variables
+        loses.
         """
         if self.whole:
             return parts[self.members[0][0]]
@@ -142,15 +143,9 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
     levels.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    apart : bool, optional
-        Whether each column of a small table gets separate variables.
-
-    Notes
-    -----
-    A categorical column with a single level has θ = 1, so it needs no variable and belongs to no block.
+    ``apart`` decides whether each column of a small table gets separate variables. A categorical column with a single
+    level
+    has θ = 1, so it needs no variable and no block.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -195,7 +190,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
     """Yield the columns that have variables, as (feature, column, number of levels or None).
 
-    If the columns of a feature are read together, only the first is yielded.
+    Of columns that are read together, only the first is yielded.
     """
     for feature, family in model.features.items():
         s = statistics.features[feature]
@@ -250,9 +245,9 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 
 
 def _plain(name: str) -> str:
-    """The name of a column as letters, digits and underscores, for use in a variable name.
+    """A column name as letters, digits and underscores, for a variable name.
 
-    A leading digit would look like the number of a part: ``theta_1_rain`` is the first part of a compound family.
+    A leading digit would look like the number of a part of a compound family, as in ``theta_1_rain``.
     """
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
@@ -350,7 +345,7 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
 
 
 def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """The names of all cells of each variable, such as ``mu_gaussian[ant, size]``, in the order of ``ravel``."""
+    """Names of all cells of each variable, such as ``mu_gaussian[ant, size]``, in the order of ``ravel``."""
     names = coords(labels, blocks)
     return {
         variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]

@@ -1,6 +1,6 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-They affect the path of the sampler, not its target, so a wrong closed form would still be detected.
+These affect the path of the sampler, not its target, so a wrong closed form would still be detected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def sample(
     model: pm.Model | None = None,
     **arguments: Any,
 ) -> tuple[Parameters, DataTree]:
-    """Sample a model with NUTS; return the draws, with the axes (chain, draw) first, and the result of ``pymc.sample``.
+    """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
     Adaptation from scratch fails if many rows make the posterior narrow, so the sampler gets the covariance of the
     conjugate posterior and tunes only its step size, in 200 steps, which also move chains away from a wrong start.
@@ -96,7 +96,8 @@ def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.rand
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
     Probabilities become centred logarithms, which a rare level moves together, so their covariances matter, as do those
-    of the means and precisions of a vector of columns. All other variables are independent.
+    of
+    the means and precisions of a vector of columns. All other variables are independent.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

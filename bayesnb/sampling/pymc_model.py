@@ -1,8 +1,4 @@
-"""The naive Bayes model in PyMC, in textbook form.
-
-:func:`build` observes the learned rows or their sufficient statistics. :func:`summed_out` also observes unlabelled
-rows.
-"""
+"""The naive Bayes model in PyMC, in textbook form."""
 
 from __future__ import annotations
 
@@ -43,10 +39,9 @@ def build(
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        "joint": observe each row as one value ``y``, whose log density is that of the whole row. "rows": observe ``y``
-        and the cells ``x_…`` separately. "sufficient": observe the sufficient statistics, so that the computing time
-        does not depend on the number of rows. The log density is the same. The default is "joint" if rows are given,
-        otherwise "sufficient".
+        "joint", the default if rows are given: observe each row as one value ``y``, whose log density is that of the
+        whole row. "rows": observe ``y`` and the cells ``x_…`` separately. "sufficient": observe the sufficient
+        statistics, in a time that does not depend on the number of rows. The log density is the same.
     place : int array (row,), optional
         Coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional
@@ -114,7 +109,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
 
 
 def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
-    """The name, family, variables and data of each feature in a block."""
+    """Name, family, variables and data of each feature in a block."""
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
@@ -131,7 +126,7 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
-    """Observe the cells of a block that are not missing.
+    """Observe the known cells of a block.
 
     Their dimension is ``row``, or ``row_…`` with the coordinates of the observed rows.
     """
@@ -165,7 +160,8 @@ def _observe_joint(
     """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
 
     As a function of y_i, it is p(y_i | x_i, θ) up to a factor, so posterior predictive draws of ``y`` are classes given
-    the columns.
+    the
+    columns.
     """
     import pymc as pm
 
@@ -219,7 +215,7 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     Returns
     -------
     pymc.Model
-        The model of :func:`build`, with the additional Potential ``unlabelled``.
+        The model of :func:`build`, with the Potential ``unlabelled``.
 
     Notes
     -----

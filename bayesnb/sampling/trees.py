@@ -2,9 +2,9 @@
 
 The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in ``log_likelihood``, and
 ``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and
-``log_likelihood``. So these groups have a single variable, the class ``y``, with the log likelihood log p(y | x, θ),
-and ``compare`` ranks classifiers by how well they predict the class. The columns are in a subtree, ``columns``, and log
-p(x, y | θ) is in a subtree, ``joint``, which ArviZ accepts like the tree.
+``log_likelihood``. So these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ), and
+``compare`` ranks classifiers by how well they predict the class. The columns are in the subtree ``columns``, and log
+p(x, y | θ) is in the subtree ``joint``, which ArviZ accepts like the tree.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | Non
     seed : seed
         Stored as text if it is not an integer.
     start : float
-        The value of ``time.perf_counter`` when sampling began.
+        ``time.perf_counter`` when sampling began.
     sampled : DataTree, optional
         The tree of another library, whose name and version are in its attributes.
     """
@@ -92,8 +92,8 @@ def build(
     Parameters
     ----------
     groups : {group: {variable: array}}
-        Groups of draws, with the axes (chain, draw) first; ``posterior`` is required. A name such as
-        "columns/log_likelihood" means a group of the subtree ``columns`` or ``joint``.
+        Draws, (chain, draw, ...); ``posterior`` is required. "columns/log_likelihood" is a group of the subtree
+        ``columns`` or ``joint``.
     posterior : Posterior
     rows : RowsOfTree, optional
         For ``observed_data``.
@@ -224,13 +224,16 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the groups that describe rows, with the axes (chain, draw, row) first.
+    """Make the groups that describe rows, (chain, draw, row, ...).
 
     ``log_likelihood`` has log p(y_i | x_i, θ), and log p(x_i, y_i | θ) in the subtree ``joint``. Dividing the posterior
-    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is
-    p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive
-    group has a class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log
-    p(x_ij | y_i, θ) of each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
+    by
+    p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is p(y_i |
+    x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive group
+    has a
+    class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log p(x_ij | y_i,
+    θ) of
+    each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
 
     Parameters
     ----------
@@ -322,7 +325,8 @@ def _replicates(
     """Draw new cells for rows of the classes ``codes``, ([draw,] row), as ``x_…`` (chain, draw, row[, feature]).
 
     The model conditions on the length of a bag of words and on the exposure of a count; replicates have the average
-    length and the exposure 1.
+    length
+    and exposure 1.
     """
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []

@@ -21,10 +21,11 @@ class Labels:
     Parameters
     ----------
     codes : int array (row,)
-        Position of the row's class.
+        Class of each row.
     weight : float array (row,)
-        Frequency weight: 2 means that the row was seen twice.
+        Frequency weights: 2 means that the row was seen twice.
     n : int
+        Number of classes.
     """
 
     codes: Array
@@ -33,7 +34,7 @@ class Labels:
 
     @classmethod
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
-        """Labels from codes; every row has the weight 1 by default."""
+        """Labels from codes; weights are 1 by default."""
         codes = np.asarray(codes, np.intp)
         weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)
@@ -49,26 +50,26 @@ class Labels:
         return bool((self.weight == 1).all())
 
     def weights(self) -> Array:
-        """Σ_i w_ic as (class,)."""
+        """Σ_i w_ic, (class,)."""
         return sums.weights(self.codes, self.weight, self.n)
 
     def squares(self) -> Array:
-        """Σ_i w_ic² as (class,)."""
+        """Σ_i w_ic², (class,)."""
         # If all rows share a weight, its array may occupy the memory of one number.
         if self.weight.strides == (0,) and len(self):
             return self.weights() * self.weight[0]
         return sums.weights(self.codes, self.weight**2, self.n)
 
     def totals(self, x: Column) -> Array:
-        """Σ_i w_ic x_ij as (class, column), for dense or sparse x without NaN."""
+        """Σ_i w_ic x_ij, (class, column), for dense or sparse x without NaN."""
         return sums.totals(x, self.codes, self.weight, self.n)
 
     def table(self, codes: Array, n_levels: int) -> Array:
-        """Weight of each level as (class, column, level); a code of -1 is not counted."""
+        """Weight of each level, (class, column, level); a code of -1 is not counted."""
         return sums.count(codes, self.codes, self.weight, self.n, n_levels)
 
     def each_class(self) -> Iterator[tuple[int, Any, Array]]:
-        """Yield the position, the rows, and their weights (row,) of each class that has rows."""
+        """Yield position, rows and weights (row,) of each class that has rows."""
         order = np.argsort(self.codes, kind="stable")
         ends = np.searchsorted(self.codes[order], np.arange(self.n + 1))
         for c in np.flatnonzero(np.diff(ends)):
@@ -78,17 +79,15 @@ class Labels:
     def moments(self, x: Array) -> Iterator[Array]:
         """Yield the sums of each block of rows about a centre v per class and column, (class, 8, column).
 
-        They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its low-order part (a second float), and the
-        weight of the values other than 0. NaN adds nothing.
+        See :func:`bayesnb.kernels.sums.moments`.
         """
         return sums.moments(x, self.codes, self.weight, self.n)
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Yield the labels of rows whose class is a distribution, as in EM: each row once per class.
+    """Yield the labels of rows with class probabilities times row weights ``r`` (row, class): each row once per class.
 
-    ``r`` (row, class) are class probabilities times row weights. The statistic of the rows is the sum over the yielded
-    labels.
+    The statistic of the rows is the sum over these labels.
     """
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])

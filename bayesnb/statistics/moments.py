@@ -40,7 +40,8 @@ class Centred(Statistic):
 
     Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part; ``lost`` (class,
     column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0,
-    which distinguishes zeros from values that are tiny compared with the unlearned rows.
+    which
+    distinguishes zeros from values that are tiny compared with unlearned rows.
     """
 
     n: Array
@@ -58,7 +59,7 @@ class Centred(Statistic):
     def about(
         cls, n: TwoFloat, v: Array, one: TwoFloat, two: TwoFloat, nonzero: Array, rounding: float = ROUNDING
     ) -> Self:
-        """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², whose relative error is ``rounding``."""
+        """The statistic from Σ w, Σ w (x - v) and Σ w (x - v)², with relative error ``rounding``."""
         scatter = two - cls.squared(TwoFloat.of(np.ones_like(n.high)) / n.where(n.high != 0, 1.0), one)
         scatter = scatter.where(cls.within(cls.own(scatter.high) > 0))
         return cls(*n, *(n * TwoFloat.of(v) + one), *scatter, rounding * cls.own(two.high), nonzero)
@@ -66,17 +67,17 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """share · gap², from a gap between means, (class, column)."""
+        """share · gap², for a gap between means, (class, column)."""
 
     @staticmethod
     @abstractmethod
     def own(scatter: Array) -> Array:
-        """The scatter of each single column, (class, column)."""
+        """Scatter of each column, (class, column)."""
 
     @staticmethod
     @abstractmethod
     def within(some: Array) -> Array:
-        """The cells of the scatter that involve only the columns in ``some`` (class, column)."""
+        """The cells of the scatter that involve only columns in ``some`` (class, column)."""
 
     @property
     def weight(self) -> TwoFloat:
@@ -122,7 +123,7 @@ class Centred(Statistic):
         return self.n
 
     def pooled(self) -> Self:
-        """The statistic of all classes joined to one class."""
+        """The statistic of all classes joined to one."""
         return (self if len(self.n) else self.take([-1])).joined(1)
 
     def of_columns(self) -> tuple[Array, Array, Array]:
@@ -132,7 +133,7 @@ class Centred(Statistic):
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
-        """Add consecutive blocks of n classes, half to half, until one block is left."""
+        """Add consecutive blocks of n classes, half to half, until one is left."""
         s = self
         while (rest := len(s.n)) > n:
             half = (rest // n + 1) // 2 * n
@@ -187,7 +188,7 @@ class Centred(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Moments(Centred):
-    """Weight, total Σ w x and scatter Σ w (x - mean)², all (class, column), each as two floats."""
+    """Weight, total Σ w x and scatter Σ w (x - mean)², (class, column), each as two floats."""
 
     @classmethod
     def of(cls, x: Array, members: Labels) -> Moments:
@@ -223,9 +224,9 @@ class Scatter(Centred):
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """The sums of a block of rows about the mean of each class, rounded to one float.
+        """Sums of a block of rows about the mean of each class, rounded to one float.
 
-        This mean is relative to the first row of the class, so that equal rows have sums of exactly 0.
+        The mean is relative to the first row of the class, so that sums of equal rows are exactly 0.
         """
         d, known = x.shape[1], ~np.isnan(x).any(1)
         n, mean, one, nonzero, two = (np.zeros((members.n, *shape)) for shape in ((1,), (d,), (d,), (d,), (d, d)))
@@ -286,7 +287,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with the same missing cells, and their known columns, or ``None`` for all columns.
+    """Yield groups of rows with the same missing cells, and their known columns (``None`` for all).
 
     Rows without known cells are skipped.
     """

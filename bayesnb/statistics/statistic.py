@@ -25,9 +25,7 @@ class LocatedError(RefusedError):
 
 
 class UnlearnedError(LocatedError):
-    """Rows were never learned, or rounding would destroy the statistic of the other rows, so they cannot be
-    unlearned.
-    """
+    """Rows cannot be unlearned: they were never learned, or rounding would destroy the remaining statistic."""
 
 
 def first(mask: Array) -> tuple[int, ...]:
@@ -38,8 +36,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
 
-    Names of levels are joined with their columns; other fields come from the first part. The result is not validated,
-    because its parts were.
+    Level names are joined with their columns; other fields come from the first part. Nothing is validated.
 
     Raises
     ------
@@ -64,7 +61,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 def arrays_of(part: Any) -> dict[str, Any]:
     """The arrays and sparse matrices among the fields of a data class.
 
-    Cached values are no fields, because another thread may add one at any time.
+    Cached values are excluded, because another thread may add one at any time.
     """
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
@@ -76,7 +73,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two data classes, mappings or tuples are equal, including their arrays."""
+    """Whether two data classes, mappings or tuples are equal, including arrays."""
     if a is b:
         return True
     if is_dataclass(a):
@@ -92,8 +89,9 @@ def same(a: Any, b: Any) -> bool:
 class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
-    The first axis of every array field is the class. ``a + b`` pools two data sets and merges names (levels, words),
-    ``a - b`` unlearns ``b``, and ``a * 0.9`` discounts.
+    The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words), ``a -
+    b``
+    unlearns ``b``, and ``a * 0.9`` discounts.
     """
 
     def __add__(self, other: Self) -> Self:
@@ -120,11 +118,11 @@ class Statistic(ABC):
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """The reason why no rows can have this statistic; "" if there is none."""
+        """Why no rows can have this statistic; "" if some can."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """The statistic of class ``kind`` for the same cells, or None if it does not follow from this one."""
+        """The statistic of class ``kind`` for the same cells, or None if this one does not determine it."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -150,8 +148,9 @@ class Statistic(ABC):
     def settled(self, before: Self) -> Self:
         """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
 
-        Weights near 0 become 0. A clearly negative weight means that the subtracted rows are not in ``before``; it
-        raises :class:`UnlearnedError`.
+        Weights near 0 become 0. A clearly negative weight raises :class:`UnlearnedError`: the subtracted rows are not
+        in
+        ``before``.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():
@@ -175,8 +174,6 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set the rounding errors in ``value``, which is left of the weights ``whole``, to 0, and keep whole numbers
-    whole.
-    """
+    """Set rounding errors in ``value``, what is left of the weights ``whole``, to 0; keep whole numbers whole."""
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

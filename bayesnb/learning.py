@@ -14,6 +14,7 @@ import numpy as np
 
 from bayesnb import em
 from bayesnb.data import engines
+from bayesnb.data.arrow import in_memory
 from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.data.schema import Schema
 from bayesnb.data.settling import alike
@@ -144,6 +145,7 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
     NoKnownWordWarning
         If most texts of a column share no word with another text.
     """
+    X = _beside(X, y, sample_weight)
     learned = _of_table(settings, X, y, sample_weight)
     table = None if engines.streams(X) else X
     warn_of_identifiers(learned.schema, learned.statistics, table)
@@ -350,7 +352,7 @@ def with_rows(
     sample_weight: Any = None,
 ) -> Classifier:
     """The classifier after further rows; the user names ``classes``."""
-    named = () if classes is None else labels_of(_named_by_user(classes))
+    X, named = _beside(X, y, sample_weight), () if classes is None else labels_of(_named_by_user(classes))
     require_dependence(settings)
     if before is None and engines.streams(X):
         return _of_parts(settings, X, y, sample_weight, named)
@@ -367,7 +369,7 @@ def _parts(
     A summary has no rows in which shapes and pairs could be counted; if they must be, the rows of each part are yielded
     instead.
     """
-    schema = _schema(settings, before)
+    schema, X = _schema(settings, before), _beside(X, y, sample_weight)
     if not engines.streams(X):
         yield _labelled(settings, X, y, sample_weight, schema)
         return
@@ -496,6 +498,7 @@ def with_exponents(
     require_dependence(settings)
     if settings.dependence is None:
         raise ValueError('dependence=None has no exponents: set_params(dependence="weighted") first')
+    X = in_memory(X)
     if engines.streams(X):
         raise TypeError("exponents are learned from rows in memory: pass a sample of the rows as one table")
     before.require_counted("exponents are learned from labels that are known")
@@ -544,6 +547,11 @@ def require_dependence(settings: EstimatorParameters) -> None:
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)
+
+
+def _beside(X: Any, y: Any, sample_weight: Any) -> Any:
+    """The table; a lazy table is read into memory if its labels or weights are values beside it."""
+    return X if isinstance(y, str | int | None) and isinstance(sample_weight, str | int | None) else in_memory(X)
 
 
 def _require_names(y: Any, sample_weight: Any) -> None:

@@ -17,6 +17,60 @@ import pandas as pd
 BATCH = 2**22
 """The largest number of cells of a batch. Memory use is a small multiple of this."""
 
+PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspark", "pyarrow")
+"""Packages whose exceptions an engine may raise while its rows are read."""
+
+
+def engine_of(source: Any) -> str | None:
+    """The engine of a lazy table, or ``None``; no engine is imported.
+
+    Engines are known by the names of their classes. Any other object that streams Arrow is "arrow", unless it is a
+    table in memory, which has a length and nothing to convert (``to_pyarrow``).
+    """
+    kind = type(source)
+    names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
+    if ("polars", "LazyFrame") in names:
+        return "polars"
+    if ("pyarrow", "Dataset") in names or ("pyarrow", "Scanner") in names:
+        return "dataset"
+    if any(package.startswith("dask") and name == "DataFrame" for package, name in names):
+        return "dask"
+    if ("pyspark", "DataFrame") in names:
+        return "spark"
+    relation = names & {("duckdb", "DuckDBPyRelation"), ("_duckdb", "DuckDBPyRelation")}
+    lazy = hasattr(kind, "to_pyarrow") or not hasattr(kind, "__len__")
+    return "arrow" if relation or (hasattr(kind, "__arrow_c_stream__") and lazy) else None
+
+
+@contextmanager
+def about_engine(source: Any) -> Iterator[None]:
+    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in PACKAGES:
+            raise
+        text = f"{type(error).__name__}: {message_of(error)}"
+        raise ValueError(f"the {type(source).__name__} cannot be read ({text})") from error
+
+
+def in_memory(X: Any) -> Any:
+    """A lazy table with its rows read, from polars or Arrow; anything else is returned unchanged."""
+    if isinstance(X, pd.DataFrame | pd.Series | np.ndarray | list | tuple | Mapping):
+        return X
+    with about_engine(X):
+        match engine_of(X):
+            case "polars":
+                return X.collect()
+            case "dataset":
+                read = X.to_table()
+                return read.cast(plain(read.schema))
+            case "arrow":
+                import pyarrow as pa
+
+                return pa.RecordBatchReader.from_stream(X).read_all()
+    return X
+
 
 def batch_rows(columns: int) -> int:
     """The number of rows of a batch with this many columns."""
@@ -144,6 +198,20 @@ def array_of(column: Any) -> Any:
         masked = pd.arrays.IntegerArray if whole else pd.arrays.BooleanArray
         return masked(np.array(values), column.is_null().to_numpy(zero_copy_only=False))
     return column.to_pandas() if kinds.is_null(column.type) else pd.array(column, pd.ArrowDtype(column.type))
+
+
+def plain(schema: Any) -> Any:
+    """Replace all text types, including dictionaries of text, by plain text."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            f.with_type(pa.string())
+            if is_text(f.type) or (pa.types.is_dictionary(f.type) and is_text(f.type.value_type))
+            else f
+            for f in schema
+        ]
+    )
 
 
 def is_text(kind: Any) -> bool:

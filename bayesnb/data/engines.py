@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
     from bayesnb.data.schema import Schema
 
-PACKAGES = ("polars", "duckdb", "_duckdb", "dask", "distributed", "pyspark", "pyarrow")
-"""Packages whose exceptions an engine may raise while its rows are read."""
-
 AT_ONCE = 256
 """Number of Dask partitions whose summaries are computed together."""
 
@@ -43,21 +40,7 @@ type Score = Callable[[Any], pd.DataFrame]
 
 def streams(source: Any) -> bool:
     """Whether a source is read in parts; otherwise it is one table in memory."""
-    return isinstance(source, str | os.PathLike | Iterator) or _engine(source) is not None
-
-
-def _engine(source: Any) -> str | None:
-    """The engine of a table by the name of its class, so that no engine is imported."""
-    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(source).__mro__}
-    if ("polars", "LazyFrame") in names:
-        return "polars"
-    if names & {("duckdb", "DuckDBPyRelation"), ("_duckdb", "DuckDBPyRelation")}:
-        return "duckdb"
-    if ("pyarrow", "Dataset") in names or ("pyarrow", "RecordBatchReader") in names or ("pyarrow", "Scanner") in names:
-        return "arrow"
-    if any(package.startswith("dask") and name == "DataFrame" for package, name in names):
-        return "dask"
-    return "spark" if ("pyspark", "DataFrame") in names else None
+    return isinstance(source, str | os.PathLike | Iterator) or arrow.engine_of(source) is not None
 
 
 def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Statistics:
@@ -83,14 +66,14 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
     """Statistics, schema and classes of a table; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
-        match _engine(source):
+        match arrow.engine_of(source):
             case "dask":
                 parts = _dask_parts(source, reading.require_placed(), progress)
             case "spark":
                 parts = _spark_parts(source, reading.require_placed())
             case _:
                 parts = _each(source, reading, progress, reading.placed)
-        with contextlib.closing(parts), _about_engine(source):
+        with contextlib.closing(parts), arrow.about_engine(source):
             whole = pooled(parts)
     if isinstance(whole, EmptySummary):
         weightless = f" of positive weight in {weight!r}" if weight is not None and whole.blank < whole.rows else ""
@@ -111,7 +94,7 @@ def summary_and_sample(
     _require_here(source)
 
     def tables() -> Iterator[Table]:
-        with _about_engine(source):
+        with arrow.about_engine(source):
             yield from frames(source)[0]
 
     passing, sample = drawn(tables(), most, seed)
@@ -122,7 +105,7 @@ def summary_and_sample(
 
 def _require_here(source: Any) -> None:
     """Raise ``ValueError`` for a Dask or Spark frame: a dependence is learned from rows in this process."""
-    if (engine := _engine(source)) in ("dask", "spark"):
+    if (engine := arrow.engine_of(source)) in ("dask", "spark"):
         raise RefusedError(
             "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
             "pass an iterator of its parts, or fit it with {cure}, then set_params(dependence=...) and "
@@ -163,7 +146,7 @@ def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: 
     keep : sequence of column names
     source : as for :func:`statistics`
     """
-    match _engine(source):
+    match arrow.engine_of(source):
         case "dask":
             import pandas as pd
 
@@ -182,7 +165,7 @@ def _each(
 ) -> Iterator[Any]:
     """Yield ``ask(frame)`` for each frame; ``first(frame 0)``, if given, returns ``ask``."""
     row = 0
-    with _about_engine(source), contextlib.ExitStack() as stack:
+    with arrow.about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
         stack.enter_context(contextlib.closing(tables))
         stack.enter_context(progress)
@@ -201,18 +184,6 @@ def _each(
             row += n_rows
             yield answer
             progress.add(n_rows)
-
-
-@contextlib.contextmanager
-def _about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in PACKAGES:
-            raise
-        text = f"{type(error).__name__}: {arrow.message_of(error)}"
-        raise ValueError(f"the {type(source).__name__} cannot be read ({text})") from error
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
@@ -236,12 +207,12 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
     """A source read in this process, as tables of bounded size, and its number of rows if known."""
-    match _engine(source):
+    match arrow.engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())
             batches = source.collect_batches(chunk_size=arrow.batch_rows(columns), maintain_order=True)
             return (Table.of(batch) for batch in batches), None
-        case "duckdb" | "arrow":
+        case "dataset" | "arrow":
             return readers.of_arrow(source)
     if isinstance(source, str | os.PathLike):
         return readers.of_path(source)

@@ -23,6 +23,7 @@ from bayesnb.data.arrow import (
     frame_of,
     is_text,
     message_of,
+    plain,
     until_broken,
     without_marks,
 )
@@ -333,7 +334,7 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
     folders = {"partitioning": "hive" if base else None, "partition_base_dir": base}
     try:
         dataset = pa.dataset.dataset(names, format=kind, **folders)
-        schema = pa.unify_schemas([*own, _plain(dataset.schema)], promote_options="permissive").remove_metadata()
+        schema = pa.unify_schemas([*own, plain(dataset.schema)], promote_options="permissive").remove_metadata()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: cannot be read as {kind} ({message_of(error)})") from error
     if len(set(schema.names)) < len(schema.names):
@@ -358,25 +359,11 @@ def _schema(file: Path, kind: str) -> Any:
 
     try:
         if kind == "ipc":
-            return _plain(ipc.open_file(file).schema)
+            return plain(ipc.open_file(file).schema)
         with parquet.ParquetFile(file) as opened:
-            return _plain(opened.schema_arrow).with_metadata(opened.metadata.metadata)
+            return plain(opened.schema_arrow).with_metadata(opened.metadata.metadata)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{file}: cannot be read as {kind} ({message_of(error)})") from error
-
-
-def _plain(schema: Any) -> Any:
-    """Replace all text types, including dictionaries of text, by plain text."""
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            f.with_type(pa.string())
-            if is_text(f.type) or (pa.types.is_dictionary(f.type) and is_text(f.type.value_type))
-            else f
-            for f in schema
-        ]
-    )
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.arrow import in_memory
 from bayesnb.data.choice import chosen, with_reasons
 from bayesnb.data.columns import CellError, Column, NoFamilyError, as_objects, without_unused
 from bayesnb.data.inferring import as_read, readable, readings_in, through
@@ -78,7 +79,7 @@ class TrainingRows:
         A row with a soft label becomes one row per class, with the weight of the class.
         """
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
-        soft = soft_labels(y)
+        soft = soft_labels(y := in_memory(y))
         if soft is None:
             return cls.of(X, y, sample_weight, unlabelled, schema)
         classes, weights = soft
@@ -203,7 +204,8 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
         return (*wanted.values(), X)
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(pd.DataFrame(X) if isinstance(X, Mapping) else X, eager_only=True, pass_through=True)
+    X = pd.DataFrame(X) if isinstance(X, Mapping) else in_memory(X)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
     for parameter, name in wanted.items():
         if isinstance(name, str) and (not isinstance(frame, nw.DataFrame) or name not in frame.columns):
             among = frame.columns if isinstance(frame, nw.DataFrame) else ()

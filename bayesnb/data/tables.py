@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from bayesnb.data.arrow import array_of, batch_rows, frame_of
+from bayesnb.data.arrow import array_of, batch_rows, frame_of, in_memory
 from bayesnb.data.columns import Column, Names, are_whole, as_objects
 from bayesnb.kernels import reading
 from bayesnb.kernels.blocks import large_enough
@@ -43,7 +43,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Convert any table to a ``Table``.
+        """Convert any table to a ``Table``; the rows of a lazy table are read into memory.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Table:
             X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
         if isinstance(X, Mapping):
             X = _frame_of_columns(X)
-        X = as_objects(X)
+        X = as_objects(in_memory(X))
         if hasattr(X, "num_rows") and hasattr(X, "schema"):
             _require_rows(X.num_rows, min_rows)
             return cls.of_arrow(X)

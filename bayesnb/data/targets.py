@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.arrow import array_of as array_of_arrow
+from bayesnb.data.arrow import in_memory
 from bayesnb.data.columns import CellError, Column, as_objects, coded_array, without_unused
 from bayesnb.model import united_labels
 from bayesnb.priors import Array
@@ -219,8 +220,8 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,) of any type; a missing value or ``unlabelled`` means "no label"."""
-    y = as_objects(y)
+    """Read labels (row,) of any type, or a table of one column; a missing value or ``unlabelled`` means "no label"."""
+    y = as_objects(in_memory(y))
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
     if isinstance(y, list | tuple) and pd.isna(pd.Series(y, dtype=object)).any():
@@ -233,7 +234,9 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
         # Importing narwhals takes long, and the types handled above do not need it.
         import narwhals.stable.v2 as nw
 
-        series = nw.from_native(y, series_only=True, pass_through=True)
+        series = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+        if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
+            series = series[:, 0]
         if isinstance(series, nw.Series):
             # Only an Enum declares classes. Arrow's dictionaries and polars' Categorical merely encode the values.
             y, declares = pd.Series(array_of_arrow(series.to_arrow())), isinstance(series.dtype, nw.Enum)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.arrow import in_memory
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
 from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
@@ -161,7 +162,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
     learned = getattr(clf, "classes_", None)
     if learned is None or y is None:
         return X, y, {}
-    table: Any = X if hasattr(X, "shape") and not isinstance(X, Mapping) else Table.of(X)
+    table: Any = X if hasattr(X := in_memory(X), "shape") and not isinstance(X, Mapping) else Table.of(X)
     target = true_classes(clf, y, table.n_rows if isinstance(table, Table) else table.shape[0])
     known = {*np.asarray(learned).tolist()}
     counts = np.bincount(target.codes, minlength=len(target.classes))

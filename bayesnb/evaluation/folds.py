@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb import learning
+from bayesnb.data.arrow import in_memory
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -64,8 +65,7 @@ def folds_of(
             f"Expected a classifier with predict_proba; got {clf!r}, which has none: scikit-learn's "
             "CalibratedClassifierCV gives it one"
         )
-    if isinstance(X, Mapping) and not ours:
-        X = pd.DataFrame(X)
+    X = pd.DataFrame(X) if isinstance(X, Mapping) and not ours else in_memory(X)
     target = true_classes(clf, y, Table.of(X).n_rows if ours else _length(X))
     if cv is None:
         if not isinstance(clf, Classifier):
@@ -137,11 +137,11 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
     """The labels of ``n`` rows; a missing one is an error."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
-    if (found := _length(y)) != n:
-        raise ValueError(f"X has {n} rows and y has {found}")
+    target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
+    if len(target) != n:
+        raise ValueError(f"X has {n} rows and y has {len(target)}")
     if n == 0:
         raise ValueError("Expected at least one row to score; got a table of none")
-    target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
     target.require_labels("a score needs the true class")
     return target
 

@@ -13,6 +13,7 @@ from . import priors as priors
 from . import sampling as sampling
 from . import sets as sets
 from .__about__ import __version__ as __version__
+from .data.readers import read_texts as read_texts
 from .data.readings import Bounded as Bounded
 from .data.readings import Choices as Choices
 from .data.readings import Date as Date

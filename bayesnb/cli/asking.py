@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,13 +73,19 @@ def explain(
     def sections() -> list[Section]:
         ends = clf.predict_interval(frame, prob)
         lead = answer(proba, ends, clf.classes_, contributions["label"].iloc[-1], prob)
-        named = "The row " + ", ".join(f"{column}={value}" for column, value in asked.items())
+        named = "The row " + ", ".join(f"{column}={_on_one_line(value)}" for column, value in asked.items())
         parts = [*ledger(contributions, unit), *_to_ask_next(questions), *([] if turns is None else [str(turns)])]
         legend = f"The entries sum to the total. In brackets: {prob:.0%} interval under the posterior."
         return [Section("", [parts[0], legend, *parts[1:]], f"{named}\n{lead}")]
 
     print_answer(layout, said, contributions, sections)
     return 0
+
+
+def _on_one_line(value: Any) -> str:
+    """The text of a cell; of a text of several lines, such as a mail, only its beginning."""
+    text = str(value)
+    return shorten(text, 100, placeholder=" …") if "\n" in text else text
 
 
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:

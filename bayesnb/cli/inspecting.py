@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayesnb import datasets
 from bayesnb.cli import options
 from bayesnb.cli.outputs import is_model
 from bayesnb.cli.printing import print_answer, print_command
@@ -54,7 +53,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
         return 0
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")
-    target = datasets.target(table.name) if target is None and table.file is None else target
+    target = table.own_target if target is None else target
     odd = table.unreadable([target, settings.weight])
     table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
     passing, sample = watched(table)
@@ -82,6 +81,8 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
 
 
 def _how_read(source: Source) -> dict[str, Any]:
+    if source.kind == "text":
+        return {"read as": f"{len(source.files):,} files of texts or mail; their folders are the classes"}
     if not source.layouts:
         return {}
     first = source.layouts[0]

@@ -25,7 +25,7 @@ from bayesnb.signatures import choices
 from bayesnb.wording import meant
 
 EMBEDDED = "Embedded data: " + ", ".join(datasets.names()) + "."
-FILES = "a CSV, Excel, Parquet or Arrow file, a folder or a quoted glob of them, or - for stdin"
+FILES = "a CSV, Excel, Parquet or Arrow file, a folder or a quoted glob of them, a folder of mail, or - for stdin"
 SOURCES = f"DATA is the name of an embedded data set, {FILES}. It is read in parts and may be larger than memory."
 
 READING, MODEL, ANSWER, OUTPUT = "Reading", "Model", "Answer", "Output"

@@ -222,7 +222,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
             for each in value if isinstance(value, tuple) else (value,):
                 words += [f"--{option.replace('_', '-')}", str(each)]
     words += [] if estimate == "predictive" else ["--estimate", estimate]
-    stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data)[-1].split(".")[0]).strip("-") or "table"
+    stem = re.sub(r"\W+", "-", re.split(r"[/\\]", data.rstrip("/\\"))[-1].split(".")[0]).strip("-") or "table"
     return shlex.join([*words, "-o", f"{stem}.bayesnb"])
 
 

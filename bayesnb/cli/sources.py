@@ -57,6 +57,15 @@ class Opened:
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
+    @property
+    def own_target(self) -> str | None:
+        """The class column if it is known: of an embedded data set, or of a folder with a subfolder per class."""
+        from bayesnb.data.folders import CLASS
+
+        if self.file is None:
+            return datasets.target(self.name)
+        return CLASS if self.file.kind == "text" and CLASS in self.names else None
+
     def require(self, column: str | None, option: str = "") -> None:
         """Raise an error with a suggestion if the table does not have the column."""
         if column is None or column in self.names:
@@ -165,11 +174,11 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
 
 def target_of(table: Opened, target: str | None) -> str:
     """The name of the class column: the given name, or the target of the embedded data set."""
-    if target is None and table.file is None:
-        return datasets.target(table.name)
     if target is None:
         has = ""
         with contextlib.suppress(ValueError, OSError):
+            if (own := table.own_target) is not None:
+                return own
             has = f"; {table.name} has {table.names[:30]}"
         raise click.UsageError(f"name the column that holds the class with --target{has}")
     table.require(target, "--target")

@@ -36,7 +36,8 @@ def split(
     if text:
         table = opened(data, replace(format, text=tuple(table.names)), Settings(), () if target is None else (target,))
     X, y = load(table, target)
-    frame = X.assign(**{str(y.name): y})[[name for name in table.names if name in {*X.columns, y.name}]]
+    frame = X.assign(**{str(y.name): y}).reset_index(drop=True)
+    frame = frame[[name for name in table.names if name in frame]]
     drawn = drawn_by_content(frame, y, test_share, split_seed)
     stem = output or str(Path(Path(table.name).name).stem if table.name != "-" else "stdin")
     suffix = ".csv" if text or table.file is None else ".parquet"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesnb.data import csv_reader
+from bayesnb.data import csv_reader, folders
 from bayesnb.data.arrow import (
     about_source,
     batch_rows,
@@ -91,14 +91,18 @@ class Source(os.PathLike):
         """Each file and its name in messages; standard input is copied to a file."""
         if str(self.path) == "-":
             return {_copy_of_stdin(self.space): "stdin"}
-        files = _files(self.path)
+        files = files_of(self.path)
         if odd := [file for file in files if not file.is_file()]:
             raise ValueError(f"{odd[0]}: is a pipe or a device, which can be read only once: send it to -, as stdin")
         return {file: str(file) for file in files}
 
     @cached_property
     def kind(self) -> str:
-        """The kind of all files: "csv", "excel", "parquet" or "ipc"."""
+        """The kind of all files: "csv", "excel", "parquet" or "ipc"; "text" if each file is a text."""
+        tabular = any(getattr(self.format, name) is not None for name in ("sep", "decimal", "header", "skip"))
+        suffixes = {*KINDS, *PACKED, ".gz"}
+        if not tabular and folders.are_texts(self.path, [*self.files], self.format.names, suffixes):
+            return "text"
         kinds = {_kind(file) for file in self.files}
         if len(kinds) > 1:
             raise ValueError(f"{self}: Expected files of one kind; got {sorted(kinds)}")
@@ -133,6 +137,8 @@ class Source(os.PathLike):
 
     @cached_property
     def names(self) -> list[str]:
+        if self.kind == "text":
+            return folders.names_of(self.path, [*self.files])
         if self.layouts:
             return list(dict.fromkeys(name for layout in self.layouts for name in layout.names))
         return list(self._dataset[0].schema.names)
@@ -180,7 +186,10 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
     ValueError
         For files of several kinds, or of an unsupported kind.
     """
-    batches, n_rows = _source(path).batches()
+    source = _source(path)
+    if source.kind == "text":
+        return (Table.of(part) for part in folders.frames(source.path, [*source.files])), None
+    batches, n_rows = source.batches()
     return tables(batches, declares=False), n_rows
 
 
@@ -194,7 +203,10 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     """
     import pyarrow as pa
 
-    parts = [pa.Table.from_batches([batch]) for batch in _source(path).batches()[0]]
+    source = _source(path)
+    if source.kind == "text":
+        return folders.whole(source.path, [*source.files])
+    parts = [pa.Table.from_batches([batch]) for batch in source.batches()[0]]
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")
@@ -213,11 +225,63 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     return read
 
 
+def read_texts(path: str | os.PathLike) -> pd.DataFrame:
+    """Read a folder of mail or of text files, one subfolder per class, as a table of texts.
+
+    Parameters
+    ----------
+    path : path
+        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails,
+        and an mbox file holds several. Any other file is one text. Encodings are detected.
+
+    Returns
+    -------
+    DataFrame
+        One row per mail or text file, in the order of their paths. The index ``file`` holds the paths relative to the
+        folder; the mails of an mbox file are numbered, as "inbox.mbox#2". The column ``text`` holds the subject and the
+        body of a mail (without attachments; HTML as text), or the text of a file. If there are subfolders, the column
+        ``class`` holds the first subfolder on the path, and is missing for files outside subfolders.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file, or no file in the folder.
+    ValueError
+        If no file holds a text.
+
+    Warns
+    -----
+    UserWarning
+        If some files hold no text or cannot be read; it names them.
+
+    Notes
+    -----
+    Files and folders whose names begin with a dot or an underscore are skipped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayesnb as nb
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for kind, text in (("ham", "see you at lunch tomorrow"), ("spam", "claim your free prize now")):
+    ...     (folder / kind).mkdir()
+    ...     _ = (folder / kind / "1.txt").write_text(text)
+    >>> nb.read_texts(folder)
+                                     text class
+    file
+    ham/1.txt   see you at lunch tomorrow   ham
+    spam/1.txt  claim your free prize now  spam
+    """
+    return folders.whole(path, files_of(path))
+
+
 def _source(path: str | os.PathLike) -> Source:
     return path if isinstance(path, Source) else Source(path)
 
 
-def _files(path: str | os.PathLike) -> list[Path]:
+def files_of(path: str | os.PathLike) -> list[Path]:
+    """The files that a path, a folder or a glob names; hidden files of a folder are skipped."""
     place = Path(path)
     if not os.fspath(path):
         raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")
@@ -231,7 +295,7 @@ def _files(path: str | os.PathLike) -> list[Path]:
     files = [Path(name) for name in sorted(glob.glob(os.fspath(path), recursive=True))]  # noqa: PTH207
     if not files:
         raise FileNotFoundError(f"{path}: no such file")
-    return [file for name in files for file in (_files(name) if name.is_dir() else [name])]
+    return [file for name in files for file in (files_of(name) if name.is_dir() else [name])]
 
 
 def _kind(file: Path) -> str:

@@ -81,6 +81,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", ".csv", ".tsv"):
         raise ValueError(f"{path}: Expected a file that ends in .parquet, .csv or .tsv")
+    frames = map(_with_names, frames)
     with replacing(path) as part:
         if kind in (".csv", ".tsv"):
             marked: set[Any] = set()
@@ -100,10 +101,15 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
 def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -> int:
     """Write frames as CSV under one header; return the number of rows."""
     rows, header = 0, True
-    for frame in frames:
+    for frame in map(_with_names, frames):
         frame.to_csv(file, sep=separator, index=False, header=header, lineterminator="\n")
         rows, header = rows + len(frame), False
     return rows
+
+
+def _with_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the names of its rows, an index that has a name, as its first column."""
+    return frame if frame.index.name is None or frame.index.name in frame else frame.reset_index()
 
 
 FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"

@@ -1,10 +1,8 @@
 """The columns of a model as terms and as cells, and the counts of rows in the cells.
 
-Start with :func:`pieces`, the columns one by one; :class:`Grid`, which cuts them into cells; and :class:`Cells`, which
-determines the counts on the grid. The cells are chosen once and then fixed. Their :meth:`~Cells.statistics` of some
-rows are :class:`DependenceStatistics`, which add like the statistics of the model. Real columns and counts become
-dyadic intervals, levels and yes-or-no columns are cells already; a bag of words, and counts with an exposure, have no
-cells.
+The cells are chosen once and then fixed; counts of rows (:class:`DependenceStatistics`) add like the statistics of the
+model. Real columns and counts become dyadic intervals, levels and yes-or-no columns are cells already; a bag of words,
+and counts with an exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -46,17 +44,7 @@ type Cut = Dyadic | tuple[Any, ...] | int
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One column of a feature, as a separate feature.
-
-    Parameters
-    ----------
-    feature : str
-        The feature of the model that contains the column.
-    column : int or None
-        Its position in the feature; ``None`` is the whole feature.
-    family, believed : Family, Prior
-        The likelihood of the column, and the posterior of its parameters.
-    """
+    """One column of a feature (or, if ``column`` is ``None``, the whole feature) as a separate feature."""
 
     feature: str
     column: int | None
@@ -121,16 +109,9 @@ MOST_COLUMNS = 200
 class Grid:
     """Cells of the columns of a model.
 
-    Parameters
-    ----------
-    features : tuple of str
-        The feature that contains each column.
-    places : tuple of int
-        Its position in the feature.
-    terms : int array (column,)
-        Its position among all pieces of the model.
-    cuts : tuple of Dyadic, tuple or int
-        The intervals of a real column, the levels of a categorical column, or 2 for a column of zeros and ones.
+    ``features`` and ``places`` are the feature that contains each column, and its position there; ``terms``, (column,),
+    its position among all pieces. ``cuts`` are the intervals of a real column, the levels of a categorical column, or 2
+    for zeros and ones.
     """
 
     features: tuple[str, ...]
@@ -142,7 +123,7 @@ class Grid:
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
         """The cells of the columns of encoded rows; intervals halve the weighted rows.
 
-        A column with fewer than two values carries no further information and has no cells.
+        A column with fewer than two values has no cells.
         """
         cuts = {
             (piece.feature, piece.column, term): cut
@@ -196,8 +177,8 @@ class Grid:
     def ranks(self, codes: Array) -> Array:
         """The position of each cell among the existing cells of its column, (column, row).
 
-        The intervals of a real column are numbered by their paths, which skip numbers below a single value. If the
-        column is negated, the paths skip other numbers, but the positions are the same in reverse order.
+        Intervals are numbered by their paths, which skip other numbers if the column is negated; the positions are then
+        in reverse order.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -243,9 +224,8 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The cells of one column.
-
-    ``None`` if it has fewer than two values or too many levels, or if its cells are not single numbers or levels.
+    """The cells of one column; ``None`` if it has fewer than two values or too many levels, or if a cell is not one
+    number or level.
     """
     if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
         return None
@@ -286,15 +266,10 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The standardization of the real columns of a grid, by the first rows.
+    """The standardization of the real columns of a grid that have two or more values, by the first rows.
 
-    Parameters
-    ----------
-    columns : int array (number,)
-        Their positions in the grid. Columns with fewer than two values are omitted.
-    centre, scale, low, high : array (number,)
-        Mean, standard deviation, and smallest and largest value. Values outside this range are clipped, because no
-        learned row lies there.
+    ``centre``, ``scale``, ``low`` and ``high``, (number,), are mean, standard deviation, and smallest and largest
+    value. Values outside this range are clipped.
     """
 
     columns: Array
@@ -343,7 +318,7 @@ class Cells:
     Parameters
     ----------
     grid : Grid
-        The counted columns, and their cells.
+        The columns and their cells.
     shapes : bool
         Whether to count the cells of each real column.
     pairs : tuple of (int, int)
@@ -353,13 +328,10 @@ class Cells:
     kernel : bool
         Whether to count the combinations of cells.
     partitions : Partitions or None
-        The random partitions whose nodes are counted.
     trees : LabelTrees or None
-        The classification trees whose nodes are counted.
     numbers : Numbers or None
-        The standardization of the numbers with slopes.
     forests : {"shared", "class"} or None
-        Whether the pairs are edges of forests: of one forest shared by all classes, or of one per class.
+        Whether the pairs are edges of one forest shared by all classes, or of one forest per class.
     """
 
     grid: Grid
@@ -424,15 +396,7 @@ class Cells:
         return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
-        """The counts in some rows.
-
-        Parameters
-        ----------
-        posterior : Posterior or None
-            Its model determines the Gaussian columns; not needed without a joint term.
-        data : {name: encoded column}
-        labels : Labels
-        """
+        """The counts in some rows. The posterior's model determines the Gaussian columns."""
         alone = [(int(k), len(self.grid)) for k in self.shaped]
         shapes = counted(self.grid, data, labels, alone, DEPTH)
         pairs = counted(self.grid, data, labels, self.pairs, PAIR_DEPTH)
@@ -474,21 +438,9 @@ class Cells:
 class DependenceStatistics:
     """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
-    Parameters
-    ----------
-    cells : Cells
-        The counted cells.
-    shapes, pairs : PairCounts
-        Counts of shapes, each as a pair with a column of one cell, and of pairs.
-    near : NearCounts
-        The rows of the kernel.
-    leaves, stops : PairCounts
-        Counts of the nodes of partitions and of trees, as of pairs with a column of one cell; empty if the
-        specification does not use them.
-    rows : PairCounts
-        The weight of the rows, as of a column with one cell; 0 if nothing is counted.
-    joint : tuple of Scatter
-        The moments of each block of Gaussian columns.
+    ``shapes``, ``leaves`` and ``stops`` count the cells of shapes and the nodes of partitions and of trees, each as a
+    pair with a column of one cell. ``near`` are the rows of the kernel, ``rows`` the weight of the rows, and ``joint``
+    the moments of each block of Gaussian columns.
     """
 
     cells: Cells
@@ -505,7 +457,7 @@ class DependenceStatistics:
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:
-        """Apply a function to each statistic, together with the corresponding statistics of ``others``."""
+        """Apply a function to each statistic and the corresponding statistics of ``others``."""
         if not all(self.cells.same(other.cells) for other in others):
             raise RefusedError(
                 "the two models count dependence on different cells, because each has chosen its own: begin the second "
@@ -524,13 +476,7 @@ class DependenceStatistics:
         return self._each(lambda part: part * factor)
 
     def without(self, other: DependenceStatistics) -> DependenceStatistics:
-        """Subtract ``other``, which was counted before.
-
-        Raises
-        ------
-        UnlearnedError
-            If ``other`` visibly was not counted.
-        """
+        """Subtract ``other``; raise ``UnlearnedError`` if it visibly was not counted."""
         return self._each(lambda mine, theirs: (mine - theirs).settled(mine), other)
 
     def of_classes(self, n: int) -> DependenceStatistics:
@@ -586,7 +532,7 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
     """The counts of pairs of columns over all rows, with intervals at this depth.
 
-    After the columns of the grid comes one more, which has a single cell.
+    The last column is an additional one with a single cell.
     """
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]

@@ -1,7 +1,4 @@
-"""Exponents: the power to which each term of naive Bayes is raised, learned from the labels.
-
-Start with :class:`Exponents`, the specification. ``posterior`` learns and holds the posterior.
-"""
+"""Exponents: the power to which each term of naive Bayes is raised, learned from the labels."""
 
 from __future__ import annotations
 
@@ -25,19 +22,11 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 
 @dataclass(frozen=True)
 class Group:
-    """Terms whose exponents have one prior, Normal(mean, sd).
+    """Terms whose exponents have one prior, Normal(mean, sd). Groups follow each other in the order of the terms.
 
-    Parameters
-    ----------
-    name : str
-    terms : int
-        Number of terms. Groups follow each other in the order of the terms.
-    mean : float
-        1 for features (1 everywhere is naive Bayes), 0 for added terms, ½ for a column and its shape.
-    sd : float, or tuple of float
-        Candidate values; the evidence chooses one. 0 fixes the exponents at the mean.
-    by_class : bool
-        Whether each exponent has a deviation per class.
+    ``mean`` is 1 for features (1 everywhere is naive Bayes), 0 for added terms, ½ for a column and its shape. The
+    evidence chooses among several ``sd``; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per
+    class.
     """
 
     name: str
@@ -51,17 +40,8 @@ class Group:
 class Layout:
     """The order of the parameters: first w, one per term, then d, class by class.
 
-    Parameters
-    ----------
-    terms, classes : int
-        Numbers of terms and classes.
-    own : int array (deviation,)
-        The terms with a deviation per class, followed by all cells (numbered from ``terms`` on), all numbers and the
-        constant.
-    cells : int
-        Number of cells with offsets.
-    numbers : int
-        Number of numeric columns with a slope per class.
+    ``own``, (deviation,), are the terms with a deviation per class, followed by all cells with offsets (numbered from
+    ``terms`` on), all numbers with slopes, and the constant.
     """
 
     terms: int
@@ -105,7 +85,9 @@ class Layout:
         return self.terms + self.cells + self.numbers + 1
 
     def slopes(self, by_exponent: Array) -> Array:
-        """The gradient in the parameters from that in v, (class, term + cell + number + 1): transposes `exponents`."""
+        """The gradient in the parameters from that in v, (class, term + cell + number + 1): the transpose of
+        `exponents`.
+        """
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
     def wider(self, terms: int, numbers: int) -> Layout:
@@ -135,11 +117,10 @@ class Layout:
 class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
-    w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each; a column that is redundant given
-    the others gets 0. The exponents are learned from the labels, with each row left out of its terms. This is Bayesian
-    stacking by a log-linear pool (Yao, Vehtari, Simpson and Gelman 2018; Yao, Carvalho, Mesquita and McLatchie 2023) of
-    the factors of a generative model, or weighted naive Bayes (Zaidi, Cerquides, Carman and Webb 2013) with a posterior
-    for its weights.
+    w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each. The exponents are learned from the
+    labels, with each row left out of its terms. This is Bayesian stacking by a log-linear pool (Yao, Vehtari, Simpson
+    and Gelman 2018; Yao, Carvalho, Mesquita and McLatchie 2023) of the factors of a generative model, or weighted naive
+    Bayes (Zaidi, Cerquides, Carman and Webb 2013) with a posterior for its weights.
 
     Parameters
     ----------
@@ -150,53 +131,49 @@ class Exponents:
         Whether a real column has two terms: that of its family, and that of a Pólya tree, a nonparametric density. The
         prior means of the two exponents are then ½.
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term (the most dependent ones first), or the pairs themselves.
-        With pairs, all Gaussian columns together also get a term: a Gaussian with a full covariance per class.
+        Largest number of pairs of columns that get a term (the most dependent first), or the pairs themselves. All
+        Gaussian columns together then also get a term: a Gaussian with a full covariance per class.
     kernel : bool
-        Whether to add a kernel term: the class frequencies among similar rows. The model then stores the cells of all
-        learned rows, so the term is omitted if there are more than 4,096 rows.
+        Whether to add a kernel term: the class frequencies among similar rows. It stores the cells of all learned rows,
+        and is omitted if there are more than 4,096.
     partitions : int
-        Number of random partitions of the rows. Together they have one term, which captures interactions of many
-        columns.
+        Number of random partitions of the rows, whose common term captures interactions of many columns.
     trees : int
         Number of classification trees, whose mean is one member of the average.
     linear : bool
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Average naive Bayes over all forests of edges between columns, with the same forest in all classes or one per
-        class. Then no exponents are learned: all are 1.
+        Average over all forests of edges between columns, with the same forest in all classes or one per class. All
+        exponents are then 1.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and shapes around their prior means. Here and below, the
-        evidence chooses among several values.
+        Prior standard deviation of the exponents of features and shapes. Here and below, the evidence chooses among
+        several values.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions,
-        around 0.
+        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions;
+        their prior mean is 0.
     class_sd : float or tuple of float
-        Prior standard deviation of a class's deviation from the exponent of the feature, around 0.
+        Prior standard deviation of a class's deviation from the exponent of the feature.
     offsets : {"cell", "class"}
         Whether a class has only the offset b_c, or also one offset per cell of each column: a level, or a quarter of
-        the rows of a real column. These offsets correct the class frequencies of a cell given the other columns; with
-        them the model contains multinomial logistic regression on the cells. If cells times classes exceeds the number
-        of rows, or 1,000, there are no offsets of cells.
+        the rows of a real column. With them the model contains multinomial logistic regression on the cells. There are
+        none if cells times classes exceeds the number of rows, or 1,000.
     offset_sd : float
-        Prior standard deviation of the offsets b_c, in nats, around 0.
+        Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
-        Prior standard deviation of the offsets of cells, in nats, around 0.
+        Prior standard deviation of the offsets of cells, in nats.
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
         Whether to average class probabilities over models of different flexibility, the members: the class frequencies
-        (for rows with a wrong label), naive Bayes, exponents of columns and shapes alone, exponents of all terms, and,
-        on request, trees and a linear model. The weights are learned from predictions of held-out rows (stacking).
+        (for wrong labels), naive Bayes, exponents of columns and shapes alone, exponents of all terms, and, on request,
+        trees and a linear model. The weights are learned from held-out rows (stacking).
     rows : int
-        Largest number of rows from which exponents and the cells of real columns are learned; from a larger table, a
-        random sample of this size. Cells are counted over all rows, or over the sample if a table is read in parts.
+        Largest number of rows from which exponents and the cells of real columns are learned; a larger table is
+        sampled. Cells are counted over all rows, or over the sample if a table is read in parts.
     draws : int
-        Number of draws from the posterior of the exponents, for intervals. Averaging probabilities over the exponents
-        needs no draws.
+        Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
-        Seed of these draws, and of folds, partitions, trees and samples of rows. These also depend on the content of
-        the rows.
+        Seed of these draws, and of folds, partitions, trees and samples of rows, together with the content of the rows.
 
     Notes
     -----
@@ -211,8 +188,8 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    Learning does not depend on ``estimate``: it uses terms with θ integrated out, with each row left out of its terms.
-    The θ of shapes, pairs and joint columns are always integrated out.
+    Learning uses terms with θ integrated out for every ``estimate``. The θ of shapes, pairs and joint columns are
+    always integrated out.
 
     Examples
     --------
@@ -298,13 +275,7 @@ NAMED = {
 
 
 def named(dependence: Any) -> Exponents:
-    """The specification with this name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such specification.
-    """
+    """The specification with this name; raise ``ValueError`` if there is no such specification."""
     if isinstance(dependence, Exponents):
         return dependence
     if not isinstance(dependence, str) or dependence not in NAMED:

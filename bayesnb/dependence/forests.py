@@ -1,9 +1,9 @@
 """The exact average of naive Bayes and all forest-shaped Bayesian networks over the cells of the columns.
 
-Start with :class:`Forests`. The edges of a forest join columns that depend on each other given the class; naive Bayes
-is the forest without edges. Let m(u) be the Dirichlet evidence of the cells of column u in one class, and m(uv) that of
-the joint cells of u and v, whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the evidence of a
-forest T does not depend on the directions of its edges,
+The edges of a forest join columns that depend on each other given the class; naive Bayes is the forest without edges.
+Let m(u) be the Dirichlet evidence of the cells of column u in one class, and m(uv) that of the joint cells of u and v,
+whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the evidence of a forest T does not depend on
+the directions of its edges,
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
 
@@ -11,8 +11,8 @@ and under a prior proportional to β to the number of roots the matrix-tree theo
 
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
 
-Predictive, leave-one-out, evidence, the probability of naive Bayes and those of edges are ratios of such sums
-(Meilă and Jaakkola 2006; Cerquides and López de Mántaras 2005; Heckerman, Geiger and Chickering 1995).
+Predictive, leave-one-out, evidence, and probabilities of naive Bayes and of edges are ratios of such sums (Meilă and
+Jaakkola 2006; Cerquides and López de Mántaras 2005; Heckerman, Geiger and Chickering 1995).
 """
 
 from __future__ import annotations
@@ -57,18 +57,11 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of one forest per class, or of one forest shared by all classes, and of the cells given the forest.
+    """The posterior of one forest per class, or (``shared``) of one forest in all classes, and of the cells given the
+    forest.
 
-    Parameters
-    ----------
-    counts : PairCounts
-        Weight of the cells of all pairs of columns by class.
-    strength : float
-        The total concentration a of the cells of a pair.
-    beta : float
-        Weight of each root: the larger, the fewer edges a priori.
-    shared : bool
-        Whether all classes have the same forest.
+    ``strength`` is the total concentration a of the cells of a pair, and ``beta`` the weight of each root: the larger,
+    the fewer edges a priori.
     """
 
     counts: PairCounts
@@ -155,8 +148,8 @@ class Forests:
     def edges(self) -> Array:
         """P(uv ∈ T | D), (class, column, column).
 
-        The sum over forests with an edge is w_uv times the sum for the graph with this edge contracted. So small
-        probabilities are accurate, too.
+        The sum over forests with an edge is w_uv times the sum for the graph with this edge contracted, so small
+        probabilities are accurate too.
         """
         log_w, n = self._log_weights[:1] if self.shared else self._log_weights, len(self.counts.sizes)
         found = np.zeros(self.log_w.shape)
@@ -195,7 +188,7 @@ class Forests:
         """As :meth:`log_ratios` for learned rows in their class, each left out, (row, column, column).
 
         A row was counted for the pairs of its known columns, ``counted`` (row, column). If ``changes``, the result is
-        instead ln of w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
+        ln of w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -216,19 +209,12 @@ class Forests:
         return found
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class).
+        """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class). Learned rows, ``left``, are
+        left out of their classes.
 
-        A missing cell is summed over the cells of its column, weighted by their frequencies in the class, which is
-        exact. If a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most expected
-        edges are summed over. The edges of the other gaps are ignored, and with them the dependence of two known
-        columns through such a gap.
-
-        Parameters
-        ----------
-        codes : int array (row, column)
-            -1 where missing.
-        left : Labels, optional
-            Classes and weights of learned rows; each is left out of its class with this weight.
+        A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class,
+        which is exact. If a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most
+        expected edges are summed over, and the edges of the other gaps are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
@@ -279,7 +265,7 @@ class Forests:
     def _log_margins(self) -> list[Array]:
         """The log frequency of each cell of each column by class, (class, cell), averaged over the pairs of the column.
 
-        A pair counts the rows in which both columns are known; without gaps, these are the same for all pairs.
+        A pair counts only the rows in which both columns are known.
         """
         n = len(self.counts.sizes)
         seen = [np.zeros((len(self.counts.counts), size)) for size in self.counts.sizes]

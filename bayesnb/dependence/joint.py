@@ -1,11 +1,11 @@
-"""The joint Gaussian of all Gaussian columns, with a full covariance per class: start with :class:`JointTerm`.
+"""The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
 The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*. The
 density is a product over blocks, p(block | earlier blocks), and each factor is learned from the rows without gaps in
 its block and all earlier blocks. If the gaps are nested (a row with a gap has gaps in all later columns), this is the
-exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Without gaps there
-is one block of all columns. Every factor is a Normal-Wishart, whose statistics add, with leave-one-out in closed form
-(factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7).
+exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Every factor is a
+Normal-Wishart, whose statistics add, with leave-one-out in closed form (factored likelihoods: Little and Rubin 2019,
+*Statistical Analysis with Missing Data*, chapter 7).
 """
 
 from __future__ import annotations
@@ -39,14 +39,8 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks: first those without gaps, then always the column that leaves the most complete rows.
-
-    Parameters
-    ----------
-    known : bool array (row, column)
-    weight : array (row,)
-    keys : array (column,)
-        Tie-breakers between columns that leave the same number of rows.
+    """Divide columns into blocks: first those without gaps, then always the column that leaves the most complete
+    rows, with ties broken by ``keys``.
     """
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
@@ -87,11 +81,6 @@ class JointTerm:
     """ln p(all columns | c) - Σ_j ln p(column j | c): the contribution of the covariances of a class.
 
     Missing cells are integrated out of each factor. A row with only one known column has the term 0.
-
-    Parameters
-    ----------
-    blocks : tuple of tuple of int
-    statistics : tuple of Scatter
     """
 
     blocks: Blocks
@@ -103,14 +92,7 @@ class JointTerm:
         return tuple(JOINT.update(JOINT.resolve_prior(JOINT.prior, s), s) for s in self.statistics)
 
     def term(self, x: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class).
-
-        Parameters
-        ----------
-        x : array (row, column)
-        left : Labels, optional
-            Classes and weights of learned rows; each is left out of its class with this weight.
-        """
+        """The term of rows x, (row, column), as (row, class). Learned rows, ``left``, are left out of their classes."""
         parts = []
         for (before, block), believed in zip(upto(self.blocks), self.believed, strict=True):
             own = x[:, [*before, *block]]
@@ -133,7 +115,7 @@ def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, le
 
 
 def _log_p_alone(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """The sum over columns of their separate log predictives, (row, class); each as :func:`_log_p` of one column."""
+    """The sum over columns of their separate log predictives, (row, class), as :func:`_log_p` of one column."""
     own = x[:, columns]
     cells = {name: getattr(believed, name)[:, columns, None] for name in ("m", "low")}
     scale, found = believed.scale[:, columns, columns, None, None], np.empty((len(x), len(believed.kappa)))

@@ -1,8 +1,4 @@
-"""Classification trees for interactions with sharp borders, averaged over all prunings.
-
-Start with :class:`LabelTrees`, the splits of bagged trees, which are chosen once and then fixed; :class:`LabelTreeTerm`
-is the term, computed from the counts of their nodes.
-"""
+"""Classification trees for interactions with sharp borders, averaged over all prunings."""
 
 from __future__ import annotations
 
@@ -45,21 +41,13 @@ class LabelTrees:
     a hash of its count (in a real column, also of the distance of its rank from the middle) and of the histogram of its
     column. The key of a row is the sum of the keys of its cells. In three rounds, the keys of the rows in a cell are
     then added to the key of the cell; in a real column, also the keys of the rows below and above. So trees depend
-    neither on the order of rows and columns, nor on names, units or the direction of a column. A row has the same key
-    in every call, which tells the trees that were grown on it. Copies of a row have one key, so they are in the same
-    bags. This matters little, because only the splits of a tree come from its bag; the counts of its nodes include all
-    rows.
+    neither on the order of rows and columns, nor on names, units or the direction of a column. The key of a row also
+    determines the trees that were grown on it. Copies of a row are in the same bags, but only the splits of a tree come
+    from its bag; the counts of its nodes include all rows.
 
-    Parameters
-    ----------
-    columns, cells, left : int32 array (tree, node)
-        In the format of ``kernels.trees``.
-    keys : uint64 array (column, cell + 1)
-        The last key of a column is that of a missing cell.
-    share : float
-        Fraction of the keys that a tree is grown on.
-    seed : int
-        Seed of all hashes.
+    ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
+    (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a
+    tree is grown on.
     """
 
     columns: Array
@@ -73,21 +61,10 @@ class LabelTrees:
     def grown(
         cls, real: Array, sizes: Sequence[int], codes: Array, labels: Labels, order: Order, n: int, seed: int
     ) -> LabelTrees:
-        """Grow ``n`` trees.
+        """Grow ``n`` trees on ``codes``, (column, row), the cells of columns of these ``sizes``.
 
-        Ties between cuts are broken by the keys of ``order``, which distinguish more rows than the keys of cells. The
-        latter do not use labels, so that new rows have them, too.
-
-        Parameters
-        ----------
-        real : bool array (column,)
-        sizes : sequence of int
-            Number of cells of each column.
-        codes : int array (column, row)
-        labels : Labels
-        order : Order
-            Of the rows.
-        n, seed : int
+        Ties between cuts are broken by the keys of ``order``, which distinguish more rows than the keys of cells,
+        because they use labels.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -153,7 +130,7 @@ class LabelTrees:
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
     """The keys of cells from the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
 
-    The keys of a constant column are 0, so that it does not change other keys.
+    The keys of a constant column are 0.
     """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
@@ -193,12 +170,7 @@ class LabelTreeTerm:
     learned rows. A learned row is left out of the counts on its path exactly, and only trees that were not grown on it
     predict it.
 
-    Parameters
-    ----------
-    trees : LabelTrees
-    counts : array (class, tree, node)
-        Weight of the rows that stop in each node.
-    real : bool array (column,)
+    ``counts``, (class, tree, node), are weights of the rows that stop in each node.
     """
 
     trees: LabelTrees
@@ -206,13 +178,8 @@ class LabelTreeTerm:
     real: Array
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class); 0 if all cells are missing.
-
-        Parameters
-        ----------
-        codes : int array (column, row)
-        left : Labels, optional
-            Classes and weights of learned rows; each is left out of its class with this weight.
+        """The term of rows with ``codes``, (column, row), as (row, class); 0 if all cells are missing. Learned rows,
+        ``left``, are left out of their classes.
         """
         n_rows, found = codes.shape[1], np.empty((codes.shape[1], len(self.counts)))
         n = np.broadcast_to(self._rows, found.shape)

@@ -1,7 +1,4 @@
-"""A model whose features may depend on each other: naive Bayes with more terms, each raised to a power.
-
-Start with :class:`Dependence`, which computes p(c | x); ``learning`` learns it from rows.
-"""
+"""A model whose features may depend on each other: naive Bayes with more terms, each raised to a power."""
 
 from __future__ import annotations
 
@@ -31,17 +28,9 @@ from bayesnb.wording import Cure
 class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
-    The posterior of the columns themselves is in the posterior of the model, which every method takes.
-
-    Parameters
-    ----------
-    terms : TermSet
-        The added terms, such as those of shapes, pairs and joint columns.
-    exponents : LearnedExponents
-    weight : float
-        Total weight of the rows from which the exponents were learned.
-    older : bool
-        Whether rows were learned or forgotten since then, which updates the terms but not the exponents.
+    The posterior of the columns belongs to the model, and every method takes it. ``weight`` is the total weight of the
+    rows from which the exponents were learned. ``older`` is true if rows were learned or forgotten since then, which
+    updates the terms but not the exponents.
     """
 
     terms: TermSet
@@ -117,18 +106,8 @@ class Dependence:
     ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
-        Parameters
-        ----------
-        posterior : Posterior
-            The posterior of the columns.
-        data : {name: encoded column}
-        n_rows : int
-        log_prior : array that spreads to (row, class), optional
-            log p(c) per row; by default log p(c | D).
-        theta : Parameters, optional
-            A point to plug in for the parameters of the columns; by default they are integrated out.
-        point : {"mode", "mean"}, optional
-            The point of the exponents to plug in; by default probabilities are averaged over their posterior.
+        ``log_prior`` spreads to (row, class); by default it is log p(c | D). ``theta`` and ``point`` are plugged in for
+        the parameters of the columns and the exponents, which are integrated out by default.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
@@ -165,7 +144,7 @@ class Dependence:
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
     def log_left_out(self, posterior: Posterior, data: Data, labels: Labels) -> Array:
-        """log p(c | x_i, D without row i) of learned rows, (row, class); the exponents are held fixed."""
+        """log p(c | x_i, D without row i) of learned rows, (row, class), with fixed exponents."""
         prior = posterior.only(()).log_left_out({}, labels)
         found = np.empty(prior.shape)
         for cut in terms.in_blocks(len(labels), prior.shape[1], self.exponents.layout.terms):
@@ -175,16 +154,11 @@ class Dependence:
         return found
 
     def left_out_of_exponents(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-        """p(c | x_i, D without row i) of the rows from which the exponents were learned, with two kinds of exponents.
+        """p(c | x_i, D without row i) with fixed exponents and with the row left out of them too, (row, class) each,
+        and the classes.
 
         The draws of the exponents depend on the label of the row. Weighted by 1 / p(y_i | x_i, w), they are draws of
         the posterior without it (importance sampling: Gelfand, Dey and Chang 1992).
-
-        Returns
-        -------
-        held, without : arrays (row, class)
-            With the exponents held fixed, and with the row left out of them, too.
-        codes : int array (row,)
         """
         held, without, codes = [], [], []
         rows, v = self.rows(posterior, data, labels), self.exponents.layout.exponents(self.exponents.points)
@@ -209,10 +183,8 @@ class Dependence:
         return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, as :meth:`LearnedExponents.table`, with details in ``attrs``.
-
-        These are the weight of the rows from which they were learned, whether rows were learned or forgotten since, and
-        whether offsets are per cell or per class.
+        """The exponents, as :meth:`LearnedExponents.table`, with details in ``attrs``: the weight of the rows,
+        whether rows were learned or forgotten since, and whether offsets are per cell or per class.
         """
         found = self.exponents.table(level)
         offsets = "cell" if self.exponents.layout.cells else "class"
@@ -222,16 +194,8 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class DrawnDependence:
-    """Draws of the parameters of the columns and of the exponents, with the methods of draws of the parameters alone.
-
-    Parameters
-    ----------
-    dependence : Dependence
-    posterior : Posterior
-    theta : Parameters
-        Draws along one axis.
-    points : array (draw, parameter)
-        The exponents of each draw.
+    """Draws of the parameters of the columns and of the exponents, (draw, parameter), with the methods of draws of
+    the parameters alone.
     """
 
     dependence: Dependence
@@ -247,17 +211,11 @@ class DrawnDependence:
     def log_joint(self, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
 
-        The parameters of shapes, pairs and joint columns are integrated out, as everywhere. If members are averaged,
-        each draw is a draw of one learned member, mixed with the class frequencies by their weight π₀, that is π₀ p(c)
-        + (1 - π₀) p(c | x, θ, w), and raised to the power of the average. The class frequencies are no estimate of p(c
-        | x): they represent wrong labels. If they were drawn like a member, then one end of an interval would be the
-        class frequency of every row as soon as π₀ exceeds half of the probability outside the interval.
-
-        Parameters
-        ----------
-        data, n_rows
-        offset : array that spreads to (row, class)
-            Added to the log class probabilities.
+        If members are averaged, each draw is a draw of one learned member, mixed with the class frequencies by their
+        weight π₀, that is π₀ p(c) + (1 - π₀) p(c | x, θ, w), and raised to the power of the average. The class
+        frequencies represent wrong labels and are no estimate of p(c | x). If they were drawn like a member, then one
+        end of an interval would be the class frequency of every row as soon as π₀ exceeds half of the probability
+        outside the interval.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -325,10 +283,9 @@ def rows_left_out(
 ) -> Callable[[Any], Rows]:
     """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
 
-    cells = 0: no offsets of cells. numbers = 0: no slopes. The term of the trees is not needed to learn exponents.
-
-    A weight is the number of times that a row was observed. So half of a row of weight 2 is left out, as if the row
-    occurred twice in the table, and all of a row of weight ½.
+    If ``cells`` or ``numbers`` is 0, there are no such covariates. A weight is the number of times that a row was
+    observed. So half of a row of weight 2 is left out, as if the row occurred twice in the table, and all of a row of
+    weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

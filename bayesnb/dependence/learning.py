@@ -1,9 +1,8 @@
 """How a dependence is learned: its terms from the columns, their exponents from the labels, and averages of several.
 
-Start with :func:`learn`, which takes the posterior of naive Bayes, and the rows that it was learned from, to a
-:class:`~bayesnb.dependence.learned.Dependence`. The members of an average are models of different flexibility: naive
-Bayes and its generalizations, all of them points or distributions in one space of exponents. :func:`stacked` chooses
-their weights by held-out rows, and :func:`averaged` combines them into one posterior.
+The members of an average are models of different flexibility: naive Bayes and its generalizations, all of them points
+or distributions in one space of exponents. :func:`stacked` learns their weights from held-out rows, and
+:func:`averaged` combines them into one posterior.
 """
 
 from __future__ import annotations
@@ -61,18 +60,10 @@ def learn(
     dependence: str | Exponents = "pairwise",
     before: Dependence | None = None,
 ) -> Dependence:
-    """Learn how the features depend on each other, from the rows that ``posterior`` was learned from.
+    """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    labels : Labels
-        The classes and weights of the rows, which are all labelled.
-    dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise"} or Exponents
-    before : Dependence, optional
-        Earlier counts of all learned rows; ``data`` may be a sample of them. The rows are counted again only if the
-        specification needs other terms.
+    ``before`` are earlier counts of all learned rows, of which ``data`` may be a sample. The rows are counted again
+    only if the specification needs other terms.
 
     Raises
     ------
@@ -154,8 +145,8 @@ def _members(
 ) -> dict[str, LearnedExponents]:
     """The posterior of the exponents in each member of an average; without an average, only that of all terms.
 
-    Some members are points. All exponents are 0 for the class frequencies; they are 1 for the families of columns and 0
-    for the other terms in naive Bayes; in the trees only the exponent of their term is 1. "weighted" learns the
+    Three members are points. For the class frequencies, all exponents are 0; for naive Bayes, they are 1 for the
+    families of columns and 0 otherwise; for the trees, only the exponent of their term is 1. "weighted" learns the
     exponents of columns and their shapes, the linear member only slopes and offsets, and the last member the exponents
     of all terms but the trees. ``before`` are the terms and members learned from more rows, including these: the search
     starts there.
@@ -215,8 +206,8 @@ def _held_out(
     """The log probabilities of each member of an average for held-out rows, (row, class), and their labels.
 
     Everything is learned again from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class, and each copy of a row separately, because equal rows are independent like any others. Rows
-    that differ only in names go to one fold. Only trees that were not grown on a row predict it.
+    to folds class by class, and each copy of a row separately. Rows that differ only in names go to one fold. Only
+    trees that were not grown on a row predict it.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -276,14 +267,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
     The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (stacking of predictive
     distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018). A mean of calibrated probabilities is
     underconfident (Ranjan and Gneiting 2010). So the mean is then raised to a power with ln power ~ Normal(0, 0.3),
-    which is estimated from the same rows.
-
-    Parameters
-    ----------
-    log_p : {member: array (row, class)}
-        Log probabilities of held-out rows.
-    labels : Labels
-        The classes and weights of these rows.
+    estimated from the same rows.
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
@@ -303,13 +287,8 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The posterior mode of the weights of the members, found by EM.
-
-    Parameters
-    ----------
-    log_p : {member: array (row,)}
-        Log probabilities of the labels of held-out rows.
-    weight : array (row,)
+    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of the labels of
+    held-out rows.
     """
     prior = np.array([PRIOR[name] for name in log_p])
     likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
@@ -324,7 +303,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
 def averaged(
     found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
 ) -> LearnedExponents:
-    """One posterior of the exponents: the draws and Normals of all members, each with the weight of its member."""
+    """One posterior of the exponents: the draws and Normals of all members, with the members' weights."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

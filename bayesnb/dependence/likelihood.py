@@ -7,8 +7,8 @@ its standardized numbers, and the constant 1. These have only deviations: the of
 slopes of a class, and the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood is
 concave (it is that of multinomial logistic regression with covariates that differ by class: McFadden 1974).
 
-Start with :class:`Rows` of terms, :func:`log_likelihood` and its :func:`derivatives`. A *source* is a function that
-returns all blocks of rows in each call, because every sum over rows is a pass over them.
+A *source* is a function that returns all blocks of :class:`Rows` in each call, because every sum over rows is a pass
+over them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,8 @@ from bayesnb.numerics import Array
 class Alike:
     """Covariates of rows that do not depend on the class and have one parameter per class.
 
-    Parameters
-    ----------
-    cells : int array (row, column)
-        The row's cell of each column with offsets, numbered over all columns; -1 if missing.
-    numbers : array (row, number)
-        The standardized numbers with slopes; 0 if missing.
+    ``cells``, (row, column), is the row's cell of each column with offsets, numbered over all columns, -1 if missing;
+    ``numbers``, (row, number), are standardized, 0 if missing.
     """
 
     cells: Array
@@ -53,18 +49,10 @@ class Alike:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A block of rows, with the terms that the exponents multiply.
+    """A block of rows, with the terms that the exponents multiply, (row, class, term), in nats.
 
-    Parameters
-    ----------
-    terms : array (row, class, term)
-        In nats.
-    offset : array (row, class)
-        Added to the weighted sum of terms, in nats.
-    codes, weight : array (row,)
-        Class and weight of each row.
-    alike : Alike, optional
-        The cells with offsets and the numbers with slopes, if any.
+    ``offset``, (row, class), is added to the weighted sum of terms; ``codes`` and ``weight``, (row,), are class and
+    weight.
     """
 
     terms: Array
@@ -118,14 +106,7 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike
 
 
 def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
-    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw).
-
-    Parameters
-    ----------
-    source : callable
-    layout : Layout
-    parameters : array (draw, parameter)
-    """
+    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw)."""
     v = layout.exponents(parameters)
     # Blocks are divided so that the array of all draws stays small.
     for block in source():
@@ -136,7 +117,7 @@ def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iter
 
 
 def log_likelihood(source: Source, layout: Layout, parameters: Array) -> Array:
-    """log p(labels | terms, parameters) of each draw, (draw,); parameters are (draw, parameter)."""
+    """log p(labels | terms, parameters) of each draw, (draw,)."""
     total = np.zeros(len(parameters))
     for _, log_p in log_probabilities(source, layout, parameters):
         total += log_p.sum(0)
@@ -157,8 +138,8 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     * information of (w, d_c): p_c (s_c - m) s_cᵀ,
     * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
 
-    each times the row's weight. It is the covariance of the covariates under p, as in any exponential family, in a form
-    that does not store the many zeros of the covariates of deviations.
+    each times the row's weight. This form of the covariance of the covariates does not store the many zeros of the
+    covariates of deviations.
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
@@ -188,16 +169,9 @@ def _information_by_classes(
 ) -> None:
     """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
 
-    Parameters
-    ----------
-    rows : Rows
-    p : array (class, row)
-    alike : array (row, covariate)
-        The covariates of the deviations that do not depend on the class.
-    own : int array
-        The terms with a deviation for each class.
-    shared, mixed, apart : arrays
-        The information of (w, w), of (w, d) and of (d, d); modified in place.
+    ``alike``, (row, covariate), are the covariates of the deviations that do not depend on the class; ``own`` are the
+    terms with a deviation per class. ``shared``, ``mixed`` and ``apart``, the information of (w, w), (w, d) and (d, d),
+    are modified in place.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)
@@ -221,10 +195,9 @@ def _information_by_pairs(
     """Add the same information, summed over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is s_c -
-    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k, so covariates that do not
-    depend on the class are needed once. One product of a matrix with its transpose, at half the work of a general
-    product, gives the contribution of a pair. With two classes this takes about a quarter of the multiplications of the
-    sum over classes.
+    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k. The contribution of a pair is
+    the product of a matrix with its transpose, at half the work of a general product. With two classes this takes about
+    a quarter of the multiplications of the sum over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

@@ -1,8 +1,4 @@
-"""A kernel term: the class frequencies among the learned rows that are similar to a row.
-
-Start with :class:`NearCounts`, the additive statistic: the learned rows themselves, as the cells that they lie in.
-:class:`NearTerm` is the term that follows from it.
-"""
+"""A kernel term: the class frequencies among the learned rows that are similar to a row."""
 
 from __future__ import annotations
 
@@ -25,13 +21,8 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Weight by class of each combination of cells of the learned rows.
-
-    Parameters
-    ----------
-    counts : array (class, place)
-    cells : int array (place, column)
-        The distinct combinations; -1 is a missing cell.
+    """Weight by class, (class, place), of each distinct combination of cells of the learned rows, (place, column);
+    -1 is a missing cell.
     """
 
     counts: Array
@@ -39,7 +30,7 @@ class NearCounts(Statistic):
 
     @classmethod
     def of(cls, codes: Array, labels: Labels) -> NearCounts:
-        """Counts of rows; ``codes`` is (column, row), -1 where missing."""
+        """Counts of rows; ``codes`` is (column, row), -1 if missing."""
         cells, place = np.unique(codes.T, axis=0, return_inverse=True)
         counts = np.zeros((labels.n, len(cells)))
         np.add.at(counts, (labels.codes, place.reshape(-1)), labels.weight)
@@ -91,25 +82,14 @@ class NearTerm:
     its mean over pairs of rows. So d² does not depend on units, on the order of columns or on names. A learned row is
     left out: its kernel with itself (1 if no cell is missing) is subtracted from its class. The width h and the
     strength a minimize the leave-one-out log loss of the learned rows.
-
-    Parameters
-    ----------
-    counts : NearCounts
-    axes : tuple of Axis
-        The cells of each column.
     """
 
     counts: NearCounts
     axes: tuple[Axis, ...]
 
     def term(self, codes: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class); 0 if all cells are missing.
-
-        Parameters
-        ----------
-        codes : int array (column, row)
-        left : Labels, optional
-            Classes and weights of learned rows; each is left out of its class with this weight.
+        """The term of rows with ``codes``, (column, row), as (row, class); 0 if all cells are missing. Learned rows,
+        ``left``, are left out of their classes.
         """
         halvings, strength = self.chosen
         found = np.zeros((codes.shape[1], len(self.counts.counts)))
@@ -140,7 +120,7 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column); the sum is the term.
+        """Contribution of each column to the term of new rows, (row, class, column).
 
         If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) along this path is a
         sum over columns. Its integral is the value of Aumann and Shapley (1974), which is symmetric in the columns.

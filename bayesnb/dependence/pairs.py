@@ -1,9 +1,4 @@
-"""The interaction of the cells of two columns, and the nonparametric shape of one column.
-
-Start with :class:`PairCounts`, the additive statistic. :func:`log_bayes_factors` compares dependence with independence
-given the class, and :func:`selected` keeps the pairs with the best evidence of dependence. :class:`PairTerm` is the
-term of one pair, :class:`ShapeTerm` that of the shape of one column.
-"""
+"""The interaction of the cells of two columns, and the nonparametric shape of one column."""
 
 from __future__ import annotations
 
@@ -28,13 +23,8 @@ from bayesnb.statistics.statistic import Statistic
 class Axis:
     """The stepwise refinement of the cells of a column, from one cell to all.
 
-    Parameters
-    ----------
-    steps : int
-        Number of refinements.
-    arity : int
-        Number of cells into which each refinement cuts a cell: 2 for the dyadic intervals of a real column; the number
-        of levels for a categorical column, which is refined once.
+    Each of ``steps`` refinements cuts a cell into ``arity`` cells: 2 for the dyadic intervals of a real column; the
+    number of levels for a categorical column, which is refined once.
     """
 
     steps: int
@@ -60,14 +50,8 @@ class Axis:
 class PairCounts(Statistic):
     """Weight of each pair of cells by class.
 
-    Parameters
-    ----------
-    counts : array (class, cell)
-        The cells of all pairs, pair by pair; the cell of the second column varies fastest.
-    pairs : tuple of (int, int)
-        The columns of each pair.
-    sizes : tuple of int
-        Number of cells of each column.
+    ``counts`` are (class, cell), pair by pair; the cell of the second column varies fastest. ``sizes`` are the numbers
+    of cells of each column.
     """
 
     counts: Array
@@ -76,9 +60,7 @@ class PairCounts(Statistic):
 
     @classmethod
     def of(cls, codes: Array, sizes: Sequence[int], pairs: Sequence[tuple[int, int]], labels: Labels) -> PairCounts:
-        """Counts of the rows; ``codes`` is (column, row), -1 where missing, and a row counts if both cells are
-        known.
-        """
+        """Counts of the rows whose two cells are known; ``codes`` is (column, row), -1 if missing."""
         counts = sums.pairs(codes, np.array(sizes, np.intp), np.array(pairs, np.intp).reshape(-1, 2), labels)
         return cls(counts, tuple(pairs), tuple(int(size) for size in sizes))
 
@@ -104,21 +86,15 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     implies for it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors
     agree on the margins, so only the interaction decides.
 
-    Parameters
-    ----------
-    counts : PairCounts
-    by_class : bool
-        Whether the margins are those of the class itself, and the prior is worth one row per pair of cells. (Margins
-        pooled over classes count a difference between classes against independence.) Under independence, the mean of
-        the factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 -
-        1/L)/2) per class, whatever the frequencies of the cells, and the factor is divided by it. (For equal margins
-        this is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
+    If ``by_class``, the margins are those of the class itself, and the prior is worth one row per pair of cells.
+    (Margins pooled over classes count a difference between classes against independence.) Under independence, the mean
+    of the factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 -
+    1/L)/2) per class, whatever the frequencies of the cells, and the factor is divided by it. (For equal margins this
+    is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
-        """The log evidence of each pair from its cells (pair, class, ...) and the weight of the prior, (pair,
-        class).
-        """
+        """The log evidence of each pair from its cells and the weight of the prior, both (pair, class, ...)."""
         alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
         known = np.where(alpha > 0, alpha, 1.0)
         cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
@@ -180,23 +156,12 @@ class CellTerm(ABC):
     def table(self, less: float = 0.0) -> Array:
         """The term of each pair of cells under each class, (class, cell, cell).
 
-        Parameters
-        ----------
-        less : float
-            Weight of a row in the cell that is left out of its class; meaningful if the cell contains such a row.
+        If ``less`` is not 0, a row of this weight is left out of its class and cell; the cell must contain such a row.
         """
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out term of learned rows in their class, (row,).
-
-        Parameters
-        ----------
-        codes, weight : arrays (row,)
-            Class and weight of each row.
-        a, b : int arrays (row,)
-            Cells of each row, none missing.
-        """
+        """The leave-one-out term of learned rows with cells ``a`` and ``b``, none missing, in their class, (row,)."""
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
@@ -208,16 +173,8 @@ class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
 
     The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    These are held fixed when a row is left out, like the scale of a prior.
-
-    Several columns are computed together; the position of the column is the second "cell".
-
-    Parameters
-    ----------
-    whole, tree : BetaTree
-        The prior and the posterior of the shapes.
-    counts : array (class, cell, column)
-        Counts of the rows.
+    These are held fixed when a row is left out, like the scale of a prior. Several columns, ``counts`` (class, cell,
+    column), are computed together; the position of the column is the second "cell".
     """
 
     whole: BetaTree
@@ -267,16 +224,8 @@ class PairTerm(CellTerm):
     from each of these counts. The frequencies q are held fixed, like the scale of a prior. The result depends on which
     column is refined first, so p(a, b | c) is the mean over both orders.
 
-    Several pairs of columns with the same cells are computed together, along leading axes.
-
-    Parameters
-    ----------
-    counts : array (..., class, cell, cell)
-    first, second : Axis
-    strength : float, or array (...,)
-        s, in rows.
-    base : array (..., cell, cell)
-        Counts of all classes together, from which q is taken.
+    Several pairs of columns with the same cells are computed together: ``counts`` are (..., class, cell, cell).
+    ``base`` are the counts of all classes together, from which q is taken, and ``strength`` is s, in rows.
     """
 
     counts: Array
@@ -387,7 +336,7 @@ def tables(terms: Sequence[PairTerm], less: float = 0.0) -> list[Array]:
 
 
 def _mean_of(one: Array, other: Array) -> Array:
-    """The logarithm of the mean of two probabilities, given their logarithms."""
+    """The log of the mean of two probabilities, given their logs."""
     with np.errstate(invalid="ignore"):
         return np.logaddexp(one, other) - np.log(2)
 

@@ -1,8 +1,4 @@
-"""Random partitions of the rows: interactions of many columns without a list of them.
-
-Start with :class:`Partitions`, which are drawn without using the labels; :class:`PartitionTerm` is the term, computed
-from the counts of their nodes.
-"""
+"""Random partitions of the rows: interactions of many columns without a list of them."""
 
 from __future__ import annotations
 
@@ -25,17 +21,11 @@ STRENGTH = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """Binary trees in which all nodes of one depth split by the same cell of the same column.
+    """Binary trees in which all nodes of one depth split by the same cell of the same column, (partition, step).
 
     A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
     level. It stops if its cell is missing. Nodes are numbered as in a heap: 1 is the root, and 2k and 2k + 1 are the
-    children of k. (Özuysal, Calonder, Lepetit and Fua (2010) recognize image patches with such trees, called random
-    ferns, and multiply their probabilities.)
-
-    Parameters
-    ----------
-    columns, cells : int array (partition, step)
-        The column and the cell of each split.
+    children of k. (Such trees are the random ferns of Özuysal, Calonder, Lepetit and Fua 2010.)
     """
 
     columns: Array
@@ -43,21 +33,12 @@ class Partitions:
 
     @classmethod
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
-        """Draw ``n`` partitions for rows with these cells.
+        """Draw ``n`` partitions for rows with these cells, (column, row), without using the labels.
 
         Each column has a separate random generator, whose seed is the key of the column. Its cells are drawn in the
         order of their keys, or beginning at its head (see ``order``). Each split uses the column with the largest
         random number. So partitions depend neither on the order of rows and columns nor on names and units. A row stops
         at the first split whose cell is missing, so the columns with the fewest gaps come first.
-
-        Parameters
-        ----------
-        real : bool array (column,)
-        codes : int array (column, row)
-        weight : array (row,)
-        order : Order
-            Of the rows.
-        n, seed : int
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -109,16 +90,10 @@ class PartitionTerm:
 
     At each node, the probability that a row of a class goes right has a Beta prior. Its mean is the pooled frequency of
     all classes, its weight ``STRENGTH`` rows, and it is held fixed when a row is left out, like the scale of a prior.
-    So the term of a leaf is a sum over the steps of its path, and a learned row is left out exactly if its weight is
-    subtracted from the counts of its class on the path. Each step belongs to a column.
+    So a learned row is left out exactly if its weight is subtracted from the counts of its class on its path.
 
-    Parameters
-    ----------
-    partitions : Partitions
-    counts : array (class, partition, node)
-        Weight of the rows that stop in each node.
-    base : array (partition, node)
-        Counts of all classes together, for the pooled frequencies.
+    ``counts``, (class, partition, node), are weights of the rows that stop in each node; ``base``, (partition, node),
+    are counts of all classes together, for the pooled frequencies.
     """
 
     partitions: Partitions
@@ -163,14 +138,8 @@ class PartitionTerm:
             return np.log((inside - less + STRENGTH * share) / ((pairs - less + STRENGTH) * share))
 
     def term(self, places: Array, left: Labels | None = None) -> Array:
-        """The term of rows, (row, class).
-
-        Parameters
-        ----------
-        places : int array (row, partition)
-            The nodes in which the rows stop.
-        left : Labels, optional
-            Classes and weights of learned rows; each is left out of its class with this weight.
+        """The term of rows that stop in ``places``, (row, partition), as (row, class). Learned rows, ``left``, are
+        left out of their classes.
         """
         found = densities.gather(places, self._tables[0])
         if left is not None:

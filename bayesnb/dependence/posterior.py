@@ -1,10 +1,8 @@
 """The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
 
-The likelihood is log-concave (see ``likelihood``) and the prior of the parameters is an independent Normal for each, so
-the posterior is proper and log-concave for every table, even with separable classes, copies of a column, a constant
-column, one class or no rows. Start with :func:`learn_exponents`, which gives :class:`LearnedExponents`; :func:`laplace`
-finds the mode by Newton steps, and :func:`draws` draws from the posterior, by elliptical slice sampling if the Laplace
-approximation is poor.
+The likelihood is log-concave and the prior of the parameters is an independent Normal for each, so the posterior is
+proper and log-concave for every table, even with separable classes, copies of a column, one class or no rows.
+:func:`learn_exponents` returns :class:`LearnedExponents`.
 """
 
 from __future__ import annotations
@@ -65,15 +63,8 @@ evidence.
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal around the mode of a posterior.
-
-    Parameters
-    ----------
-    mode : array (parameter,)
-    factor : array (parameter, parameter)
-        The lower Cholesky factor L of the precision L Lᵀ.
-    log_evidence : float
-        log p(labels | terms), by Laplace's method (MacKay 2003, chapter 27).
+    """A Normal around the mode of a posterior: the lower Cholesky factor L of its precision L Lᵀ, and log p(labels |
+    terms) by Laplace's method (MacKay 2003, chapter 27).
     """
 
     mode: Array
@@ -95,7 +86,7 @@ class Laplace:
     def _ordered(self) -> tuple[Array, Array]:
         """The parameters ordered by their modes, and the factor of their precision in this order.
 
-        So each parameter gets the same random number, whatever the order of columns and classes.
+        So random numbers do not depend on the order of columns and classes.
         """
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
@@ -124,22 +115,8 @@ def laplace(
 
     Newton's method with the exact Hessian; the length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
     2004, 9.5: for a concave function this converges from any start). The last step is the first one that promises to
-    raise the log posterior by less than half of ``enough``.
-
-    Parameters
-    ----------
-    source : callable
-        Returns all blocks of rows, in each call.
-    layout : Layout
-    mean, sd : array (parameter,)
-        The prior; sd is positive.
-    start : array (parameter,)
-    enough : float
-        Twice the promised gain of the last step, in nats; also its squared length in posterior standard deviations.
-    better : float
-        A log evidence to beat. The search ends early if this is very unlikely.
-    here : tuple, optional
-        :func:`derivatives` at the start, if known.
+    raise the log posterior by less than half of ``enough``, in nats. The search ends early if the log evidence is very
+    unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -171,9 +148,8 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step from a point: the step, the factor of the precision, twice the gain; and the log evidence.
-
-    The evidence is that of the quadratic log-likelihood with these derivatives at the point.
+    """Newton's step from a point: the step, the factor of the precision, twice the gain; and the log evidence if the
+    log-likelihood is quadratic.
     """
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
@@ -190,24 +166,21 @@ def draws(
     """Draws of the parameters from their posterior, (draw, parameter), and the error of the Laplace approximation.
 
     Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
-    (antithetic variates: Hammersley and Morton 1956). The error of an average over 64 of them is a fourth of the error
-    with independent draws.
+    (antithetic variates: Hammersley and Morton 1956).
 
     A Normal is a poor approximation of a skewed posterior. If the classes separate, the likelihood only bounds the
     exponents from below, and half of the mass of the Normal lies at exponents under which the labels are nearly
     impossible. So the draws of the Normal are first weighted: r = log posterior - log Normal is constant if the Laplace
     approximation is exact. If its standard deviation over the draws is below ``EXACT``, they are kept. Otherwise every
     draw is replaced by elliptical slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal:
-    Nishihara, Murray and Adams 2014). It leaves the posterior invariant, needs no tuning and, if r hardly changes,
-    gives a nearly independent draw per step. The chains start at draws of the Normal and at the mode, chosen with
-    importance weights exp(r), and run side by side.
+    Nishihara, Murray and Adams 2014). It leaves the posterior invariant and needs no tuning. The chains start at draws
+    of the Normal and at the mode, chosen with importance weights exp(r), and run side by side.
 
     Nearly all of the time is spent on the log likelihood, a sum over the rows. But if classes separate, most labels are
     certain at all points that the chains visit, and these rows add nearly 0 to the sum. So the chains take ``TURNS``
     steps with all rows, and then rounds of ``TURNS`` steps with the rows that were uncertain at the points of the round
     before (:func:`_uncertain`). At the end, the contribution of the other rows is computed. If it varies by more than
-    ``EXACT`` nats between the chains, which is the tolerance for the Laplace approximation, all steps are repeated with
-    all rows.
+    ``EXACT`` nats between the chains, all steps are repeated with all rows.
 
     Returns
     -------
@@ -233,16 +206,7 @@ def draws(
 
 @dataclass(frozen=True, eq=False)
 class _Ratio:
-    """r = log posterior - log Normal, up to a constant, at points whose standardized coordinates are z.
-
-    Parameters
-    ----------
-    layout : Layout
-    mean, sd : array (parameter,)
-        The prior.
-    found : Laplace
-        The Normal.
-    """
+    """r = log posterior - log Normal, up to a constant, at points whose standardized coordinates are z."""
 
     layout: Layout
     mean: Array
@@ -250,13 +214,14 @@ class _Ratio:
     found: Laplace
 
     def beside(self, z: Array, points: Array) -> Array:
-        """The part of r without the log likelihood, (draw,): the log prior minus the log of the Normal."""
+        """The part of r without the log likelihood, (draw,)."""
         return 0.5 * (z**2).sum(-1) - 0.5 * (((points - self.mean) / self.sd) ** 2).sum(-1)
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
-        """Per block: the log joints of the other classes minus that of the row's class, and the weights of the rows.
+        """Per block: the log joints of the other classes minus that of the row's class, (class, draw, row), and the
+        weights of the rows.
 
-        The log joints are (class, draw, row). ``offset`` multiplies the offset of the rows.
+        ``offset`` multiplies the offset of the rows.
         """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
@@ -298,9 +263,8 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them.
-
-    If these exceed the memory limit, all rows are returned.
+    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them, or all rows
+    if these exceed the memory limit.
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
@@ -314,9 +278,8 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r there, given these rows.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle). Points and log joints are linear in z, so at every
-    angle they are a combination of those at z and at ``other``. A step therefore needs one matrix product, regardless
-    of the number of angles that it tries.
+    A step moves along the ellipse z cos(angle) + other sin(angle). Points and log joints are linear in z, so they need
+    one matrix product per step, regardless of the number of angles tried.
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
@@ -376,7 +339,7 @@ class LearnedExponents:
     names, groups : tuple
         The names of the learned terms, and their groups.
     scales : {group: float}
-        The prior standard deviation of each group, as given or as chosen by the evidence.
+        The prior standard deviation of each group.
     learned : Layout
         Layout of the learned parameters. Parameters of other members of an average are 0.
     posterior : Laplace or None
@@ -386,15 +349,14 @@ class LearnedExponents:
     off : float
         Error of the Laplace approximation, in nats (see :func:`draws`).
     weights : array (draw,)
-        Weight of each draw; the weights sum to 1.
+        Weights of the draws, with sum 1.
     average : {member: weight}
-        The weights of several members; empty if there is no average. Then the first point is that of the class
-        frequencies; the last points, and ``posterior``, are those of the member that learns all terms.
+        The weights of several members, or empty. The first point is then that of the class frequencies; the last
+        points, and ``posterior``, are those of the member that learns all terms.
     power : float
-        The power of the averaged probabilities, one over their temperature.
+        The power of the averaged probabilities.
     spreads : tuple of Spread
-        The Normals over which probabilities are averaged, one per member (variational Gaussian approximations, see
-        ``scores``).
+        The Normals over which probabilities are averaged, one per member (see ``scores``).
     """
 
     spec: Exponents
@@ -432,7 +394,7 @@ class LearnedExponents:
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
         """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them.
 
-        The mode of an average is that of the member that learns all terms. The power of a point is 1.
+        The mode of an average is that of the member that learns all terms.
         """
         if point is None:
             return self
@@ -448,7 +410,7 @@ class LearnedExponents:
     def start(self, layout: Layout, places: Array, mean: Array) -> Array:
         """A point (parameter,) near the mode in another layout.
 
-        ``places`` (term,) are the positions of its terms among those here; a new term has -1 and begins at ``mean``.
+        ``places`` (term,) are the positions of its terms among those here; new terms have -1 and begin at ``mean``.
         """
         found, (here, there) = mean.copy(), self._shared(layout, places)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
@@ -456,10 +418,7 @@ class LearnedExponents:
         return found
 
     def near(self, layout: Layout, places: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
-        """A start for the variational Gaussian approximation in another layout: mean and precision.
-
-        ``mean`` and ``precision`` are used for the parameters that do not occur here.
-        """
+        """A start for the variational Gaussian in another layout; new parameters have this mean and precision."""
         (here, there), (spread,) = self._shared(layout, places), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
@@ -513,7 +472,7 @@ class LearnedExponents:
     def drawn(self, rng: Generator, n: int) -> Array:
         """Draws of the parameters, (draw, parameter): new draws of the Normal, or a resample of the kept draws.
 
-        The class frequencies of an average are not drawn, because every draw is mixed with them.
+        The class frequencies are not drawn, because every draw is mixed with them.
         """
         if self.by_draws:
             weights = self.weights.copy()
@@ -522,10 +481,7 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior.
-
-        The Laplace approximation and the draws are marginalized over the omitted classes.
-        """
+        """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
@@ -555,16 +511,10 @@ class LearnedExponents:
         return replace(found, spreads=tuple(spreads))
 
     def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) as (row, class), averaged over the posterior of the exponents.
+        """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
-        Parameters
-        ----------
-        terms : array (row, class, term)
-            Terms of new rows, or of learned rows that are left out.
-        offset : array (row, class)
-            log p(c | D).
-        alike : Alike, optional
-            The cells that have offsets, and the numbers that have slopes, as in :class:`Rows`.
+        ``terms``, (row, class, term), are those of new rows, or of learned rows that are left out; ``offset``, (row,
+        class), is log p(c | D).
         """
         found = np.empty(offset.shape)
 
@@ -585,14 +535,9 @@ class LearnedExponents:
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
 
-        The Bayes factor compares a learned exponent with the mean of its prior (1 for a feature without a shape, as in
-        naive Bayes; 0 for a pair, which is independence). It is the ratio of prior to posterior density there (Savage
-        and Dickey; Dickey 1971), both Normal. Above 0, the labels favour another exponent.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval.
+        The Bayes factor compares a learned exponent with the mean of its prior (1 for a feature without a shape; 0 for
+        a pair). It is the ratio of prior to posterior density there (Savage and Dickey; Dickey 1971), both Normal.
+        Above 0, the labels favour another exponent.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -633,25 +578,11 @@ def learn_exponents(
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
-    The matrix products are many and small, so one thread is faster than several.
-
-    Parameters
-    ----------
-    spec : Exponents
-    source : callable
-        Returns all blocks of :class:`Rows` in each call, with each row left out of its terms.
-    groups : sequence of Group
-        The terms in their order, and the priors of their exponents.
-    names : sequence
-        The name of each term.
-    sample : Rows, optional
-        A random sample of the rows, to choose standard deviations and a starting point.
-    cells, numbers : int
-        Numbers of offsets of cells and of slopes per class.
-    before : (LearnedExponents, int array (term,)), optional
-        The posterior given more rows, including these, and the position of each term there, or -1. The search begins at
-        its mode, standard deviations are chosen by quadratic log likelihoods only, and no draws are kept: the result is
-        used only to predict the held-out rows.
+    ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
+    random sample of the rows, to choose standard deviations and a starting point. ``before`` is the posterior given
+    more rows, including these, and the position of each term there, or -1. The search then begins at its mode, standard
+    deviations are chosen by quadratic log likelihoods only, and no draws are kept: the result is used only to predict
+    held-out rows.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""The exponents as a PyMC model, to check the learned posterior by NUTS.
-
-Start with :func:`pymc_model`; :func:`verify` samples it and compares the learned posterior with the draws.
-"""
+"""The exponents as a PyMC model, to check the learned posterior by NUTS."""
 
 from __future__ import annotations
 
@@ -23,17 +20,11 @@ if TYPE_CHECKING:
 
 
 def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
-    """The exponents given the terms of the rows, under the prior of ``learned``.
+    """The exponents given the terms of the rows, each left out of its terms, under the prior of ``learned`` (in an
+    average: of the member with all terms).
 
     The model has ``w`` (term,), ``b`` (class,), if cells have offsets ``b_cell`` (class, cell) and, if classes deviate,
     ``d`` (class, deviation). The terms are data, without their uncertainty (a cut posterior, Plummer 2015).
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows, each left out of its terms.
-    learned : LearnedExponents
-        If members are averaged, the model is that of the member with all terms.
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -87,7 +78,6 @@ class Verdict:
     probability : float
         The largest difference of a class probability of a row: as learned, and averaged over the draws of NUTS.
     convergence : Convergence
-        Convergence of the chains.
     """
 
     parameters: pd.DataFrame
@@ -118,18 +108,10 @@ class Verdict:
 def verify(
     rows: Rows, learned: LearnedExponents, classes: Sequence[Any], cells: Sequence[str], **sampler: Any
 ) -> Verdict:
-    """Sample the exponents with NUTS and compare.
+    """Sample the exponents with NUTS, given the rows from which they were learned, and compare.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows from which the exponents were learned.
-    learned : LearnedExponents
-        If members are averaged, the member with all terms is checked.
-    classes, cells : sequence
-        The names of the classes, and of the cells with offsets.
-    **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``.
+    If members are averaged, the member with all terms is checked. ``sampler`` are ``draws``, ``tune``, ``chains``,
+    ``random_seed`` and ``target_accept``.
     """
     from arviz_stats.base import array_stats
 

@@ -1,9 +1,9 @@
-"""Class probabilities averaged over a Normal of the exponents, without random numbers: start with :class:`Spread`.
+"""Class probabilities averaged over a Normal of the exponents, without random numbers.
 
 The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if the exponents have a Normal distribution,
 the scores of the classes have one too, whose mean and covariance are closed forms. Class probabilities depend only on
-differences between scores. So their mean is an integral over one dimension for two classes, and over one dimension less
-than there are classes in general. No step depends on the order of rows, terms or classes.
+differences between scores, so their mean is an integral over one dimension less than there are classes. No step depends
+on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -45,15 +45,9 @@ error at most 0.0002 if the scores have the standard deviation 1; for 3 it is 0.
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A Normal distribution of the parameters, one of several that are averaged.
+    """A Normal distribution of the parameters, with its weight in an average.
 
-    Parameters
-    ----------
-    weight : float
-        Its weight in the average.
-    mean : array (parameter,)
-    root : array (parameter, any)
-        The covariance is root rootᵀ; without columns, the parameters are fixed.
+    The covariance is root rootᵀ, ``root`` (parameter, any); without columns, the parameters are fixed.
     """
 
     weight: float
@@ -72,8 +66,8 @@ class Spread:
     def draws(self, z: Array) -> Array:
         """The points (draw, parameter) whose standardized coordinates are z.
 
-        The parameters are ordered by their means, so that each gets the same random number, whatever the order of
-        columns and classes.
+        The parameters are ordered by their means, so that random numbers do not depend on the order of columns and
+        classes.
         """
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
@@ -109,7 +103,7 @@ class Spread:
 
 
 def covariates(layout: Layout, alike: Alike | None, rows: int) -> Array:
-    """The covariates of the deviations, equal for all classes: the indicators of cells, numbers, and the constant 1."""
+    """The covariates of the deviations: indicators of cells, numbers, and the constant 1."""
     width = layout.cells + layout.numbers
     return np.column_stack([np.zeros((rows, width)) if alike is None else alike.matrix(width), np.ones(rows)])
 
@@ -202,10 +196,9 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
     The largest score at a node is 0. The classes are sorted by the moments of their scores, so that the rule does not
-    depend on their numbering; the permutation restores the original order. The rule is not symmetric in the classes.
-    But if two classes have equal moments, as in a row without cells, their probabilities must be equal. So the last
-    item, (row, class, class), averages over the classes with equal moments, up to rounding. It is ``None`` if there are
-    no such classes.
+    depend on their numbering; the permutation restores the original order. The rule is not symmetric in the classes,
+    but probabilities of two classes with equal moments must be equal. So the last item, (row, class, class), averages
+    over such classes; it is ``None`` if there are none.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -322,25 +315,13 @@ def nearest(
 ) -> Spread:
     """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
 
-    This is the variational Gaussian approximation. At it, the mean over the Normal of the gradient of the log posterior
-    is 0, and the mean of minus its Hessian is the precision (Opper and Archambeau 2009). It is found by Newton's method
-    with averages over the Normal instead of values at its centre. If the posterior is a Normal, the result is the
-    Laplace approximation. If the classes separate, the posterior is skewed, because the likelihood only bounds the
-    exponents from below. Then much of the mass of the Laplace approximation lies at exponents under which the labels
-    are nearly impossible; the variational approximation avoids them.
-
-    Parameters
-    ----------
-    source, layout
-        As in ``likelihood``.
-    mean, sd : array (parameter,)
-        The prior.
-    center, precision : arrays
-        The starting point.
-    close : float
-        The squared length of the last step, in standard deviations.
-    points : int
-        Points for three and more classes in the last steps.
+    At this variational Gaussian approximation, the mean over the Normal of the gradient of the log posterior is 0, and
+    the mean of minus its Hessian is the precision (Opper and Archambeau 2009). It is found by Newton's method with
+    averages over the Normal instead of values at its centre, from the starting point ``center`` and ``precision``,
+    until the squared length of a step is below ``close``, in standard deviations. If the posterior is a Normal, the
+    result is the Laplace approximation. If the classes separate, the likelihood only bounds the exponents from below.
+    Then much of the mass of the Laplace approximation lies at exponents under which the labels are nearly impossible;
+    the variational approximation avoids them.
     """
     spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)

@@ -1,8 +1,7 @@
 """The terms that the exponents multiply: the factors of the log predictive, with exact leave-one-out.
 
-Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*. Start with :func:`predictive`
-(for new rows) and :func:`left_out` (for learned rows). A :class:`TermSet` adds further terms: of the shapes of columns,
-of pairs of columns, and of all columns together.
+Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*: :func:`predictive` for new
+rows, :func:`left_out` for learned rows. A :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -42,33 +41,15 @@ from bayesnb.statistics.membership import Column, Labels
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column of each row under each class.
+    """The log predictive of each column of each row under each class, (row, class, term), in nats.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    n_rows : int
-
-    Returns
-    -------
-    array (row, class, term)
-        In nats. The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
+    The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
     """
     return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
 
 def likelihood(posterior: Posterior, theta: Parameters, data: Data, n_rows: int) -> Iterator[Array]:
-    """log p(x_j | c, θ) of each column in turn, (..., row, class), with leading axes for draws of θ.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        The posterior that θ belongs to.
-    theta : Parameters
-    data : {name: encoded column}
-    n_rows : int
-    """
+    """log p(x_j | c, θ) of each column in turn, (..., row, class), with leading axes for draws of θ."""
     lead = theta.log_pi.ndim - 1
     ready = by_column(data)
     for piece in pieces(posterior):
@@ -84,23 +65,8 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
     A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
     posterior, and the term of this class is the ratio of two normalizers, which each family has in closed form (Gelfand
-    and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps that scale, as
-    in :meth:`Posterior.log_left_out`.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-        Rows that ``posterior`` was learned from.
-    labels : Labels
-        Their classes and weights.
-    sampled : {name: LeftOut}, optional
-        The result of :meth:`Posterior.sampled_left_out` for sampled features, if known.
-
-    Returns
-    -------
-    array (row, class, term)
-        In nats.
+    and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps that scale.
+    ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------
@@ -119,10 +85,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
-    """The terms of all columns, (row, class, column); ``term`` computes that of one column from its cells.
-
-    Errors name the feature.
-    """
+    """The terms of all columns, (row, class, column), from a function of one column. Errors name the feature."""
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
@@ -133,7 +96,7 @@ def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[P
 
 
 def in_blocks(n_rows: int, n_classes: int, n_terms: int) -> list[slice]:
-    """Slices of the rows, each with about ``CELLS`` terms, which limits the memory of a pass over all rows."""
+    """Slices of the rows, each with about ``CELLS`` terms."""
     return slices(n_rows, max(64, min(ROWS, CELLS // max(1, n_classes * n_terms))))
 
 
@@ -154,28 +117,22 @@ def _name(key: tuple[Any, ...], columns: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TermSet:
-    """The terms of the shapes of columns, of pairs of columns, and of all columns together.
-
-    Parameters
-    ----------
-    statistics : DependenceStatistics
-        The counts from which the terms are computed.
-    """
+    """The terms that follow from counts of cells: of shapes, pairs, and all columns together."""
 
     statistics: DependenceStatistics
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the statistics alone: with cached tables, a pickle would be several times larger than a file."""
+        """Return the statistics alone, because cached tables are several times larger."""
         return {"statistics": self.statistics}
 
     @cached_property
     def of_shapes(self) -> ShapeTerm:
-        """The terms of the shapes of columns."""
+        """The terms of the shapes."""
         return ShapeTerm.of(np.concatenate(self.statistics.shapes.each(), axis=2))
 
     @cached_property
     def of_pairs(self) -> list[PairTerm]:
-        """The term of each pair of columns."""
+        """The term of each pair."""
         cells = self.statistics.cells
         axes, counts = cells.grid.axes(PAIR_DEPTH), [] if cells.forests else self.statistics.pairs.each()
         return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
@@ -300,8 +257,8 @@ class TermSet:
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Contribution of each column of the grid to the terms of all columns together, (row, class, column), for new
-        rows.
+        """Contribution of each column of the grid to the terms of all columns together, (row, class, column), for
+        new rows.
         """
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
@@ -314,15 +271,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
-        Parameters
-        ----------
-        posterior : Posterior
-        data : {name: encoded column}
-        which : Labels or int
-            Learned rows: their classes, and the weight with which each is left out of its class. New rows: their
-            number.
-        trees : bool
-            Whether to include the term of the trees, whose exponent is not learned.
+        ``which`` are labels of learned rows, each left out of its class, or the number of new rows. The term of the
+        trees, whose exponent is not learned, may be omitted.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -358,14 +308,7 @@ def terms_of(
     """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
 
     If all columns share one exponent, their terms are summed. If exponents differ by class, terms are relative to their
-    log mean over classes.
-
-    Parameters
-    ----------
-    which : Labels or int
-        Learned rows: their classes; each row is left out of its class. New rows: their number.
-    trees : bool
-        Whether to include the term of the trees, whose exponent is not learned.
+    log mean over classes. ``which`` and ``trees`` are as in :meth:`TermSet.beside`.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -378,7 +321,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms that the exponents multiply, (row, class, term), from those of columns and the added ones."""
+    """The terms that the exponents multiply, (row, class, term), from the terms of columns and the added terms."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)
@@ -389,7 +332,7 @@ def relative(found: Array, axis: int = 1) -> Array:
     """Each term minus its log mean over classes.
 
     This changes nothing for an exponent that the classes share. A deviation per class would otherwise depend on the
-    units of the column, which shift the log density of a real column.
+    units of the column, which shift the log density.
     """
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)

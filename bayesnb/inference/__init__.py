@@ -1,8 +1,4 @@
-"""Questions to a fitted model, one in each file: its formula, its errors and its result.
-
-``classifier`` holds what was learned, and ``questions`` is the table of questions, in which importing this package
-registers them.
-"""
+"""Questions to a fitted model, one in each file: its formula, its errors and its result."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,8 +1,4 @@
-"""What to observe next: which missing value of a row to measure, and which row to label.
-
-:func:`joint_of` is the joint probability of the class and the value of a missing cell, from which :func:`information`
-and :func:`saving` compute the value of observing the cell.
-"""
+"""What to observe next: which missing value of a row to measure, and which row to label."""
 
 from __future__ import annotations
 
@@ -63,21 +59,13 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the rest.
+    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the uncovered
+    probability.
 
-    The rest is the probability that sums or integrals do not cover. Counts are summed until it is at most ``TAIL``. A
-    real column is integrated by Gauss-Legendre quadrature, on panels between the quantiles of each class; beyond the
-    outermost quantiles their width doubles, because predictives have heavy tails. The result is normalized.
-
-    Parameters
-    ----------
-    x : encoded columns of the family, one row
-    column : int
-        Its position in the family.
-    log_joint : function of values
-        log p(class, row) with each value in the cell, (value, class).
-    log_row : float
-        log p(row) without the cell.
+    Counts are summed until at most ``TAIL`` is uncovered. A real column is integrated by Gauss-Legendre quadrature, on
+    panels between the quantiles of each class; beyond the outermost quantiles their width doubles, because predictives
+    have heavy tails. The result is normalized. ``x`` is one encoded row; ``log_joint`` maps values of the cell to log
+    p(class, row), (value, class); ``log_row`` is log p(row) without the cell.
 
     Raises
     ------
@@ -151,8 +139,7 @@ def information(joint: Array) -> float:
 def saving(joint: Array, cost_matrix: Array) -> float:
     """Expected decrease in the cost of the best decision if the value is observed; ``cost_matrix`` (class, decision).
 
-    This is the expected value of sample information (Raiffa and Schlaifer 1961), 0 if no value would change the
-    decision.
+    This is the expected value of sample information (Raiffa and Schlaifer 1961).
     """
     each = joint @ cost_matrix
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
@@ -175,13 +162,13 @@ def ask_next(
     costs: pd.DataFrame | None = None,
     feature_costs: Mapping[Any, float] | None = None,
 ) -> pd.DataFrame:
-    """Rank the missing values of a row by how much observing them would help, the best first.
+    """Rank the missing values of a row by the benefit of observing them, the best first.
 
     Parameters
     ----------
     row : table of one row
         Candidates are its missing cells and the fitted columns that it lacks; columns with :class:`bayesnb.Missing`
-        only if it lacks them.
+        only if they are lacking.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -190,13 +177,13 @@ def ask_next(
     Returns
     -------
     DataFrame (column, ...)
-        ``information``: the expected decrease in the entropy of the class if the value is observed, in nats. With
-        ``costs`` also ``saving``, the expected decrease in the cost of the best decision; ``cost``, the cost of asking;
-        and ``gain``, saving minus cost. Ask while the largest gain is above 0.
+        ``information``: the expected decrease in the entropy of the class, in nats. With ``costs`` also ``saving``, the
+        expected decrease in the cost of the best decision; ``cost``, the cost of observing; and ``gain``, saving minus
+        cost. Observe while the largest gain is above 0.
 
-        ``attrs["entropy"]`` is the entropy of the class before asking, ``attrs["left_out"]`` the largest probability
-        that a sum or an integral left out. ``attrs["not_asked"]`` lists missing columns without a single value to ask
-        for: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be missing.
+        ``attrs["entropy"]`` is the entropy of the class before, ``attrs["left_out"]`` the largest probability that a
+        sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that are not ranked: bags of words,
+        counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be missing.
 
     Raises
     ------
@@ -208,8 +195,8 @@ def ask_next(
     -----
     The value has its predictive distribution given the rest of the row. Expectations are exact for levels, zeros and
     ones, and leave out 1e-10 of the probability of counts; the ``saving`` of a real column is accurate to about four
-    digits, because the least cost has kinks, an error that ``left_out`` does not measure. With a ``dependence``, naive
-    Bayes predicts the values, and the exponents enter the class probabilities of the completed row.
+    digits, because the least cost has kinks. With a ``dependence``, naive Bayes predicts the values, and the exponents
+    enter the class probabilities of the completed row.
 
     The ranking looks one answer ahead: two columns that are informative only together both rank low. Call it again
     after each answer.
@@ -356,18 +343,17 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     """Choose the rows without a label to label next, the best first.
 
     The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
-    Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large if more data would change the prediction, and small if
-    the classes overlap at this row, however many rows are learned.
+    Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large if more data would change the prediction.
 
     Parameters
     ----------
     X : table
         Rows without a label.
     n : int
-        Number of rows to choose. After each choice the row is learned with its *expected* label, with weight p(c | x,
-        D) in each class c, so that a batch is not n copies of one row.
+        Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c, so that
+        a batch is not n copies of one row.
     draws : int
-        Number of draws of the parameters, which are the same for all rows.
+        Number of draws of the parameters, the same for all rows.
 
     Returns
     -------

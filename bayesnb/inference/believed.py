@@ -4,10 +4,9 @@ A row x without a label is data too. Conditioning on it gives a mixture over the
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), is the entropy of this mean
-the total uncertainty, and do intervals have their nominal coverage for rows from the model. So answers about a row
-condition on the row by default (``Believed.given`` is "row"). For "data" the posterior is p(θ | D), which suits a row
-that was chosen independently of θ.
+Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), and do intervals have their
+nominal coverage for rows from the model. So answers about a row condition on the row by default (``given="row"``). For
+"data" the posterior is p(θ | D), which suits a row that was chosen independently of θ.
 """
 
 from __future__ import annotations
@@ -39,18 +38,9 @@ type Drawn = Parameters | DrawnDependence
 class Believed:
     """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
 
-    Parameters
-    ----------
-    posterior : Posterior or DrawnPosterior
-    estimate : {"predictive", "mean", "map", "mle"}
-    plug_in : Parameters or None
-        The plugged-in parameters; ``None`` for "predictive", which integrates them out.
-    dependence : Dependence or None
-        The learned exponents; ``None`` for naive Bayes.
-    offset : array (row, class) or 0
-        Added to log p(class, row) if each row has a separate class prior.
-    given : {"row", "data"}
-        What the posterior of the parameters conditions on besides the learned data.
+    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive". ``dependence`` are the learned exponents,
+    ``None`` for naive Bayes. ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate
+    class prior. ``given`` is what the posterior of the parameters conditions on besides the learned data.
     """
 
     posterior: Posterior | DrawnPosterior
@@ -61,13 +51,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate.
-
-        Raises
-        ------
-        ValueError
-            If the estimate is unknown or does not exist for these data; the error names feature and class.
-        """
+        """A copy with another estimate; raise ``ValueError`` if it is unknown or does not exist for these data."""
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
             require_prior(estimate)
@@ -81,12 +65,8 @@ class Believed:
         return replace(self, dependence=dependence, given="row" if dependence is None else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``; ``None`` keeps the current one.
-
-        Raises
-        ------
-        ValueError
-            For "row" if terms have exponents.
+        """A copy with another ``given``, unless it is ``None``; raise ``ValueError`` for "row" if terms have
+        exponents.
         """
         if given == "row":
             self.require_naive(
@@ -179,10 +159,8 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Names of the terms, their leave-one-out log densities, (row, class, term), and the results of sampled
-        features.
-
-        The log densities are not multiplied by the exponents.
+        """Names of the terms, their leave-one-out log densities without exponents, (row, class, term), and the
+        results of sampled features.
         """
         names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
@@ -230,13 +208,8 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        Parameters
-        ----------
-        drawn : draws given the data
-        seed : (int, int)
-            Seed of the further draws given the row, and the position of ``drawn`` among all parts.
-        data, n_rows
-        offset : array that broadcasts to (row, class)
+        ``drawn`` are draws given the data. ``seed`` is the seed of the further draws given the row, and the position of
+        ``drawn`` among all parts.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -247,11 +220,10 @@ class Believed:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
         The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
-        3). For ``given="row"``, the mean is the predictive, whose logarithm is ``log_p``, (row, class), so the total is
-        exact, and the epistemic part is the mean divergence of p(c | x, θ) from the predictive, at least 0 in every
-        draw. For ``given="data"``, the mean is the average of the draws, the aleatoric part the mean entropy of a draw,
-        and the epistemic part the difference, the mutual information of class and parameters (Houlsby et al. 2011;
-        Depeweg et al. 2018).
+        3). For ``given="row"``, the mean is the predictive with logarithm ``log_p``, (row, class), so the total is
+        exact; the epistemic part is the mean divergence of p(c | x, θ) from the predictive. For ``given="data"``, the
+        mean is the average of the draws, the aleatoric part the mean entropy of a draw, and the epistemic part the
+        difference, the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018).
         """
 
         def given_row(p: Array, rows: slice) -> Array:

@@ -19,12 +19,12 @@ from bayesnb.wording import require_whole, warn
 
 
 def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: float = 1e-6) -> tuple[Array, int]:
-    """Maximum likelihood class frequencies of new rows without labels, if p(x | class) has not changed.
+    """Maximum likelihood class frequencies of new rows without labels, if p(x | class) has not changed, by EM.
 
     Parameters
     ----------
     log_likelihood : array (row, class)
-        log p(x | c, D). A constant added to a whole row changes nothing.
+        log p(x | c, D), up to a constant per row.
     max_iter : int
     tol : float
         EM stops if no other π could increase the objective by more than this, in nats.
@@ -100,9 +100,8 @@ TUNE = 100
 def interval_of_shares(
     log_likelihood: Array, quantiles: tuple[float, float], draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Two posterior quantiles of each class frequency, (2, class), and their largest Monte Carlo standard error.
-
-    The parameters are those of :func:`draw_shares`.
+    """Two quantiles of each class frequency from :func:`draw_shares`, (2, class), and their largest Monte Carlo
+    standard error.
     """
     from arviz_stats.base import array_stats
 
@@ -115,15 +114,8 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    The posterior is proportional to Π_i Σ_c π_c p(x_i | c); its mode is the estimate of ``most_probable_shares``.
-
-    Parameters
-    ----------
-    log_likelihood : array (row, class)
-        log p(x | c, D), as validated by ``most_probable_shares``.
-    draws : int
-        Total over all chains, rounded up to a multiple of their number.
-    rng : Generator
+    ``draws`` is the total over all chains, rounded up to a multiple of their number. The posterior is proportional to
+    Π_i Σ_c π_c p(x_i | c); its mode is the estimate of ``most_probable_shares``.
 
     Notes
     -----
@@ -192,9 +184,8 @@ def estimate_class_prior(
 ) -> pd.Series | pd.DataFrame:
     """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
 
-    The method is EM (Saerens, Latinne and Decaestecker 2002), in which the learned class prior has no influence.
-    Predict with ``with_class_prior(clf, estimate_class_prior(clf, X))``. With a dependence, the likelihood of a class
-    is p(class | row) under equal class probabilities.
+    The method is EM (Saerens, Latinne and Decaestecker 2002). Predict with ``with_class_prior(clf,
+    estimate_class_prior(clf, X))``.
 
     Parameters
     ----------
@@ -204,7 +195,7 @@ def estimate_class_prior(
         The largest number of steps of EM.
     tol : float
         EM stops if no other class probabilities could increase the log probability of all rows by more than this, in
-        nats. A change of one standard error in the estimate lowers it by half a nat.
+        nats.
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
@@ -218,9 +209,9 @@ def estimate_class_prior(
 
     Notes
     -----
-    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior, whose mode is the
-    estimate. It shows the uncertainty from the number of new rows only, and treats the learned p(x | class) as known,
-    so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its interval.
+    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior. It treats the learned
+    p(x | class) as known, so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its
+    interval.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""A fitted model as an immutable object with methods for all questions about rows and about the model.
-
-:class:`Classifier` reads tables, computes log p(c, x), and raises if a question has no answer.
-:mod:`bayesnb.inference.questions` makes the questions, which are functions in other files, its methods.
-"""
+"""A fitted model as an immutable object, whose methods are the questions of :mod:`bayesnb.inference.questions`."""
 
 from __future__ import annotations
 
@@ -51,12 +47,11 @@ class Classifier(FittedModel):
     """A fitted model as an immutable object, which holds no rows and may be shared by threads.
 
     A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
-    :func:`bayesnb.deploy.with_class_prior` and :meth:`with_estimate` return new classifiers.
 
     Parameters
     ----------
     schema : Schema
-        The family of each column, and how the column is encoded.
+        The family and the encoding of each column.
     believed : Believed
         The posterior, and the estimate to predict with.
     classes : array (class,)
@@ -66,12 +61,12 @@ class Classifier(FittedModel):
     expected : bool
         Whether the statistics include expected counts of unlabelled rows.
     em : EM or None
-        The result of EM, if the last ``fit`` had unlabelled rows with a weight above 0. ``statistics`` are then those
-        of the labelled rows plus λ times the expected statistics of these rows.
+        The result of EM, if the last ``fit`` had unlabelled rows with a weight λ above 0. The statistics are then those
+        of the labelled rows plus λ times the expected statistics of the unlabelled rows.
     target : column name or None
-        The column of the class, if the labels had a name.
+        Name of the labels.
     reading : {"drop": columns, "na": texts, "keep_na": texts}
-        On the command line: columns of the file to leave out, and texts that mean a missing cell.
+        On the command line: columns of the file to leave out, texts that mean a missing cell, and texts that do not.
     absent, unlabelled, seed
         As in :class:`bayesnb.BayesianNB`, where the seed is ``random_state``.
 
@@ -116,7 +111,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If the estimate is unknown or does not exist for these data; the error names feature and class.
+            If the estimate is unknown or does not exist for these data.
         """
         model = schema.model(label)
         # Check this before any feature is sampled, because sampling is slow.
@@ -129,12 +124,12 @@ class Classifier(FittedModel):
 
     @property
     def classifier_(self) -> Classifier:
-        """The classifier itself, under the name that estimators use."""
+        """The classifier itself."""
         return self
 
     @property
     def classes_(self) -> Array:
-        """The class labels, under scikit-learn's name."""
+        """The class labels, (class,)."""
         return self.classes
 
     @property
@@ -204,7 +199,7 @@ class Classifier(FittedModel):
         return TrainingRows.of(X, y, sample_weight, Unlabelled.of(self.unlabelled).marker, self.schema)
 
     def encoded(self, rows: TrainingRows) -> tuple[Data, Labels]:
-        """The encoded columns of learned rows, and their classes and weights."""
+        """Encode learned rows, their classes and their weights."""
         self.posterior.warn_of_chains()
         _, data = self.schema.read(rows.table, absent=self.schema.absent_when_learned)
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
@@ -222,12 +217,8 @@ class Classifier(FittedModel):
         return self.encoded(rows)
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-        """log p(c, x_i | D without row i) of learned rows by the chosen estimate, and their classes.
-
-        Returns
-        -------
-        log_joint : array (row, class)
-        codes : int array (row,)
+        """log p(c, x_i | D without row i) of learned rows by the chosen estimate, (row, class), and their class
+        codes, (row,).
         """
         return self.left_out(X, y, sample_weight)[:2]
 
@@ -247,8 +238,7 @@ class Classifier(FittedModel):
     def __getstate__(self) -> dict[str, Any]:
         """The fields for ``copy`` and ``pickle``, without caches.
 
-        Another thread may fill a cache, and so add an attribute, while ``copy`` or ``pickle`` iterates; so each
-        dictionary is copied in one step.
+        Each dictionary is copied in one step, because another thread may add a cache in the meantime.
         """
         return _still(vars(self).copy(), {})
 
@@ -282,7 +272,7 @@ class Classifier(FittedModel):
         Raises
         ------
         ValueError
-            If the estimate is unknown or does not exist for these data; the error names feature and class.
+            If the estimate is unknown or does not exist for these data.
 
         Examples
         --------
@@ -315,11 +305,10 @@ class Classifier(FittedModel):
         """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes. See
         :class:`bayesnb.Exponents`.
 
-        Columns are ``mean`` and ``sd`` of the posterior, ``lower`` and ``upper`` ends of the 89 % interval, and
+        Columns are posterior ``mean`` and ``sd``, ``lower`` and ``upper`` ends of the 89 % interval, and
         ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is
         the total weight of the rows from which the exponents were learned; ``attrs["older"]`` is true if rows were
-        learned or forgotten since. ``attrs["offsets"]`` is "class" if there were too few rows, or too many cells, for
-        offsets of cells.
+        learned or forgotten since. ``attrs["offsets"]`` is "class" if cells have no offsets.
 
         Examples
         --------
@@ -338,13 +327,7 @@ class Classifier(FittedModel):
         return self.dependence.table()
 
     def log_evidence(self) -> Evidence:
-        """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
-
-        Raises
-        ------
-        ValueError
-            If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
-        """
+        """As :attr:`log_evidence_`, but raises ``ValueError`` if the evidence does not exist."""
         self.require_one_class_prior("the evidence")
         self.require_counted("rows that were counted have a marginal likelihood")
         return self.posterior.log_evidence()
@@ -409,9 +392,8 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The row has a predictive probability, which needs only logarithms of distances. But the log density of a Normal at
-    drawn parameters is a squared distance in standard deviations, which overflows (1e308) from 1e154 standard
-    deviations on.
+    Its predictive probability exists, because it needs only logarithms of distances. But the log density of a Normal at
+    drawn parameters contains the squared distance, which overflows (1e308) from 1e154 standard deviations on.
 
     Examples
     --------
@@ -479,9 +461,10 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all data classes in it; ``made`` maps the id of each original to the original and its copy.
+    """Copy a value and all data classes in it, each once; ``made`` maps the id of each original to the original and its
+    copy.
 
-    An object that occurs twice is copied once. ``made`` keeps the original alive, so that its id stays unique.
+    ``made`` keeps the original alive, so that its id stays unique.
     """
     if id(value) in made:
         return made[id(value)][1]

@@ -1,4 +1,4 @@
-"""How informative each column is by itself, and the loss without it, by exact leave-one-out."""
+"""How informative each column is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     Parameters
     ----------
     X, y
-        Exactly the learned rows, because the estimator does not store them.
+        Exactly the learned rows.
 
     Returns
     -------
@@ -47,14 +47,12 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
         frequencies to a model with only this column; ``alone_se``: its standard error. ``without``: increase in log
         loss per row, in nats, without this column, negative if that helps; ``without_se``: its standard error.
 
-        ``attrs["says"]`` is a summary sentence. It names columns that are better left out, but only for naive Bayes,
-        because exponents of a dependence may make them useful.
+        ``attrs["says"]`` is a summary sentence, which for naive Bayes names columns that are better left out.
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes; exponents and further terms of a dependence are
-    ignored. A column that is informative alone but not in the full model is redundant given the others. If a table
-    needs more than 16 million log probabilities, a random sample of its rows is used.
+    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. If a table needs more than 16
+    million log probabilities, a random sample of its rows is used.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""A fitted classifier as a few arrays, for services that predict one row at a time.
-
-:class:`CompiledClassifier` passes any row that is not ordinary to the original classifier, so both give the same
-predictions, warnings and errors.
-"""
+"""A fitted classifier as a few arrays, for services that predict one row at a time."""
 
 from __future__ import annotations
 
@@ -34,13 +30,12 @@ class CompiledClassifier:
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j,
 
-    The first sum is over the columns j of real numbers, with a Student-t density if parameters are integrated out (b =
-    0), and a Normal density if they are plugged in or the variance is known (a = 0, b = ½). The second sum is over the
-    columns k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class are left
-    out.
+    The first sum is over columns j of real numbers, with a Student-t density if parameters are integrated out (b = 0),
+    and a Normal density if they are plugged in or the variance is known (a = 0, b = ½). The second sum is over columns
+    k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class are left out.
 
-    A row with a missing cell, an unseen level, a larger count, or an invalid value is passed to ``classifier``, and
-    takes as long as its ``predict_proba``.
+    Any other row (a missing cell, an unseen level, a larger count, an invalid value) is passed to ``classifier``, so
+    predictions, warnings and errors are equal.
 
     Parameters
     ----------
@@ -129,12 +124,8 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x) up to terms that are the same in every class.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If the row has to be passed to the original classifier.
+        """log p(c, x), up to terms that are the same in every class; raise if the row has to be passed to
+        ``classifier``.
         """
         joint = self.base
         if self.reals:
@@ -174,14 +165,14 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 
 @question("answers to one row at a time, in microseconds", "predict", "deploy")
 def compile(classifier: Classifier) -> CompiledClassifier:
-    """Compile the model to a few arrays that predict one row at a time, without converting it to a table.
+    """Compile the model to a few arrays that predict one row at a time.
 
     A row of 20 numbers takes 1/15 of the time of :meth:`predict_proba`, and 1/100 of its time on a row of a data frame.
 
     Returns
     -------
     CompiledClassifier
-        Call it with one row as a dict or a list. It does not change if the estimator learns more rows.
+        Call it with one row as a dict or a list.
 
     Raises
     ------

@@ -1,8 +1,4 @@
-"""Conformal prediction: sets of classes with a guarantee that does not depend on the model.
-
-:func:`nonconformity` is the score of a row with a class. :class:`Counts` ranks the score of a new row among those of
-known rows. :func:`full_counts` computes these counts for full conformal prediction, in closed form.
-"""
+"""Conformal prediction: sets of classes with a guarantee that does not depend on the model."""
 
 from __future__ import annotations
 
@@ -31,12 +27,8 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many known rows are more unusual than a new row with each class, and how many equally so.
-
-    Parameters
-    ----------
-    less, equal, rows : arrays (new row, class)
-        Numbers of known rows that conform less, that conform equally, and that were compared.
+    """Numbers of known rows that conform less than a new row with each class (``less``), that conform equally, and
+    that were compared (``rows``); arrays (new row, class).
     """
 
     less: Array
@@ -46,18 +38,18 @@ class Counts:
     def p_values(self, u: Array | float = 1.0) -> Array:
         """The share of rows that are at least as unusual as the new row, itself included, (new row, class).
 
-        Let R be the rank of the new row's score among the n + 1 scores. If the rows are exchangeable and no two scores
-        are equal, R is uniform. So P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), whatever the distribution of the
-        rows. With u, uniform on [0, 1], p = (less + u (equal + 1)) / (n + 1) is uniform too, and P(p ≤ α) = α (Vovk,
-        Gammerman and Shafer 2022, sections 2.2 and 2.5).
+        If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
+        P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1). With u uniform on [0, 1], p = (less + u (equal + 1)) / (n +
+        1) is uniform too, and P(p ≤ α) = α (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
         """
         return (self.less + u * (self.equal + 1)) / (self.rows + 1)
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """How unusual each row would be with its class: minus the log-odds of the class against all others, (row,).
+    """Minus the log-odds of each row's class against all other classes, (row,): large if the class is unusual for the
+    row.
 
-    The log-odds rank rows as 1 - p(class | row) does, but probabilities near 1 all round to 1, and log-odds do not.
+    1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
     """
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
@@ -76,15 +68,9 @@ def of_every_class(log_joint: Array) -> Array:
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
     """Count the known rows that conform less than each new row (higher scores), and those with equal scores.
 
-    Parameters
-    ----------
-    known : array (row, class)
-        Column c holds the known scores to compare with the score of a new row with class c.
-    codes, weight : arrays (row,)
-        The classes of the known rows, and the number of rows that each represents.
-    new : array (new row, class)
-        Scores of the new rows.
-    by_class : bool
+    Column c of ``known``, (row, class), holds the scores to compare with those of a new row with class c, (new row,
+    class). ``codes`` and ``weight``, (row,), are the classes of the known rows and the number of rows that each
+    represents.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -108,17 +94,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     first for all other classes. The new row itself is scored by D.
 
     A prior that is scaled to the data is scaled to all n + 1 rows, whose scale does not depend on c. The class prior is
-    updated for each candidate.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Given the learned rows.
-    learned, labels : encoded rows, and their classes and multiplicities
-        One copy of a row with multiplicity above 1 is left out.
-    new : encoded rows
-    n_new : int
-    by_class : bool
+    updated for each candidate. One copy of a row with multiplicity above 1 is left out.
 
     References
     ----------
@@ -155,9 +131,8 @@ def _asked_twice(
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
     class), each row left out of its own class; the third is the log density of the new row under D, (1, class).
 
-    A row is left out by a moment of its likelihood. The posterior is proportional to p(x | θ) times the posterior
-    without the row. So E[1 / p(x | θ)] under the posterior is 1 / p(x | D without the row), and the log density is
-    -log_moment(-1).
+    The posterior is proportional to p(x | θ) times the posterior without the row. So E[1 / p(x | θ)] under the
+    posterior is 1 / p(x | D without the row), and the log density is -log_moment(-1).
     """
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)
@@ -209,7 +184,7 @@ class Conformal:
     labels : Labels
         The classes of the known rows, and the number of rows that each represents.
     scores : array (row,) or None
-        How unusual each known row is; None for "full", whose scores depend on the new row.
+        The nonconformity of each known row; None for "full".
     data : {name: encoded column}
         The known rows, for "full".
 
@@ -250,9 +225,8 @@ class Conformal:
         ----------
         X : table
         smoothed : bool
-            Break ties at random, with one uniform number per row from the estimator's ``random_state``. The p-value of
-            the true class is then uniform between 0 and 1; otherwise it is slightly too large, so sets are
-            conservative.
+            Break ties at random, with one uniform number per row from the estimator's ``random_state``. Otherwise
+            p-values are slightly too large, and sets are conservative.
 
         Returns
         -------
@@ -260,7 +234,7 @@ class Conformal:
 
         Notes
         -----
-        If ``random_state`` is an integer, every call draws the same numbers, so pass all rows in one call.
+        If ``random_state`` is an integer, each call draws the same numbers: pass all rows in one call.
 
         Examples
         --------
@@ -283,7 +257,7 @@ class Conformal:
         return pd.DataFrame(found.p_values(u), index=index_of(X), columns=pd.Index(self.classifier.classes))
 
     def predict_set(self, X: Any, coverage: float = 0.9, smoothed: bool = False) -> pd.DataFrame:
-        """The set of plausible classes of each row, with the requested coverage, as bool (row, class).
+        """The set of plausible classes of each row, with the requested coverage.
 
         Parameters
         ----------
@@ -330,11 +304,10 @@ def conformal(
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
-        "full" scores every row, learned or new, by the model of all other rows, for each possible class of the new row,
-        without a refit. Its guarantee is exact; each new row takes two passes over the learned rows. "loo" scores the
-        learned rows once by exact leave-one-out, and new rows by the model of all learned rows. It is as fast as
-        predicting, and its coverage is nearly the same, but not guaranteed. "split" uses rows that were not learned.
-        Its guarantee is exact for every model.
+        "full" scores every row by the model of all other rows; the guarantee is exact, and each new row takes two
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out, and new rows by the model of all
+        learned rows; it is as fast as predicting, but its coverage is not guaranteed. "split" uses rows that were not
+        learned; the guarantee is exact for every model.
 
     Returns
     -------
@@ -355,11 +328,11 @@ def conformal(
     *jackknife*, which has no such bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and
     cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full".
 
-    The guarantee is exact only if categorical types and given edges fix levels and bins without these rows, because
-    levels and bins come from the learned rows alone, and ``unseen`` sets how a new level is read.
+    The guarantee is exact only if levels and bins do not depend on the learned rows: fix them by categorical types and
+    given edges.
 
-    The exponents of a ``dependence`` were learned from the labels of all learned rows, so leave-one-out with fixed
-    exponents would be too optimistic: hold rows out and use "split".
+    With a ``dependence``, use "split": the exponents were learned from the labels of all learned rows, so leave-one-out
+    would be too optimistic.
 
     References
     ----------

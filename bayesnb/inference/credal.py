@@ -17,9 +17,6 @@ h_c(t_c). Then
 * the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). If no learned cell is missing, exp(h_k) is
   convex. Then only one t_k besides t_c is above 0 at the maximum, and a search in one dimension for each k finds it.
   With missing cells and more than two classes, exchanges of shares search for a local maximum.
-
-:func:`predict_credal` uses :class:`Bounds` and :func:`credal`. :func:`interval_bounds` computes the bounds under
-intervals of hyperparameters.
 """
 
 from __future__ import annotations
@@ -74,17 +71,10 @@ CELLS = 2**18
 class Bounds:
     """The logarithms f and h of the smallest and largest J, as functions of t.
 
-    Parameters
-    ----------
-    low, high : array (row, class)
-        The smallest and the largest part of ln J that does not depend on t.
-    rows : array (class,) or None
-        The weight of each class; ``None`` if ``low`` and ``high`` include the class probabilities.
-    own_low, own_high : array (row, class, column)
-        The smallest and the largest possible number of learned cells equal to the row's cell; NaN if missing.
-    seen : array (class, column)
-        Number of learned cells.
-    s : float
+    ``low`` and ``high``, (row, class), are the smallest and the largest part of ln J that does not depend on t.
+    ``own_low`` and ``own_high``, (row, class, column), are the smallest and the largest possible number of learned
+    cells equal to the row's cell, NaN if missing. ``seen``, (class, column), are numbers of learned cells. ``rows``,
+    (class,), are weights of classes, or ``None`` if ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array
@@ -104,7 +94,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln of the largest J at shares t, (..., row, class), and its derivative in t."""
+        """ln of the largest J, likewise."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -120,7 +110,7 @@ class Bounds:
 def credal(bounds: Bounds) -> tuple[Array, Array, Array]:
     """Lower and upper probabilities, (row, class), and the pairs of classes with dominance, (row, class, class).
 
-    ``dominates[i, k, c]`` is True if class k is more probable than c in row i under every prior of the set.
+    ``dominates[i, k, c]`` is True if class k dominates class c in row i.
     """
     n, classes, columns = bounds.own_low.shape
     parts = [_block(bounds.part(cut)) for cut in slices(n, max(1, CELLS // (GRID * classes**2 * max(1, columns))))]
@@ -144,7 +134,7 @@ def _block(bounds: Bounds) -> tuple[Array, Array, Array]:
 
 
 def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple[Array, Array]:
-    """Bisect to the point where a condition that holds at ``low`` stops holding; return the last intervals."""
+    """Bisect to the point where a condition that holds at ``low`` stops holding."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         held = below(middle)
@@ -169,7 +159,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, and the log-odds against class c at the shares that follow from μ, (c, row)."""
+        """Whether μ is too small, and the log-odds against class c at the resulting shares, (c, row)."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -189,9 +179,9 @@ def _upper(bounds: Bounds) -> Array:
 def _lower(bounds: Bounds) -> Array:
     """Lower probabilities, (row, class).
 
-    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, exp(h)
-    may be concave, and more than two shares may differ from 0. Then exchange shares between all pairs of classes in
-    turn until the objective stops increasing, from the best of the points found before and from equal shares.
+    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, more
+    than two shares may differ from 0. Then exchange shares between all pairs of classes in turn until the objective
+    stops increasing, from the best of the points found before and from equal shares.
     """
     n, classes = bounds.low.shape
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
@@ -275,12 +265,11 @@ def predict_credal(
     X : table
         The rows to ask about.
     s : float or None
-        The total concentration of the priors of the imprecise Dirichlet model, usually 1 or 2. The set contains all
-        Dirichlet priors with this concentration, for the classes and for every column of levels or of zeros and ones.
-        With ``None``, these keep their fitted prior.
+        The total concentration of the Dirichlet priors in the set, usually 1 or 2, for the classes and for every column
+        of levels or of zeros and ones. With ``None``, these keep their fitted prior.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters, which vary independently for each class and column: the set contains all priors
-        between the two. These features are excluded from the imprecise Dirichlet model.
+        Intervals of hyperparameters, which vary independently for each class and column. These features are excluded
+        from the imprecise Dirichlet model.
     missing : {"ignored", "any"}
         How to treat missing cells of nominal columns, in the learned rows and in ``X``. "ignored" assumes that they are
         missing at random; with "any", each may have any level (Corani and Zaffalon 2008). Only for the imprecise
@@ -290,7 +279,7 @@ def predict_credal(
     -------
     DataFrame (row, (class, ...))
         ``lower`` and ``upper`` bound p(class | row) over all priors of the set. ``undominated`` is False if some other
-        class is more probable under every prior. A single undominated class is the most probable under every prior.
+        class is more probable under every prior.
 
     Raises
     ------
@@ -300,9 +289,8 @@ def predict_credal(
 
     Notes
     -----
-    This is the naive credal classifier: the concentrations of the levels of a column in a class sum to the
-    concentration of the class (Zaffalon 2002). Other columns, and known class probabilities, keep their prior. A class
-    that was never seen with the level of a row has lower probability 0, and dominates no other class.
+    This is the naive credal classifier (Zaffalon 2002). Other columns, and known class probabilities, keep their prior.
+    A class that was never seen with the level of a row has lower probability 0, and dominates no other class.
 
     Examples
     --------
@@ -451,16 +439,6 @@ def interval_bounds(
     family: Conjugate, intervals: tuple[Prior, Prior], s: Statistic, x: Column, labels: tuple[Any, ...]
 ) -> tuple[Array, Array]:
     """The smallest and the largest log p(x | c, D), (row, class), over all priors between two given priors.
-
-    Parameters
-    ----------
-    family : Conjugate
-    intervals : (Prior, Prior)
-        The ends of the intervals.
-    s : Statistic
-        Of the learned rows.
-    x : encoded column
-    labels : tuple
 
     Raises
     ------

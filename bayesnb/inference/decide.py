@@ -39,7 +39,7 @@ def least_expected_cost(
     -------
     DataFrame (row, ...)
         ``decision``, a column of ``costs`` (the first in a tie) or None; ``expected_cost`` of the decision, or
-        ``reject_cost`` without one; ``abstained``, whether every expected cost exceeds ``reject_cost``.
+        ``reject_cost`` without one; ``abstained``, whether there is no decision.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def least_expected_cost(
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
         If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite; or if ``reject_cost`` is
-        not below the largest cost, so that it could never be used.
+        not below the largest cost.
 
     References
     ----------
@@ -131,30 +131,15 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 
 
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
-    """The smallest set of classes whose probability is at least ``mass``, for each row.
+    """The smallest set of classes whose probability is at least ``mass``, for each row, as bool (row, class).
 
-    Parameters
-    ----------
-    proba : array (row, class)
-    classes : array (class,)
-    mass : float
-        Above 0 and at most 1. With 1, the set holds every possible class.
-    index : optional
-        The index of the result.
-
-    Returns
-    -------
-    DataFrame of bool (row, class)
-        The most probable classes; ties go to the earlier class. A set is never empty.
+    Ties go to the earlier class, and a set is never empty. With ``mass`` 1, it holds every possible class. The mass may
+    fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger 1985, 4.3.2).
 
     Raises
     ------
     ValueError
         If ``mass`` is not above 0 and at most 1.
-
-    Notes
-    -----
-    The mass may fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger 1985, 4.3.2).
     """
     proba = _of_classes(proba, classes)
     if not isinstance(mass, Real) or isinstance(mass, bool) or not 0 < mass <= 1:
@@ -181,7 +166,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     costs : DataFrame (class, decision)
         The cost of each decision (column) for each true class (row). Decisions may be classes or anything else.
     reject_cost : float, optional
@@ -213,12 +198,12 @@ def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFr
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
     If the model is right, the set contains the true class with probability at least ``mass``. For a guarantee that does
-    not depend on the model, calibrate with known rows: see :func:`bayesnb.sets.conformal`.
+    not depend on the model, see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     mass : float
         The least probability of a set; above 0 and at most 1.
 

@@ -1,9 +1,5 @@
-"""The uncertainty of class probabilities: the posterior distribution of p(class | row, θ) for each row.
-
-``predict_proba`` is the mean of this distribution given the row, and does not show its width. With two classes the
-distribution comes from the log-odds (``bayesnb.inference.law``), with more from exact draws (:class:`PosteriorDraws`).
-``given`` sets whether the posterior of θ conditions on the row to predict. ``offset``, (row, class), is added to log
-p(class, row) if each row has a separate class prior.
+"""The posterior distribution of p(class | row, θ) for each row: from the log-odds with two classes
+(``bayesnb.inference.law``), otherwise from draws.
 """
 
 from __future__ import annotations
@@ -38,15 +34,9 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws, which are the same in every pass.
+    """Exact posterior draws, which are the same in every pass; ``draws`` of the parameters, and of the exponents.
 
-    Parameters
-    ----------
-    believed : Believed
-    draws : int
-        Number of draws of the parameters, and of the exponents.
-    seed : Any
-        As for ``numpy.random.default_rng``. The state of a Generator does not change.
+    The state of a Generator that is passed as ``seed`` does not change.
     """
 
     believed: Believed
@@ -70,14 +60,9 @@ class PosteriorDraws:
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate functions of the draws of p(class | row, θ) in one pass over the rows; each result is (row, ...).
+        """Evaluate functions of p(class | row, θ) in one pass over the rows; each result is (row, ...).
 
-        Parameters
-        ----------
-        asks : {name: function}
-            Of an array (draw, row, class) and the slice of its rows.
-        data, n_rows
-        offset : array that broadcasts to (row, class)
+        Each function takes draws, (draw, row, class), and the slice of their rows.
         """
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
@@ -130,7 +115,9 @@ def error_ranks(n: int, shares: Array) -> list[Array]:
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """A function for quantiles of p(class | row, θ) and Monte Carlo standard errors, (row, class, quantile, 2)."""
+    """A function for quantiles of p(class | row, θ) and their Monte Carlo standard errors, (row, class, quantile,
+    2).
+    """
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)
@@ -176,7 +163,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
         Number of draws of the parameters.
     given : {"row", "data"}, optional
         The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ, and the mean
-        over draws differs from ``predict_proba``, because an average of ratios is not a ratio of averages.
+        over draws differs from ``predict_proba``.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """Split the log-odds of a prediction into the prior and one contribution per column.
 
-The lines of :func:`explain` come from :func:`naive_terms`, or from :func:`weighed_terms` if terms have exponents. The
-words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the row
-is divided among the words in proportion to their counts.
+The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the
+row is divided among the words in proportion to their counts.
 """
 
 from __future__ import annotations
@@ -57,23 +56,11 @@ BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """Contributions of cells to the log-odds of their rows: the cells of one column, or all words that occur.
+    """The cells of one column, or all words that occur, as contributions to the log-odds of their rows.
 
-    Parameters
-    ----------
-    name : sequence (entry,)
-        Column names.
-    rows : int array (entry,)
-        The row of each cell.
-    log_p : array (entry, class)
-        ln p(x_f | c) by the chosen estimate.
-    factor : (Family or OneWord, Prior, encoded column), or ()
-        The family, its posterior and the cells, for the interval. Empty if the term is not a column.
-    value : sequence (entry,)
-        The cells.
-    missing : bool array (entry,)
-    term : int
-        The position of the column or the bag among the terms.
+    ``name``, ``row``, ``value`` and ``missing`` are (entry,); ``log_p``, (entry, class), is ln p(x_f | c) by the chosen
+    estimate. ``factor``, for the interval, is the family (or OneWord), its posterior and the encoded cells; it is empty
+    if the term is not a column. ``term`` is the position of the column or the bag among the terms.
     """
 
     name: Sequence[Any]
@@ -90,7 +77,7 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 
 
 class OneWord:
-    """The moments of θ_k^n for a word k that occurs n times; under a Dirichlet posterior, θ_k has a Beta distribution.
+    """The moments of θ_k^n for a word k that occurs n times, where θ_k has a Beta distribution.
 
     Each row of ``x`` holds the position of a word and its count. The Dirichlet's α is (class, word).
     """
@@ -101,7 +88,7 @@ class OneWord:
         return np.stack([belief.along(n, t=t), *belief.slopes(n, np.zeros(()), t=t)])
 
     def moment_floor(self, posterior: Dirichlet, x: Array) -> Array:
-        """The t above which the moment E[θ_k^(t n)] exists, (cell, class)."""
+        """The t above which this moment exists, (cell, class)."""
         belief, n = self._of_words(posterior, x)
         return belief.floor(n, np.zeros(()))
 
@@ -124,10 +111,7 @@ def _against(log_p: Array, a: int, b: int) -> Array:
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, and last their sum.
-
-    Each distribution has a closed form, or consists of draws if the feature is sampled.
-    """
+    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, and last their sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -179,9 +163,9 @@ def weighed_terms(
 ) -> Iterator[Line]:
     """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, and last their sum.
 
-    Offsets of cells, slopes of numbers, and the column's shares of the kernel and the partitions are added to its
-    contribution. Shapes, pairs, joint columns and trees have separate entries. Distributions are draws of the
-    parameters and the exponents.
+    A column's contribution includes offsets of its cells, slopes of numbers, and its shares of the kernel and the
+    partitions. Shapes, pairs, joint columns and trees have separate entries. Distributions are draws of the parameters
+    and the exponents.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
@@ -268,7 +252,8 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    Its log likelihood is at ``point``, or (draw, entry, class) at draws; without a point, it is the predictive.
+    Its log likelihood is that at ``point``, (entry, class), or (draw, entry, class) if ``point`` are draws; without a
+    point, it is the predictive.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -318,13 +303,8 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences that explain entries outside of their interval and infinite entries, among the contributions to one
-    row.
-
-    Parameters
-    ----------
-    lines : DataFrame (entry, ...)
-        ``log_odds``, ``lower`` and ``upper``.
+    """Sentences about entries outside of their interval and infinite entries, from columns ``log_odds``, ``lower``
+    and ``upper`` of one row.
     """
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
@@ -353,14 +333,14 @@ def explain(
     unit: Unit = "nats",
     prob: float | None = None,
 ) -> pd.DataFrame:
-    """The contributions of each row: what each of its values adds to the log-odds of two classes.
+    """What each value of a row adds to the log-odds of two classes.
 
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to explain.
     label : optional
-        The class whose log-odds are explained; by default the most probable class.
+        The class to explain; by default the most probable class.
     against : optional
         The class to compare it with; by default the most probable of the other classes.
     unit : {"nats", "bits", "decibans"}
@@ -374,19 +354,18 @@ def explain(
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then one entry per column, or one per word of a bag of words. The last entry, "(total)", is the sum:
         the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters given
-        the learned rows only, by the saddlepoint approximation, or by draws if a feature is sampled. A level that was
-        never seen counts as ``missing``, but is shown under ``value``.
+        the learned rows, by the saddlepoint approximation, or by draws if a feature is sampled. An unseen level counts
+        as ``missing``, but is shown under ``value``.
 
     Notes
     -----
     With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus the offset of its
     cell, its slope times its number, and its shares of the partitions (the steps that split on the column) and of the
-    kernel (the value of Aumann and Shapley 1974, as all distances grow together). The interval is computed from 1000
-    draws of the parameters and the exponents. Further entries are "(offset)", the learned correction of the class
-    frequencies; the shapes, pairs, joint columns and trees; and, by the "predictive" estimate, "(averaging)", the
-    difference between averaging over the exponents and plugging in their mean. For a model from
-    :func:`bayesnb.from_draws`, "(averaging)" is the effect of dependent parameters of different columns, and the Monte
-    Carlo error of the draws.
+    kernel (the value of Aumann and Shapley 1974, as all distances grow together). The interval uses 1000 draws of the
+    parameters and the exponents. Further entries are "(offset)", the learned correction of the class frequencies; the
+    shapes, pairs, joint columns and trees; and, by the "predictive" estimate, "(averaging)", the difference between
+    averaging over the exponents and plugging in their mean. For a model from :func:`bayesnb.from_draws`, "(averaging)"
+    is the effect of dependent parameters of different columns, and the Monte Carlo error of the draws.
 
     Examples
     --------

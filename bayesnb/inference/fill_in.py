@@ -1,6 +1,6 @@
-"""Predict any column from the rest of the row: the distribution of a missing cell, and the surprise of a known cell.
+"""The distribution of a missing cell, and the surprise of a known cell, given the rest of the row.
 
-Both follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D): the class is summed out.
+Both follow from p(x_j | rest of the row, D) = Σ_c p(c | rest, D) p(x_j | c, D).
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
         ``probability`` is that of the value; NaN for real numbers. ``lower`` and ``upper`` are the ends of the
-        equal-tailed interval of counts and real numbers. The distribution: (row, column and value, ``probability``);
+        equal-tailed interval of counts and real numbers. The distribution: ``probability`` by row, column and value;
         the values of a real column are quadrature nodes, with masses such that Σ value · mass is the mean.
-        ``attrs["not_filled"]`` lists columns with missing cells that one value cannot fill in: bags of words, and
-        counts whose exposure is missing.
+        ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of words, and counts whose exposure is
+        missing.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def fill_in(
     Notes
     -----
     Each missing cell is predicted from the known cells of its row only, with the precision of
-    :func:`bayesnb.design.ask_next`. With a ``dependence``, values are as naive Bayes expects them.
+    :func:`bayesnb.design.ask_next`, and by naive Bayes even with a ``dependence``.
 
     Examples
     --------
@@ -166,8 +166,8 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row). With a ``dependence``, it is that under naive Bayes, because a
-    model with exponents defines no density of the columns.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row) under naive Bayes, even with a ``dependence``, which defines no
+    density of the columns.
 
     Examples
     --------

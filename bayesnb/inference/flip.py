@@ -10,7 +10,7 @@ there, the log joint of the class is, up to a constant,
 Removing rows of one class does not change this score for another class. So the fewest rows that change the prediction
 from class a to class b are the smallest k_a + k_b for which the minimum of a's score over removals of k_a rows is below
 the maximum of b's score over removals of k_b rows. :func:`best_removal` finds both exactly, by branch and bound (Land
-and Doig 1960) among patterns of agreement, because rows with the same pattern are interchangeable.
+and Doig 1960) among patterns of agreement.
 """
 
 from __future__ import annotations
@@ -48,16 +48,9 @@ POWERS = np.linspace(0, 10, 41)
 class Patterns:
     """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
-    Parameters
-    ----------
-    agrees, present : arrays (pattern, column)
-        1 if the cell equals that of the predicted row, and 1 if it is not missing.
-    members : list of int arrays
-        Positions of the rows of each pattern.
-    own, total : arrays (column,)
-        o_f and T_f.
-    log_class : function
-        The term of the class probability in the score after k rows are removed.
+    ``agrees`` and ``present``, (pattern, column), are 1 if the cell equals that of the predicted row, and 1 if it is
+    not missing. ``members`` are the positions of the rows of each pattern; ``own`` and ``total``, (column,), are o_f
+    and T_f; ``log_class(k)`` is the term of the class probability.
     """
 
     agrees: Array
@@ -92,13 +85,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     lies below its chord over the remaining rows, a concave term below the line through its first step. This bounds the
     gain per row of each pattern, and the sum of the largest of these gains bounds the joint gain of the remaining rows.
 
-    Parameters
-    ----------
-    patterns : Patterns
-    k : int
-    sign : {1, -1}
-    nodes : int
-        The most branches to examine. The bound covers the others.
+    At most ``nodes`` branches are examined; the bound covers the others.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
@@ -106,7 +93,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the logarithm of a count for one removed row, and the mean decrease per row for j rows."""
+        """The decrease in the log of a count for one removed row, and the mean decrease per row for j rows."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
@@ -152,7 +139,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
 @dataclass(frozen=True)
 class Flip:
-    """What would change one prediction; ``print`` writes it as a sentence.
+    """What would change one prediction; it prints as a sentence.
 
     Parameters
     ----------
@@ -204,27 +191,26 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    If all columns have levels, or are 0 and 1, the number of rows is proved. If some columns are numbers or counts,
-    rows are removed one by one, each time the row whose removal lowers the lead of the predicted class most; then fewer
-    rows may suffice, except that a result of one row is exact.
+    If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one,
+    each time the row whose removal lowers the lead of the predicted class most; then fewer rows may suffice if more
+    than one is found.
 
     Parameters
     ----------
     row : table of one row
         The row to predict.
     X, y : table and labels
-        Exactly the rows that were learned, each of weight 1.
+        Exactly the learned rows, each of weight 1.
     limit : int
         The most rows to remove.
 
     Returns
     -------
     Flip
-        ``print`` writes it as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a
-        lower bound on their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q,
-        change the prediction (columns of numbers and the class probabilities stay fixed). ``prior_power`` is the power
-        of all priors nearest to 1 that changes the prediction, as in :func:`sensitivity`. A confident prediction may
-        rest on a few rows and be right.
+        It prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower bound on
+        their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q, change the
+        prediction (columns of numbers and the class probabilities stay fixed). ``prior_power`` is the power of all
+        priors nearest to 1 that changes the prediction, as in :func:`sensitivity`.
 
     Raises
     ------
@@ -350,8 +336,7 @@ def _greedily(
 ) -> tuple[list[int], int, int | None]:
     """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead.
 
-    One call per family evaluates all removals of one row: each row is a further class, with the statistic of its class
-    without the row.
+    To evaluate all removals at once, each row becomes a further class, with the statistic of its class without the row.
     """
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))

@@ -3,8 +3,8 @@
 Each posterior draw of θ is treated as the true θ. The sufficient statistics of further rows are drawn given θ (counts
 are multinomial, the mean of n Normal values is Normal, and their scatter is σ² χ² with n - 1 degrees of freedom) and
 added to those of the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows
-are passed, they replace the draws of θ: further rows of naive Bayes are copies of learned rows, drawn with Bayesian
-bootstrap weights (Rubin 1981), so that the loss does not rely on the model being right.
+are passed, further rows of naive Bayes are copies of them, drawn with Bayesian bootstrap weights (Rubin 1981), so that
+the loss does not rely on the model being right.
 """
 
 from __future__ import annotations
@@ -46,22 +46,10 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows at a point θ.
+    """Draw the statistic of further rows, ``rows`` (class,), at a point θ, (class, column, ...).
 
-    Parameters
-    ----------
-    family : Family
-    theta : Theta
-        One point, (class, column, ...).
-    s : Statistic
-        Of the learned rows, for the levels.
-    rows : int array (class,)
-        Number of further rows per class.
-    share : array (column,)
-        Share of cells that are not missing; without effect if the statistic cannot be drawn directly.
-    rng : Generator
-    read : function
-        From drawn cells, (row, column), to encoded columns.
+    ``s`` is the statistic of the learned rows, for the levels. ``share``, (column,), is the share of cells that are not
+    missing, unless cells must be drawn one by one; ``read`` then encodes them.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -132,9 +120,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows. Each is predicted while it is left out, with the loss for its label; further rows are copies
-        of learned rows, or are drawn from the model if there is a ``dependence``. By default all rows and classes are
-        drawn from the model.
+        The learned rows, each of which is then predicted while it is left out. Further rows are copies of learned rows,
+        or are drawn from the model if there is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -142,7 +129,7 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw, and behind the mean loss of the band.
+        Number of rows to predict at each draw, whose mean loss the band describes.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -152,8 +139,8 @@ def worth_of_rows(
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
         ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss (the expected value of
         the sample), and ``price`` the regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the
-        number of further rows from which its regret is at most ``bound``: 0 if none are needed, infinity if the regret
-        is larger at the last size. ``attrs`` also hold ``prob``, ``bound`` and the number of ``learned`` rows.
+        number of further rows from which its regret is at most ``bound``: infinity if the regret is larger at the last
+        size. ``attrs`` also hold ``prob``, ``bound`` and the number of ``learned`` rows.
 
     Raises
     ------
@@ -164,9 +151,8 @@ def worth_of_rows(
     Notes
     -----
     Without X and y, the loss is expected under the model itself, and is too small if columns depend on each other given
-    the class. With a ``dependence``, the exponents stay as they were learned, so the loss after many further rows is
-    too large, and there is no band, because it contained the later loss in two of three cases only. Priors keep the
-    scale that was estimated from the learned rows.
+    the class. With a ``dependence``, the exponents stay fixed, so the loss after many further rows is too large, and
+    there is no band. Priors keep the scale that was estimated from the learned rows.
 
     References
     ----------
@@ -269,8 +255,7 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     Compare with the best p exponents. On the n rows from which p exponents were learned, the loss per row is smaller by
     about p/2n; on other rows it is larger by p/2n. The average of this function estimates δ, the sum of both. After m
     further rows, the loss of other rows is larger by p/2(n + m) only, so δ (1 + n/(n + m)) / 2 remains of δ (the
-    reasoning of Akaike 1974). The decrease is computed per row, because it varies much, and an average would make the
-    band too narrow.
+    reasoning of Akaike 1974). The decrease is computed per row, because an average would make the band too narrow.
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
@@ -284,8 +269,9 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
     """The number of further rows from which a regret is at most ``bound``; infinity if it is larger at the last size.
 
-    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows. Class probabilities
-    of a plug-in and of full Bayes differ by terms of order 1/n, and the regret by their square, so it falls as 1/n².
+    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because the regret
+    falls as 1/n²: class probabilities of a plug-in and of full Bayes differ by terms of order 1/n, and the regret by
+    their square.
     """
     above = np.flatnonzero(~(price <= bound))
     if not len(above):

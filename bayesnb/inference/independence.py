@@ -42,17 +42,17 @@ SAMPLE = 4096
 
 @dataclass(frozen=True, eq=False)
 class Independence:
-    """The evidence against independence of the columns given the class. It prints as one sentence of advice.
+    """The evidence against independence of the columns given the class; it prints as one sentence.
 
     Parameters
     ----------
     pairs : DataFrame
-        A row for each pair of columns, the most dependent first. ``first`` and ``second`` are the names of the columns.
-        ``log_bayes_factor`` is that of dependence given the class, in nats. ``information`` is the mutual information
-        given the class, in nats, adjusted for chance, with the ends ``lower`` and ``upper`` of its interval; ``lower``
-        is 0 if independence is plausible. ``gain`` is the decrease in leave-one-out log loss of the class per row, in
-        nats, if p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes, and ``se`` its standard error. ``score`` is the
-        z-score of the pair's term when it is added to ``dependence="weighted"``.
+        A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is the
+        log Bayes factor of dependence given the class, in nats. ``information`` is the mutual information given the
+        class, in nats, adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if
+        independence is plausible. ``gain`` is the decrease in leave-one-out log loss of the class per row, in nats, if
+        p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes, and ``se`` its standard error. ``score`` is the z-score
+        of the pair's term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
         1, which is naive Bayes. With an exponent of 0.25, its log-odds are four times too large.
@@ -94,9 +94,9 @@ class Independence:
     def advice(self) -> str | None:
         """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
-        "pairwise" if the score of a dependent pair is significant by Bonferroni's bound: the pair has an interaction
-        that exponents of its columns cannot express. Otherwise "weighted" if the log-odds are too large or too small.
-        With ``None``, there may still be dependence that hardly affects the prediction of these labels.
+        "pairwise" if the score of a dependent pair is significant by Bonferroni's bound, otherwise "weighted" if the
+        log-odds are too large or too small. With ``None``, there may still be dependence that hardly affects these
+        labels.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -173,12 +173,10 @@ def independence(
 ) -> Independence:
     """Which columns depend on each other given the class, how strongly, and what to do about it.
 
-    This function tests every pair of columns.
-
     Parameters
     ----------
     X, y, sample_weight
-        Exactly the learned rows, because the estimator does not store them.
+        Exactly the learned rows.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -186,9 +184,7 @@ def independence(
     -------
     Independence
         It prints as one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
-        dependent first: the log Bayes factor of dependence given the class, the mutual information given the class with
-        its interval, and ``gain``, the decrease in the exact leave-one-out log loss of the class when the pair is
-        modelled, all in nats. :func:`bayesnb.plots.independence` draws it.
+        dependent first. :func:`bayesnb.plots.independence` draws it.
 
     Raises
     ------
@@ -198,9 +194,8 @@ def independence(
 
     Notes
     -----
-    The time grows with the number of pairs: 30 columns take about two seconds. Bags of words, counts with an exposure,
-    and columns of more than 64 levels are not compared. If there are more than 4,096 rows, gains are computed from
-    4,096 rows drawn at random.
+    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. If there are more than
+    4,096 rows, gains are computed from 4,096 rows drawn at random.
 
     Examples
     --------
@@ -230,27 +225,16 @@ def independence(
 def audited(
     posterior: Posterior, data: Data, labels: Labels, level: float = 0.89, draws: int = 200, random_seed: int = 0
 ) -> Independence:
-    """Test every pair of columns for dependence given the class.
+    """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
 
     For the mutual information, and for dependence of any form, real columns are cut at quartiles, so that few rows
     suffice. For the gain, and for monotone dependence, they are cut into sixteen intervals, as in
     ``dependence="pairwise"``.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    labels : Labels
-    level : float
-        Probability of the intervals.
-    draws : int
-        Draws for the interval of the mutual information.
-    random_seed : int
-
     Raises
     ------
     ValueError
-        If there are more columns than are searched for pairs, or leave-one-out is not exact.
+        If there are too many columns to search for pairs, or leave-one-out is not exact.
     """
     require_exact(posterior.model, Message("or {cure}", cure=Cure("drop")))
     grid, counts, finer = counted_pairs(posterior, data, labels)
@@ -298,8 +282,8 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
     cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are
     independent, all orders of the second cells within a class are equally probable. The mean of the product of 1 + θ s
     t over all orders is nearly (1 - θ² var(s) var(t))^-½ for any distributions, and the product is divided by this
-    mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters, not only on average over a
-    prior. The integral over θ is a sum over 16 values.
+    mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters. The integral over θ is a sum
+    over 16 values.
     """
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
@@ -319,8 +303,7 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     Suppose that the pair is added to the weighted model with an exponent v. The derivative of a row's log probability
     in v at 0 is r_y - Σ_c p_c r_c, where p are the probabilities of the weighted model. The score is the sum of the
     derivatives over rows, divided by its standard error (Rao's score test). It is conservative, because the other
-    exponents were learned from the same rows. As when exponents are learned, leaving out a row removes a weight of at
-    most 1.
+    exponents were learned from the same rows.
     """
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")

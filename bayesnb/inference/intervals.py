@@ -83,38 +83,32 @@ def predict_interval(
     method : {"auto", "saddlepoint", "draws"}
         "saddlepoint" approximates the distribution of the log-odds, without draws. "auto" uses it if there are two
         classes, no feature is sampled, no term has an exponent, and the approximation is close: tail probabilities were
-        then off by up to 0.011 on the tables tested, otherwise by up to 0.05 (``docs/theory/saddlepoint.md``). In all
-        other cases, "auto" uses exact draws. If draws of many parameters do not fit into memory (at 4,000 draws, if
-        columns times classes exceed 2,100), the log likelihood of each class is drawn by a similar approximation, whose
-        error was below that of 20,000 draws in all tests. Rows whose log-odds have a standard deviation above 1e10 are
-        drawn under any method. Draws use the estimator's seed (0 by default), and are the same for every row and every
-        call.
+        then off by up to 0.011 on the tables tested (``docs/theory/saddlepoint.md``); otherwise it uses exact draws. If
+        these do not fit into memory (4,000 draws of more than 2,100 columns times classes), the log likelihood of each
+        class is drawn by a similar approximation. Draws use the estimator's seed (0 by default), and are the same for
+        every row and every call.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ. "row", the default, is p(θ | D, x), because a row without a label is informative about θ
-        too. Only under "row" do the intervals cover 89 % of rows from the model, and is ``predict_proba`` the mean of
-        p(c | x, θ). "data" is p(θ | D), for a row that was chosen without regard to θ. With a dependence, the default
-        is "data" and "row" raises: a row without a label is not informative about the exponents, and ``predict_proba``
-        is not an average of p(c | x, θ, w) over θ.
+        The posterior of θ. "row", the default, is p(θ | D, x): only under it do 89 % intervals cover 89 % of rows from
+        the model, and is ``predict_proba`` the mean of p(c | x, θ). "data" is p(θ | D), for a row that was chosen
+        without regard to θ; it is the default with a dependence, under which "row" raises.
 
     Returns
     -------
     DataFrame (row, (class, "lower" | "median" | "upper"))
         ``attrs["given"]`` is "row" or "data". If draws were used, ``attrs["mcse"]`` is the largest Monte Carlo standard
-        error in the table. ``attrs["note"]`` states that unlabelled rows were learned by their expected labels.
+        error in the table. ``attrs["note"]`` states if labels were learned as expected counts.
 
     Notes
     -----
-    After a fit with unlabelled rows the interval is too narrow, because expected labels were counted like observed
-    labels. ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels too.
+    After a fit with unlabelled rows the interval is too narrow, because expected labels count like observed labels.
+    ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels instead.
 
-    An interval does not include errors that its model cannot represent. On simulated tables of 100 and 400 rows whose
-    columns depend on each other given the class, it contained the true probability for 11 to 41 % of the rows under
-    naive Bayes; for 84 to 87 % with ``dependence="weighted"`` or "pairwise" if exponents can express the border between
-    the classes; and for 25 to 38 % ("weighted") and 59 to 72 % ("pairwise") if classes have different correlations.
-    With "auto" it was 83 to 98 % and 73 to 75 % in these two settings, and 33 to 58 % if the border has jumps and an
-    interaction (two tables each).
+    An interval does not include errors that its model cannot represent. On simulated tables of dependent columns, it
+    contained the true probability for 11 to 41 % of the rows under naive Bayes. With ``dependence="auto"`` it was 83 to
+    98 % if exponents can express the border between the classes, 73 to 75 % if classes have different correlations, and
+    33 to 58 % if the border has jumps and an interaction.
 
     Examples
     --------

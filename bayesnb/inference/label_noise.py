@@ -2,7 +2,6 @@
 
 :func:`drawn_wrong_labels` draws the right labels z, the share ε of wrong labels, and the parameters θ jointly. If a
 model does not allow this, :func:`wrong_labels` uses leave-one-out probabilities of the labels and integrates out ε.
-That model was fitted to the wrong labels of other rows, so the number is too small if there are many.
 """
 
 from __future__ import annotations
@@ -50,14 +49,8 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """The posterior of which labels are wrong.
-
-    Parameters
-    ----------
-    each : array (row,)
-        The probability that the row's label is wrong.
-    expected, sd : float
-        Mean and standard deviation of the number of wrong labels; a row of weight 2 counts as two rows.
+    """For each row the probability that its label is wrong, (row,), and mean and standard deviation of the number of
+    wrong labels, in which a row of weight 2 counts as two rows.
     """
 
     each: Array
@@ -72,8 +65,7 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. All three
     conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution truncated at 1/2, and
     z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. ``each`` is the
-    mean of p(z_i is not the label | x_i, θ, ε) over draws, and ``sd`` the standard deviation of the number of wrong
-    labels.
+    mean of p(z_i is not the label | x_i, θ, ε) over draws.
 
     Parameters
     ----------
@@ -83,10 +75,6 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     labels : Labels
         A row of weight 2 is two rows, whose labels may be wrong independently.
     random_seed : int
-
-    Returns
-    -------
-    WrongLabels
 
     Raises
     ------
@@ -131,8 +119,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
     and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The log of the sum is concave in ε, so the posterior of ε under a
     uniform prior has one mode, which bisection finds; Gauss-Legendre quadrature around it integrates out ε. Given ε the
-    z_i are independent, which gives the variance of their number. (Lawrence and Schölkopf 2001 estimate a kernel
-    classifier under this model of noise.)
+    z_i are independent, which gives the variance of their number.
 
     The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they include a
     part of ε already, so the number is too small.
@@ -144,10 +131,6 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     n_classes : int
         C, at least 2.
     weight : array (row,)
-
-    Returns
-    -------
-    WrongLabels
 
     Raises
     ------
@@ -243,18 +226,17 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     Parameters
     ----------
     X, y, sample_weight
-        Exactly the learned rows, because the estimator does not store them.
+        Exactly the learned rows.
 
     Returns
     -------
     DataFrame (row, ...)
-        With the index of ``X``, the smallest probability first. ``label`` is the label of the row. ``probability`` is
-        the probability of the label given all other rows, p(y_i | x_i, D without row i), by the chosen estimate.
-        ``suggested`` is the most probable class of the row, and ``suggested_probability`` its probability. ``wrong`` is
-        the probability that the label is wrong, if a share of all labels was replaced by other classes.
-        ``attrs["expected"]`` is the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row
-        of weight 2 counts as two. If there is ``attrs["note"]``, it says why the number is only a rough lower bound,
-        and ``sd`` is NaN. ``attrs["says"]`` states the result as a sentence.
+        With the index of ``X``, the smallest probability first. ``label`` is the label of the row, and ``probability``
+        its p(y_i | x_i, D without row i) by the chosen estimate. ``suggested`` is the most probable class of the row,
+        with ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is
+        the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as
+        two. ``attrs["note"]`` exists if the number is only a rough lower bound, and gives the reason; ``sd`` is then
+        NaN. ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -266,16 +248,16 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
     labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
     right labels, ε and the parameters jointly, for every estimate. So wrong labels do not hide each other, as they do
-    in ``probability``, where D contains the wrong labels of other rows.
+    in ``probability``.
 
-    The prior of ε has no mass at exactly 0, so some wrong labels are expected even if there are none, and many if rows
-    are few and classes overlap. ε is the same for all classes, so the number is too small if many labels of only one
-    class are wrong. ``docs/how-to/labels-to-doubt.md`` has measurements.
+    The prior of ε has no mass at exactly 0, so some wrong labels are expected even if there are none, and many if there
+    are few rows and classes overlap (``docs/how-to/labels-to-doubt.md`` has measurements). ε is the same for all
+    classes, so the number is too small if only labels of one class are wrong.
 
     If columns depend on each other given the class (see :func:`bayesnb.checks.independence`), naive Bayes is
-    overconfident and counts many right labels as wrong. With a ``dependence``, the order of the rows is as good or
-    better, but the number is of little use, because exponents were learned from the wrong labels too. ``attrs["note"]``
-    states this, and also if labels cannot be drawn because a prior is improper or a feature is sampled.
+    overconfident and counts many right labels as wrong. With a ``dependence``, trust the order of the rows but not the
+    number, because exponents were learned from the wrong labels too. ``attrs["note"]`` states this, and also if labels
+    cannot be drawn because a prior is improper or a feature is sampled.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""The posterior distribution of the log-odds of two classes as one object, by formula or from draws.
-
-:class:`Law` uses the saddlepoint formula for rows for which it has a value, and draws for the other rows.
-"""
+"""The posterior distribution of the log-odds of two classes as one object, by formula or from draws."""
 
 from __future__ import annotations
 
@@ -53,15 +50,8 @@ class DrawnLogOdds:
 class Law:
     """The posterior distribution of ln p(a, x | θ) - ln p(b, x | θ) of the two classes, for the rows of a table.
 
-    Parameters
-    ----------
-    answers : PosteriorDraws
-        For outlying rows at which the formula overflows.
-    formula : LogOdds
-    certain : array (row,)
-        Plus or minus infinity if one class is impossible, otherwise NaN.
-    data, offset
-        The rows, and an offset of their log p(class, row), (row, class).
+    ``answers`` are draws for outlying rows at which the formula overflows. ``certain``, (row,), is plus or minus
+    infinity if one class is impossible, otherwise NaN. ``offset`` is added to log p(class, row), (row, class).
     """
 
     answers: PosteriorDraws

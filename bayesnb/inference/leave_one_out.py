@@ -41,22 +41,21 @@ def loo(
     Parameters
     ----------
     X, y, sample_weight
-        Exactly the learned rows, because the estimator does not store them.
+        Exactly the learned rows.
     by : {"row", "feature"}
         One result per row, or the term of each column.
     refit : bool
-        Sample a feature again without the row if the importance weights of its draws are unreliable. Each such cell
-        takes as long as a fit of its column.
+        Sample a feature again without the row if the importance weights are unreliable; each time takes as long as a
+        fit of the column.
 
     Returns
     -------
     DataFrame (row, ...)
         By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class, p(c
-        | x_i, D without row i), both by the chosen estimate. ``pareto_k`` has one column for each column of a sampled
-        feature (see the notes). By feature: columns (class, term), in nats. "(prior)" is log p(c | D without row i),
-        and each column j has log p(x_ij | c, D without row i), with all parameters integrated out; a bag of words is
-        one term. The terms of a class sum to log p(x_i, c | D without row i). A prior that was scaled to the data keeps
-        its scale.
+        | x_i, D without row i), both by the chosen estimate; ``pareto_k`` has one column for each sampled column. By
+        feature: columns (class, term), in nats. "(prior)" is log p(c | D without row i), and each column j has log
+        p(x_ij | c, D without row i), with all parameters integrated out; a bag of words is one term. A prior that was
+        scaled to the data keeps its scale.
 
     Warns
     -----
@@ -70,11 +69,10 @@ def loo(
     are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape parameter of the tail of
     these weights, 0 if the feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, but the label of the row took part in
-    learning the exponents, which stay fixed. So the probabilities are too good, by much if rows are few (thirty columns
-    of breast cancer: a log loss of 0.03, against 0.09 with five folds), as ``attrs["note"]`` states. ``evaluate`` with
-    ``cv=5`` learns the exponents again in each fold. By feature, terms are not multiplied by their exponents, and only
-    terms of columns are in the sum.
+    With a dependence, the row is left out of the class prior and of all terms, but the exponents stay fixed, which were
+    learned from its label too. So the probabilities are too good (thirty columns of breast cancer: a log loss of 0.03,
+    against 0.09 with five folds), as ``attrs["note"]`` states. ``evaluate`` with ``cv=5`` learns the exponents again in
+    each fold. By feature, terms are not multiplied by their exponents.
 
     Examples
     --------

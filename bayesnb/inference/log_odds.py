@@ -1,4 +1,4 @@
-"""Mean and variance of the log-odds of all pairs of classes: exact, without draws."""
+"""Mean and variance of the log-odds of all pairs of classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ classes to the variance of differences of two classes, (row, class, class).
 
 @question("mean and variance of log-odds", "how sure", "odds")
 def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.DataFrame:
-    """Posterior mean and variance of the log-odds ln p(a | x, θ) - ln p(b | x, θ) of each pair: exact, no draws.
+    """Exact posterior mean and variance of the log-odds ln p(a | x, θ) - ln p(b | x, θ) of each pair of classes.
 
     Parameters
     ----------
@@ -38,9 +38,8 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     Returns
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
-        In nats, for every two classes. Infinite if one of the two classes is impossible, NaN if both are. With a
-        dependence, the moments are under the posterior of the parameters and the exponents, which are independent.
-        ``attrs["given"]`` is "row" or "data".
+        In nats. Infinite if one of the two classes is impossible, NaN if both are. With a dependence, the parameters
+        and the exponents have independent posteriors. ``attrs["given"]`` is "row" or "data".
 
     Raises
     ------
@@ -78,12 +77,11 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 
 
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """Posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each: exact.
+    """Exact posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each.
 
     They are sums over the factors of the model: of the first two derivatives at 0 of the log moments, and for sampled
-    factors of moments over draws. The mean is infinite if one of the two classes is impossible, and NaN if both are.
-    Given the row too, the posterior is a mixture over the classes c of the row, in which the derivatives for class c
-    are taken at 1 instead of 0. The spread of the components' means adds to the variance.
+    factors of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which
+    the derivatives for class c are taken at 1 instead of 0. The spread of the components' means adds to the variance.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The numbers of a fitted model: tables of its parameters, and the classifier as softmax regression."""
+"""Tables of the parameters of a fitted model, and the classifier as softmax regression."""
 
 from __future__ import annotations
 
@@ -19,13 +19,9 @@ from bayesnb.priors import Array, Theta
 
 
 def parameter_tables(schema: Schema, point: Parameters, classes: Array) -> dict[Any, pd.DataFrame]:
-    """The parameters of each feature at a point, labelled by columns and levels.
+    """The parameters of each feature at a point, by name; the first entry, "(class)", holds the class probabilities.
 
-    Returns
-    -------
-    {name: DataFrame}
-        One row per class, or per (class, column) if the feature has several columns. The first entry, "(class)", holds
-        the class probabilities.
+    A table has one row per class, or per (class, column) if the feature has several columns.
     """
     label = pd.Index(classes, name="class")
     tables = {"(class)": pd.DataFrame({"probability": np.exp(point.log_pi)}, index=label)}
@@ -85,13 +81,8 @@ def softmax_regression(
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
-    Parameters
-    ----------
-    schema, point, classes, estimate
-    exponents : array (class, column + 1), optional
-        The exponent of each column (a bag of words is one column), and last the offset of each class.
-    quadratic : bool
-        Whether squares and products of columns may be terms.
+    ``exponents``, (class, column + 1), hold the exponent of each column (a bag of words is one column), and last the
+    offset of each class. With ``quadratic``, squares and products of columns may be terms.
 
     Raises
     ------
@@ -176,9 +167,9 @@ def _upright(found: Mapping[Any, pd.DataFrame]) -> dict[Any, pd.DataFrame]:
 def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
-    They are those of the chosen estimate (the posterior mean for "predictive"): the probabilities of levels, "mean" and
-    "sd" of real numbers, "rate" of counts, with one row per class (and column). With a dependence, the entry
-    "(exponents)" holds ``exponents_``.
+    The chosen estimate ("predictive": the posterior mean) gives the probabilities of levels, "mean" and "sd" of real
+    numbers, and "rate" of counts, with one row per class (and column). With a dependence, the entry "(exponents)" holds
+    ``exponents_``.
 
     Examples
     --------
@@ -204,24 +195,23 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Parameters
     ----------
     quadratic : bool
-        Whether squares of columns, and products of two, may be terms too, as in quadratic discriminant analysis.
+        Whether squares and products of columns may be terms, as in quadratic discriminant analysis.
 
     Returns
     -------
     weights : DataFrame (term, class)
-        β. A term of a categorical feature is (column, level), and φ is 1 at the level of the row and 0 otherwise. A
-        term of a column of text is (column, word), and φ is the count of the word. A term of a number is (column, ""),
-        and φ is its value. With ``quadratic``, there are terms (column, other column), and φ is the product of the two
-        columns, or the square of one.
+        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
+        text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), and φ is its
+        value. With ``quadratic``, there are terms (column, other column), whose φ is the product.
     intercept : Series (class,)
         γ.
 
     Raises
     ------
     ValueError
-        If the log-odds are not linear. The error names the feature: without ``quadratic``, a Gaussian whose variance
-        differs between classes, or a predictive that is not a plug-in (use ``estimate="mean"``). With a dependence,
-        weights are multiplied by the exponents; terms other than exponents of features raise.
+        If the log-odds are not linear: for example, a Gaussian whose variance differs between classes (without
+        ``quadratic``), a predictive that is not a plug-in (use ``estimate="mean"``), or a dependence with terms other
+        than columns.
 
     References
     ----------
@@ -270,9 +260,9 @@ def _telling(found: pd.DataFrame) -> pd.DataFrame:
 def describe(classifier: Classifier) -> pd.DataFrame:
     """One row per feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
-    ``attrs["rows"]`` is the weight of all learned rows. ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965), the
-    number of rows of equal weight that would estimate a mean with the same precision. If it is much smaller, and the
-    weights are not counts, rescale them with :func:`bayesnb.model.reliability_weights`.
+    ``attrs["rows"]`` is the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965).
+    If the latter is much smaller, and the weights are not counts, rescale them with
+    :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Predictions as a table: for a table of any size, optionally with columns copied from it."""
+"""Predictions as a table, for a table of any size."""
 
 from __future__ import annotations
 

@@ -43,22 +43,10 @@ SMALL = 0.25
 
 @dataclass(frozen=True)
 class Checked:
-    """A column that can be checked.
+    """A column that can be checked: its name, its feature, and its position in the feature.
 
-    Parameters
-    ----------
-    name : column name
-    feature : str
-        Its feature in the model.
-    position : int
-        Its position in the feature.
-    kind : {"real", "positive", "count", "binary", "levels"}
-    levels : int
-        Number of levels; 0 for numbers.
-    unit : float
-        The unit to which the values were rounded; 0 if they were not rounded.
-    origin : float
-        A value from which all others differ by whole numbers of units.
+    ``levels`` is the number of levels, 0 for numbers. If the values were rounded, they differ from ``origin`` by whole
+    multiples of ``unit``; otherwise ``unit`` is 0.
     """
 
     name: Any
@@ -83,7 +71,7 @@ class Checked:
 def rounding(x: Array) -> tuple[float, float]:
     """The unit to which numbers were rounded, and one of the numbers; (0, 0) if they were not rounded.
 
-    The unit is the smallest distance between two different numbers, if all distances are whole multiples of it.
+    The unit is the smallest distance of two different numbers, if it divides all distances.
     """
     values = np.unique(x[~np.isnan(x)])
     if len(values) < 2:
@@ -100,16 +88,9 @@ def rounding(x: Array) -> tuple[float, float]:
 class Check:
     """A test statistic of one column, or of two columns, within a class.
 
-    Parameters
-    ----------
-    statistic : str
-    first, second : int
-        Positions of the columns; ``second`` is -1 if there is only one.
-    scale : function
-        Makes the distribution of the test statistic closer to a Normal.
-    resolution : float
-        A lower limit of the standard deviation over replicated tables on that scale, which is unreliable if nearly all
-        of them have the same value.
+    ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the
+    distribution of the test statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation
+    over replicated tables, which is unreliable if nearly all tables have the same value.
     """
 
     statistic: str
@@ -120,18 +101,9 @@ class Check:
 
 
 def statistics(cells: Array, columns: Sequence[Checked]) -> tuple[list[Check], Array]:
-    """Every test statistic of the rows of one class, for many tables at once.
+    """Every test statistic of the rows of one class, and its values, (table, check), for many tables at once.
 
-    Parameters
-    ----------
-    cells : array (table, row, column)
-        Numbers, or codes of levels; NaN if missing, equally in every table.
-    columns : sequence of Checked
-
-    Returns
-    -------
-    checks : list of Check
-    values : array (table, check)
+    ``cells``, (table, row, column), are numbers or codes of levels; NaN if missing, for the same cells in every table.
     """
     known = ~np.isnan(cells[0])
     found: list[tuple[Check, Array]] = []
@@ -249,7 +221,7 @@ def _informations(hot: Array, starts: Array) -> Array:
 
 
 def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Array:
-    """The correlation ratio of columns of levels and centred columns of numbers, (table, levels, numbers)."""
+    """The correlation ratios of columns of levels and centred columns of numbers, (table, levels, numbers)."""
     swapped = np.swapaxes(hot, 1, 2)
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
     n, whole, spread = (np.add.reduceat(v, starts, axis=1) for v in (count, total, square))
@@ -285,13 +257,11 @@ class PredictiveChecks:
     Parameters
     ----------
     table : DataFrame
-        A line for each test statistic of a class, the worst first. ``statistic`` is its name. ``first`` and ``second``
-        are the columns (``second`` is None for a test statistic of one column), and ``class`` is the class.
-        ``observed`` is its value in the rows; ``expected``, ``lower`` and ``upper`` are its mean and interval in
-        replicated tables. ``distance`` is the number of standard deviations of the replicated tables between the
-        observed value and their mean, on a scale closer to a Normal. ``p`` is the two-sided p-value of this check
-        alone. ``p_adjusted`` is the probability that the largest distance of all checks of a replicated table is at
-        least this distance.
+        A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
+        (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
+        ``upper`` are mean and interval in replicated tables. ``distance`` is the distance from their mean in standard
+        deviations, on a scale closer to a Normal. ``p`` is the two-sided p-value of this check alone, and
+        ``p_adjusted`` the probability that any check of a replicated table has at least this distance.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -338,11 +308,11 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Pairs of a column and a flag of its missing cells, as booleans (column, column).
+    """Pairs of a column and a flag of its missing cells, as booleans (column, column), which are not checked.
 
     Such a flag varies in the table, and is constant over the rows in which the other column has a value. Replicated
-    tables have the missing cells of the observed table, but independent columns, so a check of the pair would fail for
-    any model, however good.
+    tables have the missing cells of the observed table, but independent columns, so a check of the pair fails for any
+    model.
     """
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
@@ -370,9 +340,8 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
 
 
 def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator) -> Array:
-    """Draw tables from the posterior predictive, (table, row, column), for rows of these classes; no cell is missing.
-
-    Each table has its own draw of the parameters.
+    """Draw tables from the posterior predictive, (table, row, column), for rows of these classes, each with its own
+    parameters; no cell is missing.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
@@ -390,10 +359,9 @@ def _table(
 ) -> tuple[pd.DataFrame, float]:
     """One line for each check, the worst first, and the distance from which a check fails.
 
-    Some of many checks have a large distance by chance. So the adjusted p-value is the share of replicated tables whose
-    largest distance of all checks is at least as large (the maxT method of Westfall and Young 1993). It is valid for
-    any dependence between the checks, and more checks need no more draws. Distances are in standard deviations of the
-    replicated tables.
+    The adjusted p-value is the share of replicated tables whose largest distance of all checks is at least as large
+    (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks, and more checks
+    need no more draws. Distances are in standard deviations of the replicated tables.
     """
     draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
@@ -482,10 +450,10 @@ def predictive_checks(
     Notes
     -----
     The test statistics are the moments, extremes and most frequent values of a column within a class, and the
-    dependence of two columns (``docs/how-to/does-the-model-fit.md``). p-values are adjusted for the number of checks,
-    so at most about one in twenty tables drawn from the model itself has a failed check, and fewer of the learned
-    tables, to which the parameters have adapted (BDA3 6.3). With a dependence, only its naive Bayes part is checked. If
-    there are more than 4,096 rows, 4,096 are drawn at random.
+    dependence of two columns (``docs/how-to/does-the-model-fit.md``). p-values are adjusted for the number of checks:
+    at most about one in twenty tables drawn from the model has a failed check (fewer of the learned tables; BDA3 6.3).
+    With a dependence, only its naive Bayes part is checked. If there are more than 4,096 rows, 4,096 are drawn at
+    random.
 
     Examples
     --------

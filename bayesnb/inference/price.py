@@ -1,7 +1,7 @@
 """Regret of a plug-in: the increase in posterior expected loss per row when a plug-in replaces full Bayes.
 
-If model and prior are right, the decision that is best under the posterior predictive p(c | x, D) has the smallest
-expected loss, so decisions by a plug-in cannot have a smaller one. The increase is a sum over classes, so it is exact.
+If model and prior are right, decisions under the posterior predictive p(c | x, D) have the smallest expected loss. The
+increase is a sum over classes, so it is exact.
 """
 
 from __future__ import annotations
@@ -32,13 +32,8 @@ ROWS = 1000
 def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callable[[Array, Array], Array]:
     """The expected loss per row, (row,), as a function of predicted and true class probabilities, (row, class) each.
 
-    Parameters
-    ----------
-    costs : {"log loss", "accuracy"} or DataFrame (class, decision)
-        The log loss of the predicted probabilities, in nats; a loss of 1 per wrong class; or the loss of the decision
-        of least expected cost under the predicted probabilities.
-    classes : array (class,)
-        Not needed for the log loss.
+    It is the log loss in nats, a loss of 1 per wrong class ("accuracy"), or the loss of the decision of least expected
+    cost. The log loss does not need ``classes``.
     """
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
@@ -60,9 +55,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of acting on other probabilities than the predictive, (row,); infinite if all these probabilities are
-    0.
-    """
+    """Regret of acting on other probabilities than the predictive, (row,); infinite if all of them are 0."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
 

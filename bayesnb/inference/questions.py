@@ -2,9 +2,8 @@
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`, which
 makes it a method of :class:`bayesnb.BayesianNB` and of :class:`bayesnb.inference.classifier.Classifier`, or a function
-of a public module such as :mod:`bayesnb.sets`. Its signature and docstring provide its type in ``methods.pyi`` or its
-line in the module, its line in the docstring of the estimator and in the API page, the options and the screen of a
-command, and, with :class:`Shown`, a section of the report.
+of a public module such as :mod:`bayesnb.sets`. Its type, its lines in the documentation, the options of its command
+and, with :class:`Shown`, a section of the report are made from its signature and docstring.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Shown:
     Parameters
     ----------
     title : str
-        The heading of the section.
+        Heading of the section.
     lines : callable
         Returns the table of the answer, or tables by name; by default the answer itself.
     says : callable
@@ -72,7 +71,7 @@ class Shown:
     plot : str, optional
         The function of :mod:`bayesnb.plots` that draws the answer.
     asks : mapping
-        Arguments of the report, if they differ from the defaults.
+        Arguments that the report passes.
     top : int
         Number of lines that are shown.
     advised : bool
@@ -108,7 +107,7 @@ class Question:
     function : callable
         Its first argument is a fitted model.
     shown : Shown, optional
-        How the report displays the answer; ``None`` if it does not.
+        How the report displays the answer.
     columns : {column: str or Message}
         The meaning of each column of the answer, for a legend.
     """
@@ -169,20 +168,9 @@ def question[**P, R](
     shown: Shown | None = None,
     columns: Mapping[str, str | Message] | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Asked[P, R]]:
-    """Register a function ``f(classifier, ...)`` as a question that can be asked of every fitted model.
+    """Register a function ``f(classifier, ...)`` as a question to every fitted model.
 
-    Parameters
-    ----------
-    want : str
-        The end of the sentence "If you want ...".
-    group : str
-        The heading under which the question is listed.
-    module : str, optional
-        The public module that gets the function. By default, the question is a method of fitted models.
-    shown : Shown, optional
-        How the report displays the answer. By default, the report does not use the question.
-    columns : {column: str or Message}, optional
-        A short description of each column of the answer, for the legend of a table. The docstring gives details.
+    The parameters are those of :class:`Question`.
     """
 
     def register(function: Callable[Concatenate[Any, P], R]) -> Asked[P, R]:

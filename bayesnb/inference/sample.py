@@ -30,7 +30,7 @@ def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFram
     Returns
     -------
     DataFrame (n, ...)
-        The label in the column ``y`` (or ``y_``, if a fitted column is called "y"), then the fitted columns. A binned
+        The label in the column ``y`` (``y_`` if a fitted column is called "y"), then the fitted columns. A binned
         column holds the names of bins. With ``estimate="predictive"``, each row has a new draw of the parameters.
 
     Examples

@@ -47,24 +47,22 @@ def sample_posterior(
     Parameters
     ----------
     draws, chains : int, optional
-        Number of draws per chain and of chains. By default 1000 draws and 4 chains, or the numbers of a sampled feature
-        if these are smaller; if you ask for more, some of its draws are repeated, which ArviZ cannot detect. A model
-        from :func:`bayesnb.from_draws` has the draws of its tree.
+        Number of draws per chain and of chains; 1000 and 4 by default, or the numbers of a sampled feature if these are
+        smaller. If you request more, some of its draws are repeated, which ArviZ cannot detect. A model from
+        :func:`bayesnb.from_draws` has the draws of its tree.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
-        give the same groups, variables, dimensions and coordinates, and take the draws of sampled features from the
-        fit; this is valid because features are independent given the labels.
+        take the draws of sampled features from the fit; this is valid because features are independent given the
+        labels.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
-        Rows that the tree describes. X without y are new rows to predict. For "gibbs", pass the learned rows; for
-        "nuts", pass them if some have no label, so that the missing labels are summed out. The tree then describes only
-        the labelled rows.
+        Rows that the tree describes. X without y are new rows to predict. "gibbs" needs the learned rows, and so does
+        "nuts" if some have no label; the tree then describes only the labelled rows.
     include : of "log_prior", "log_likelihood", "posterior_predictive", "prior_predictive", "columns"; optional
         Groups to add to the default ones, or to require. By default the tree has all groups that can be made, except
-        "columns", whose arrays are large, (chain, draw, row, column). Each group that describes rows takes 8 bytes ×
-        draws × rows.
+        "columns", whose arrays are large, (chain, draw, row, column).
     stage : {"parameters", "exponents"}
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``.
@@ -73,10 +71,9 @@ def sample_posterior(
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
-        For "nuts", arguments of ``pymc.sample``. If all rows have a label, only the step size must be tuned, so
-        ``tune`` is 200 by default. For "gibbs", ``tune``, the number of steps of each chain before its first draw (200
-        by default), and ``thin``, the number of steps per draw (1 by default); many chains take little longer than a
-        few.
+        For "nuts", arguments of ``pymc.sample``; ``tune`` is 200 by default if all rows have a label. For "gibbs",
+        ``tune``, the number of steps of each chain before its first draw (200 by default), and ``thin``, the number of
+        steps per draw (1 by default).
 
     Returns
     -------
@@ -86,12 +83,12 @@ def sample_posterior(
         * ``posterior``; and ``prior`` if all priors are proper;
         * ``log_prior``, if all priors are proper: the log prior density of each variable at its posterior draws, given
           the variables that its prior depends on;
-        * ``sample_stats``: ``diverging``, and the other statistics of the sampler;
+        * ``sample_stats``: statistics of the sampler, such as ``diverging``;
         * ``constant_data``: the total weight of the rows of each class (``rows``) and of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
         * with rows, ``observed_data``: the class ``y`` of each row, as its position in the coordinate ``class_label``;
-        * ``log_likelihood``: log p(y_i | x_i, θ), so that ``arviz.loo`` and ``arviz.compare`` rank classifiers by how
-          well they predict the class. It is called ``y`` too, because ArviZ pairs arrays by name;
+        * ``log_likelihood``: log p(y_i | x_i, θ), called ``y`` too, so that ``arviz.loo`` and ``arviz.compare`` rank
+          classifiers by how well they predict the class;
         * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``, with which
           ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
         * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row, from p(y | x_i, θ);
@@ -115,7 +112,7 @@ def sample_posterior(
     ConvergenceWarning
         If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
     UserWarning
-        If those of a sampled feature did not converge.
+        If the chains of a sampled feature did not converge.
 
     Examples
     --------
@@ -301,8 +298,8 @@ def sampled_exponents(
 ) -> DataTree:
     """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
 
-    Its variables have the names of the PyMC model: ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells
-    have offsets; and ``d`` (class, deviation) if exponents differ by class.
+    Its variables are ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells have offsets; and ``d`` (class,
+    deviation) if exponents differ by class.
     """
     from xarray import DataTree
 
@@ -363,7 +360,7 @@ def sampled_exponents(
 
 
 def _variables(points: Array, learned: LearnedExponents) -> dict[str, Array]:
-    """Split the parameter vector (chain, draw, parameter) into the named variables of the model."""
+    """Split the parameter vector (chain, draw, parameter) into the named variables."""
     layout = learned.layout
     own = points[..., layout.terms :].reshape(*points.shape[:-1], layout.classes, len(layout.own))
     n = int((layout.own < layout.terms).sum())

@@ -41,13 +41,9 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc")
 class HeldOut:
     """How the scored rows were held out from the model.
 
-    Parameters
-    ----------
-    by : int, "loo", "once", "given" or "learned"
-        The number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
-        "given", held out by the caller; "learned", not held out.
-    rows : int, optional
-        Number of rows that were drawn at random.
+    ``by`` is the number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
+    "given", held out by the caller; "learned", not held out. ``rows`` is the number of rows that were drawn at random,
+    if they were.
     """
 
     by: int | Literal["loo", "once", "given", "learned"]
@@ -80,7 +76,7 @@ class Scorecard:
         the expected score if the predicted probabilities were true, ``frequencies`` that of forecasting the class
         frequencies of these rows, and ``majority`` that of giving the most frequent class probability 1.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. If rows are impossible under every class, a last column counts them.
+        Numbers of rows. A last column counts rows that are impossible under every class, if there are any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
         the rows predicted as a class that belong to it; each with its interval.
@@ -123,8 +119,7 @@ class Scorecard:
     def confidence(self) -> Literal["overconfident", "underconfident", ""]:
         """``"overconfident"`` or ``"underconfident"`` if the expected log loss is outside the interval of the log loss.
 
-        If it is inside, or outside by less than a thousandth of a nat, the expected accuracy is compared with its
-        interval instead.
+        If the difference is less than a thousandth of a nat, the accuracies are compared instead.
         """
         _, lower, upper, claimed, *_ = self.table.loc["log_loss"]
         if max(lower - claimed, claimed - upper) >= 0.001:
@@ -224,20 +219,8 @@ def scorecard_of(
 ) -> Scorecard:
     """The scorecard of rows.
 
-    Parameters
-    ----------
-    log_joint : array (row, class)
-        log p(c, x) of held-out rows, up to a constant per row.
-    codes : int array (row,)
-        The true classes.
-    classes : array (class,)
-        Their names.
-    prob : float, optional
-        Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
-    random_state : int, optional
-        Seed of the intervals.
-    never_learned, how, cure
-        As for :class:`Scorecard`.
+    ``log_joint``, (row, class), is log p(c, x) of held-out rows, up to a constant per row; ``codes``, (row,), are the
+    true classes, and ``classes`` their names.
 
     Notes
     -----
@@ -246,10 +229,10 @@ def scorecard_of(
     draws of the posteriors of the recalls.
 
     Every other score is a function of means over rows, with an interval by the Bayesian bootstrap (Rubin 1981, The
-    Bayesian bootstrap): the posterior of the population is a Dirichlet(1, ..., 1) over the rows, so each draw gives the
-    rows new weights. It gives unseen rows probability 0, so a perfect AUC has an interval of width 0. The log-odds of
-    the AUC are expanded to first order in the weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988)
-    as slopes, which keeps the AUC between 0 and 1. An interval always includes its score.
+    Bayesian bootstrap): each draw gives the rows new weights from a Dirichlet(1, ..., 1). A perfect AUC has an interval
+    of width 0. The log-odds of the AUC are expanded to first order in the weights, with the placements of DeLong,
+    DeLong and Clarke-Pearson (1988) as slopes, which keeps the AUC between 0 and 1. An interval always includes its
+    score.
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)

@@ -24,16 +24,7 @@ MOST_CLASSES = 100
 
 
 def scores(log_joint: Array, codes: Array, bins: int = 10) -> dict[str, float]:
-    """Scores of the class probabilities that a log joint implies.
-
-    Parameters
-    ----------
-    log_joint : array (row, class)
-        log p(c, x); an impossible row, -inf for every class, gives every class probability 0.
-    codes : int array (row,)
-        The true classes.
-    bins : int
-        The number of bins of the calibration error.
+    """Scores of the class probabilities that a log joint implies, for rows whose true classes are ``codes``.
 
     Returns
     -------
@@ -70,12 +61,6 @@ def brier_terms(proba: Array, codes: Array) -> Array:
 
 def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     """The area under the ROC curve, and the influence of each row on it.
-
-    Parameters
-    ----------
-    proba : array (row, class)
-    codes : int array (row,)
-        The true classes.
 
     Returns
     -------
@@ -124,7 +109,7 @@ def log_proba_of(log_joint: Array) -> Array:
 
 
 def own(values: Array, codes: Array) -> Array:
-    """The value of each row at the class of its code, (row,)."""
+    """The value at the class of each row's code, (row,)."""
     return values[np.arange(len(codes)), codes]
 
 
@@ -145,7 +130,7 @@ def calibration_gaps(log_proba: Array, codes: Array, bins: int = 10) -> tuple[Ar
 
 
 def share_interval(k: Any, n: Any, prob: float) -> tuple[Any, Any]:
-    """The equal-tailed interval of a share, from k of n rows: Beta(k + 1/2, n - k + 1/2), the posterior under Jeffreys'
+    """The equal-tailed interval of a share, from k of n rows: the posterior Beta(k + 1/2, n - k + 1/2) under Jeffreys'
     prior.
 
     Its lower end is 0 if k = 0, and its upper end 1 if k = n (Brown, Cai and DasGupta 2001).
@@ -174,13 +159,9 @@ def reliability_table(
     Returns
     -------
     DataFrame (bin, ...)
-        One row for each bin of :func:`calibration_error` that contains a prediction: ``from`` and ``to``, the ends of
-        the bin; ``rows``; ``confidence``, the mean probability; ``share``, the share of rows whose true class was the
-        class in question; ``lower`` and ``upper``, the interval of that share.
-
-    Notes
-    -----
-    :func:`share_interval` assumes independent rows; leave-one-out predictions are nearly independent.
+        One row for each bin that contains a prediction: ``from`` and ``to``, the ends of the bin; ``rows``;
+        ``confidence``, the mean probability; ``share``, the share of rows that have the class; ``lower`` and ``upper``,
+        the interval of that share.
 
     Examples
     --------
@@ -237,8 +218,8 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
 
     Notes
     -----
-    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest, the variance of the
-    forecasts within a bin and their covariance with the truth, is included in the resolution, so the sum is exact.
+    With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest (variance within a
+    bin, and covariance with the truth) is included in the resolution, so the sum is exact.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """How much the priors and the likelihood matter: the change of predictions when one of them is raised to a power.
 
-Raising a prior to the power s makes it stronger (s > 1) or weaker (s < 1) without a new choice of its shape
-(Kallioinen, Paananen, Bürkner and Vehtari 2024). A power of a conjugate prior is a conjugate prior, and a power of the
-likelihood counts every row s times. So the posterior under each power has a closed form.
+Raising a prior to the power s makes it stronger (s > 1) or weaker (s < 1) (Kallioinen, Paananen, Bürkner and Vehtari
+2024). A power of a conjugate prior is a conjugate prior, and a power of the likelihood counts every row s times. So the
+posterior under each power has a closed form.
 """
 
 from __future__ import annotations
@@ -68,16 +68,9 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     β) becomes (1 + s (α - 1), s β), a Normal-Gamma's (κ, a, b) becomes (s κ, 1/2 + s (a - 1/2), s b), a Normal-Wishart
     changes likewise, and the variance v of a Normal becomes v / s.
 
-    With ``scaling="rows"``, the imaginary rows of the prior are counted s times: α becomes s α, and so on. This is the
-    power of the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times
-    (det Λ)^(1/2).
-
-    Parameters
-    ----------
-    prior : Prior
-    s : float
-        Positive.
-    scaling : {"density", "rows"}
+    With ``scaling="rows"``, the imaginary rows of the prior are counted s times: α becomes s α. This is the power of
+    the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times (det
+    Λ)^(1/2).
 
     Raises
     ------
@@ -125,19 +118,9 @@ def largest_power(prior: Prior | FixedProbabilities, scaling: Scaling = "density
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """The class probabilities or a feature, under powers of its prior and its likelihood.
+    """The class probabilities (``family`` is None) or a feature, under powers of its prior and its likelihood.
 
-    Parameters
-    ----------
-    prior : Prior or FixedProbabilities
-    s : Statistic or array (class,)
-        Of the learned rows; for the class probabilities, the weight of each class.
-    family : Conjugate or None
-        None for the class probabilities.
-    x : encoded column
-        The cells of the rows to predict.
-    rule : EstimateRule
-    scaling : {"density", "rows"}
+    ``s`` is the statistic of the learned rows, or the weight of each class. ``x`` are the cells of the rows to predict.
     """
 
     prior: Any
@@ -177,8 +160,7 @@ class Factor:
 def slope(f: Callable[[float], Any], step: float) -> Any:
     """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power.
 
-    The five-point central difference in ln s has an error of step⁴ / 30 times the fifth derivative, about 1e-9 of the
-    value for smooth functions with a scale of 1.
+    The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     """
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
@@ -190,16 +172,8 @@ def changes(
 ) -> tuple[Array, pd.DataFrame]:
     """The change of every class probability, and of the log evidence, per doubling of a power.
 
-    A power changes one term of log p(c, x). If that term changes by d_c, the probability of class c changes by
-    p_c (d_c - Σ_k p_k d_k). To first order, the changes by several powers add.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    data : {name: encoded column}
-    n_rows : int
-    rule : EstimateRule
-    scaling : {"density", "rows"}
+    A power changes one term of log p(c, x). If that term changes by d_c, the probability of class c changes by p_c (d_c
+    - Σ_k p_k d_k). To first order, the changes by several powers add.
 
     Returns
     -------
@@ -273,23 +247,23 @@ def sensitivity(
     Parameters
     ----------
     X : table, optional
-        Rows whose class probabilities are examined; by default, 200 rows that are drawn from the model.
+        Rows to predict; by default, 200 rows drawn from the model.
     scaling : {"density", "rows"}
         The meaning of a power s of the prior. "density" raises the density of the parameters to the power s, as ArviZ'
-        ``psense`` and priorsense do: Dirichlet(α) becomes Dirichlet(1 + s (α - 1)), and a flat prior does not change.
-        "rows" counts the imaginary rows of the prior s times: Dirichlet(α) becomes Dirichlet(s α).
+        ``psense`` does: Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s
+        times: Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
         Whether the answer has a line for each factor of the model or for each row.
 
     Returns
     -------
     DataFrame (factor, ...)
-        A factor is "(class)", a feature, or "(all)". The first level of the columns, ``prior`` or ``likelihood``, is
-        what is raised to a power. Below it, ``mean`` and ``largest`` are taken over the rows, from the largest change
-        of a class probability in each row; ``log_evidence`` is the change of the log evidence in nats (NaN under an
-        improper prior); ``flat`` of a ``prior`` is True if no power changes it. With ``by="row"``, the columns are
-        (part, factor), and the values are signed changes of the probability of the predicted class. All changes are
-        slopes with respect to log2 of the power, at the power 1: the change by a doubling if the slope stayed constant.
+        A factor is "(class)", a feature, or "(all)". The columns belong to a power of the ``prior`` or of the
+        ``likelihood``. ``mean`` and ``largest`` summarize over the rows the largest change of a class probability of a
+        row; ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior); ``flat`` is True
+        if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the values are signed
+        changes of the probability of the predicted class. All changes are slopes with respect to log2 of the power, at
+        the power 1.
 
     Raises
     ------
@@ -299,8 +273,8 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale. A power of the likelihood counts each learned row s times; a
-    predicted row counts once. To first order, the changes by several factors add.
+    A prior that was scaled to the data keeps its scale. A power of the likelihood counts each learned row s times, but
+    a predicted row once.
 
     Examples
     --------

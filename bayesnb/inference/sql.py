@@ -1,9 +1,9 @@
 """A fitted classifier as one SELECT, which computes the class probabilities inside a database.
 
 A term is the log density of one column in each class, as SQL in the dialect of DuckDB; sqlglot translates the query,
-and :class:`Dialect` holds the rest: how a database reads cells and compares names. A missing cell is NULL or NaN, which
-some databases order above all numbers, others not at all; in both, ``known`` is true only for numbers. If a cell holds
-a value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an error.
+and :class:`Dialect` says how a database reads cells and compares names. A missing cell is NULL or NaN, which some
+databases order above all numbers; ``known`` is true only for numbers. If a cell holds a value that ``predict_proba``
+would reject, the probabilities of its row are NULL or the database raises an error.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Dialect:
     number, text : str
         The value of a cell {c} of a column of numbers or of text; NULL if the cell holds something else.
     holds_number, holds_text : str
-        Whether the cell {c} is not missing, so that a NULL value means that it is invalid. Empty if the database raises
-        an error for such cells.
+        Whether the cell {c} is not missing; if its value is NULL, it is then invalid. Empty if the database raises an
+        error for invalid cells.
     folded : function of a name
         Names with the same result are the same column.
     pseudo : tuple of str
-        Names that the database accepts although the table has no such column.
+        Names that the database accepts without such a column.
     """
 
     number: str
@@ -117,7 +117,9 @@ MOST = "1e150"
 
 
 def number(value: float) -> str:
-    """A float as a literal with all its digits; without an exponent, some databases would read a decimal."""
+    """A float as a literal with all its digits, always with an exponent: some databases would otherwise read a
+    decimal.
+    """
     return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
 
 
@@ -204,13 +206,7 @@ class Query:
         return f"x{k}", f"x{k} IS NOT NULL" if text else known(f"x{k}")
 
     def add_feature(self, of: Any, feature: Feature) -> None:
-        """Add the terms of all columns of a feature.
-
-        Raises
-        ------
-        ValueError
-            If its density cannot be written as SQL; the error names the column.
-        """
+        """Add the terms of all columns of a feature; raise ``ValueError`` if its density cannot be written as SQL."""
         family = feature.family
         if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
             parts = np.stack(curves_of(self.classifier, of, feature))
@@ -273,7 +269,7 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """The log density of a value that is not in the table, per class, as SQL with {x} in place of the cell.
+        """The log density of a value outside of the table, per class, as SQL with {x} for the cell.
 
         For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
         with the exponent r, plus a constant that continues the last line of the table. Stirling's series of ln Γ is
@@ -304,10 +300,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT.
-
-        Names of inner tables begin with ``ROWS``, so that they do not hide the user's table.
-        """
+        """The whole SELECT. Names of inner tables begin with ``ROWS``, so that they do not hide the user's table."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -369,15 +362,14 @@ def to_sql(
     table : str
         Name of the table of rows, quoted as SQL requires.
     keep : str or sequence of str
-        Columns of the table to copy to the result, such as a key. The rows of a result have no order, so a key is
-        needed to match them.
+        Columns to copy to the result. Its rows have no order, so copy a key.
 
     Returns
     -------
     str
         The query. Its result has the columns of ``keep`` and a column "p_LABEL" for each class. The probabilities of a
-        row are NULL if :meth:`predict_proba` would raise an error for it, for example because of an infinite number or,
-        with ``unseen="error"``, an unknown level; also for a count of 256 or more whose family is not Poisson.
+        row are NULL if :meth:`predict_proba` would raise an error for it, and for counts of 256 or more whose family is
+        not Poisson.
 
     Raises
     ------
@@ -390,9 +382,8 @@ def to_sql(
 
     Notes
     -----
-    Missing values are NULL or NaN. Levels and counts are looked up in tables within the query; a number has the formula
-    of Student's t density, or of a Normal density if parameters are plugged in. Databases compute in floats, so the
-    probabilities agree with :meth:`predict_proba` to about 1e-12, or to about 1e-8 for counts above 100,000.
+    Missing values are NULL or NaN. Databases compute in floats, so the probabilities agree with :meth:`predict_proba`
+    to about 1e-12, or to about 1e-8 for counts above 100,000.
 
     Examples
     --------

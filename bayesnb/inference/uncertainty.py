@@ -72,10 +72,8 @@ def uncertainty(
         * ``lower``, ``median``, ``upper``: interval and posterior median of p(c | x, θ) of the predicted class c, as in
           :meth:`predict_interval`;
         * ``top``: the posterior probability that the predicted class is the most probable one under θ;
-        * ``total``: the entropy of the mean of p(c | x, θ), in nats. With ``given="row"`` this mean is the predictive
-          probability, so the total is exact;
-        * ``aleatoric``: the expected entropy of p(c | x, θ), in nats. It may rise or fall as rows are learned (Wimmer
-          et al. 2023);
+        * ``total``: the entropy of the mean of p(c | x, θ), in nats;
+        * ``aleatoric``: the expected entropy of p(c | x, θ), in nats;
         * ``epistemic``: total minus aleatoric, the mutual information of the row's class and the parameters;
         * ``novelty``: -ln p(x | D), high for rows that resemble no learned row;
         * ``novelty_rank``: the share of the learned rows whose leave-one-out novelty is lower.
@@ -86,11 +84,10 @@ def uncertainty(
     Notes
     -----
     After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
-    counts. With ``given="data"``, the mean of p(c | x, θ) over draws differs from the predictive probability. Novelties
-    of rows with different missing values are densities of different columns and cannot be compared.
+    counts. Novelties of rows with different missing values cannot be compared. The aleatoric part may rise or fall as
+    rows are learned (Wimmer et al. 2023).
 
-    ``probability`` is a mean, which may lie outside the interval of quantiles if the distribution is skewed, for
-    example if the probability is near 1; the median never does.
+    ``probability`` is a mean, which may lie outside the interval of quantiles if the distribution is skewed.
 
     Examples
     --------

@@ -37,14 +37,13 @@ def verify(
 ) -> Agreement | Verdict:
     """Check the closed-form posterior against sampled draws.
 
-    The check covers the class probabilities and the conjugate features, which do not depend on sampled features given
-    the labels. For a model from :func:`bayesnb.from_draws`, it compares the draws with the closed form of the fitted
-    model.
+    The check covers the class probabilities and the conjugate features. For a model from :func:`bayesnb.from_draws`, it
+    compares the draws with the closed form of the fitted model.
 
     Parameters
     ----------
     X : table, optional
-        Rows whose factors and predictive class probabilities are compared; by default, 20 rows drawn from the model.
+        Rows whose predictive probabilities are compared; by default, 20 rows drawn from the model.
     sampler : {"nuts", "gibbs", "exact"}
         NUTS; a Gibbs sampler, for fits with unlabelled rows; or exact draws, which check the predictive probabilities
         but not the posterior.
@@ -53,12 +52,11 @@ def verify(
     tree : DataTree, optional
         Existing draws of the same model, with variables and coordinates named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, needed if some have no label: NUTS then sums their labels out, and the Gibbs sampler draws
-        them. Expect disagreement, because the closed form of such a fit replaces labels by expected counts. For the
-        exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
+        The learned rows, needed if some have no label: expect disagreement, because the closed form of such a fit
+        replaces labels by expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y,
+        sample_weight).
     stage : {"parameters", "exponents"}
-        Check the parameters of the columns; or, with a dependence, the exponents, whose posterior is Laplace's
-        approximation, corrected if it is far off.
+        Check the parameters of the columns; or, with a dependence, the exponents.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-``docs/theory/watch.md`` proves that a false alarm has at most the stated probability, whatever the parameters are and
-however often one looks:
+A false alarm has at most the stated probability, for all parameters and however often one looks (proof in
+``docs/theory/watch.md``).
 
 Let T_t be the sufficient statistic of a column's learned rows and of the first t rows of the stream. Given T_t, the
 distribution of the last value is free of the parameters, so its conditional distribution function, randomized at ties,
@@ -46,9 +46,9 @@ class Reader(ABC):
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after the values (row,), and their uniform numbers, (stream, row).
+        """The reader after the values (row,), and their uniform numbers, (stream, row); NaN in rows without a bet.
 
-        ``chance`` are uniform random numbers (row,) for values of positive probability. NaN is a row without a bet.
+        ``chance`` are uniform random numbers (row,) for values of positive probability.
         """
 
 
@@ -56,8 +56,7 @@ class Reader(ABC):
 class Levels(Reader):
     """Learned counts of levels. Given the counts with the last row, each row is equally probable to be the last one.
 
-    Each level has a stream, this level against all others, with the level on top. A column of two levels has one
-    stream, because the other would mirror it.
+    Each level has a stream, this level against all others; a column of two levels has one stream.
     """
 
     counts: Array
@@ -118,9 +117,8 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The learned values, sorted. Given all values, each is equally probable to be the last one, whatever the family.
-
-    This is a conformal p-value (Vovk, Nouretdinov and Gammerman 2003).
+    """The learned values, sorted. Given all values, each is equally probable to be the last one, whatever the family
+    (Vovk, Nouretdinov and Gammerman 2003).
     """
 
     values: tuple[float, ...]
@@ -162,16 +160,10 @@ STARTS = _starts()
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """The mixture of bets on one stream of uniform numbers: its sums, and those when each bet began.
+    """The mixture of bets on one stream of uniform numbers.
 
-    Parameters
-    ----------
-    sums : array (1 + 2 + split,)
-        Rows, Σ z, Σ z², and rows above each split.
-    began : array (bet, 1 + 2 + split)
-        The sums at the beginning of each bet that has begun.
-    log_e : float
-        Logarithm of the capital, which began with 1.
+    ``sums`` are rows, Σ z, Σ z², and rows above each split. ``began``, (bet, 1 + 2 + split), are the sums when each bet
+    began. ``log_e`` is the logarithm of the capital, which began with 1.
     """
 
     sums: Array
@@ -183,7 +175,7 @@ class Bets:
         return cls(np.zeros(3 + len(SPLITS)), np.zeros((1, 3 + len(SPLITS))))
 
     def after(self, u: Array) -> tuple[Bets, Array]:
-        """The bets after further numbers, and the logarithm of the capital after each of them, (row,)."""
+        """The bets after further numbers, and the log capital after each of them, (row,)."""
         if not len(u):
             return self, np.zeros(0)
         z = np.clip(ndtri(u), -FURTHEST, FURTHEST)
@@ -233,11 +225,11 @@ class Line:
     bets : tuple of Bets
         One per stream; the line's capital is the largest of theirs, divided by their number.
     log_largest : float
-        Largest logarithm of the capital so far.
+        Largest log capital so far.
     alarm : int
         Row of the stream at which the alarm was raised; 0 without one.
     path : tuple of array (2, point)
-        Rows of the stream, and the logarithm of the capital.
+        Rows of the stream, and the log capital.
     """
 
     column: Any
@@ -290,10 +282,7 @@ class Watch:
     lines : tuple of Line
     unwatched : tuple
         Columns without a line.
-    labelled : bool or None
-        Whether the rows of the stream have labels; ``None`` before the first row.
-    rows : int
-        Rows of the stream so far.
+    labelled: bool or None
     """
 
     classifier: Classifier
@@ -305,7 +294,7 @@ class Watch:
     rows: int = 0
 
     def update(self, X: Any, y: Any = None) -> Watch:
-        """The watch after further rows, in the order of the stream; this watch does not change.
+        """A new watch after further rows, in the order of the stream.
 
         Parameters
         ----------
@@ -431,8 +420,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, so the
-        alarm does not depend on their family, and they are watched even without labels in the stream.
+        Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, for any
+        family, and even if the stream has no labels.
     level : float
         Largest probability of a false alarm, over all columns, classes and the whole stream.
     random_state : int
@@ -447,15 +436,15 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model holds fractions of rows, for which there is no guarantee.
+        If the model holds fractions of rows.
 
     Notes
     -----
-    A line of the table is a column in one class, or the frequency of a class. Its e-value is a bet that started with 1
-    against the model. If the stream comes from the distribution of the learned rows, the probability that any line ever
-    exceeds (number of lines) / ``level`` is at most ``level``, whatever the parameters are. Watched are levels, 0/1,
-    Normal and Log-normal columns, and counts; other columns of numbers need learned rows. Without these, a Normal
-    column that is not Normal raises an alarm in the end.
+    A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital of a bet
+    against the model that started with 1. If the stream comes from the distribution of the learned rows, the
+    probability that the e-value of any line ever exceeds (number of lines) / ``level`` is at most ``level``. Levels,
+    0/1, Normal and Log-normal columns, and counts are watched; other columns of numbers need learned rows. Without
+    these, a column that is wrongly assumed to be Normal raises an alarm in the end.
 
     Examples
     --------
@@ -501,7 +490,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
 
 def _reader(classifier: Classifier, name: str, place: int, c: int | None, given: Any) -> Reader | None:
-    """The reader of a column in a class, or in all classes together; ``None`` if it cannot be watched."""
+    """The reader of a column in class c, or in all classes together; ``None`` if it cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     if isinstance(s, CategoryCounts):

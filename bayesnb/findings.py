@@ -296,7 +296,8 @@ def examine(
     whole, (frame, kinds, found) = frame, _read(frame, target, declares)
     # Amounts of money and the like are no identifiers, even if all of them are different whole numbers.
     marked = {remark.column for remark in found}
-    of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name])]
+    labels = frame[target] if target is not None and target in frame.columns else None
+    of_columns = [remark for name in frame.columns if name != target for remark in _column(frame[name], labels)]
     of_columns = [remark for remark in of_columns if not (remark.drop and remark.column in marked)]
     found += [r.about(f"number of {r.column}") if r.cures and r.column in kinds else r for r in of_columns]
     found += _of_reading(layouts, rows)
@@ -503,7 +504,7 @@ def without(frame: pd.DataFrame, marks: Collection[str]) -> pd.DataFrame:
     return pd.DataFrame(found, index=frame.index)
 
 
-def _column(values: pd.Series) -> Iterator[Remark]:
+def _column(values: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     from pandas.api import types
 
     name, held = values.name, values.dropna()
@@ -518,7 +519,7 @@ def _column(values: pd.Series) -> Iterator[Remark]:
     if types.is_bool_dtype(held):
         return
     if types.is_numeric_dtype(held):
-        yield from _numbers(name, held.astype(float), levels)
+        yield from _numbers(name, held.astype(float), levels, None if labels is None else labels[values.notna()])
     else:
         yield from _texts(name, held.astype(str), levels)
 
@@ -604,7 +605,33 @@ def _order(levels: Iterable[Any]) -> list[str] | None:
     return None if scale is None else [held[a] for a in scale if a in held]
 
 
-def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
+SCALE = 10
+"""The largest difference between the ends of a scale, such as 0 to 10."""
+
+
+def _in_order(held: pd.Series, labels: pd.Series) -> Remark | None:
+    """A remark about whole numbers of a short range that predict the class best as ordered levels."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data.choice import best_in_order
+    from bayesnb.data.columns import Column
+    from bayesnb.data.warned import looks_like_no_class
+    from bayesnb.statistics.membership import Labels
+
+    codes, classes = pd.factorize(labels)
+    held, codes = held[codes >= 0].reset_index(drop=True), codes[codes >= 0]
+    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)):
+        return None
+    order = tuple(range(int(held.min()), int(held.max()) + 1))
+    if not best_in_order(Column(held.name, held), order, Labels(codes, np.ones(len(codes)), len(classes))):
+        return None
+    cure = Cure("features", ("Ordinal", order), held.name)
+    said = "whole numbers from {low} to {high}, which predict best as ordered answers: {cure}"
+    return Remark(held.name, Message(said, low=order[0], high=order[-1], cure=cure), cures=(cure,))
+
+
+def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | None) -> Iterator[Remark]:
     from bayesnb.data.warned import named_as_key
 
     n, k = len(held), len(levels)
@@ -638,6 +665,10 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series) -> Iterator[Remark]:
         if k > 20 and levels[value] > 3 * near.max():
             said = "{share} are {value}, far more than any value near it: if it means missing, {na}"
             yield Remark(name, Message(said, **found), option=cure)
+    short = whole and 2 < k <= high - low + 1 <= SCALE + 1 and n >= 10 * k
+    if short and labels is not None and (ordered := _in_order(held, labels)) is not None:
+        yield ordered
+        return
     counts, codes = (Cure("features", family, name) for family in ("Poisson", "Categorical"))
     if whole and 2 < k <= 40 and 0 <= low <= 3 and high <= 60 and held.var() <= 5 * max(held.mean(), 1):
         text = "whole numbers from {low:g} to {high:g}. If these are counts: {counts}. If they are codes: {codes}"

@@ -245,3 +245,32 @@ def test_audit_and_score_advise_in_options(run):
 
 def test_a_command_without_a_target_says_what_to_write():
     assert fit_command("a b.csv", None, Format(), Settings()) == "bayesnb fit 'a b.csv' --target COLUMN -o a-b.bayesnb"
+
+
+def scale(rng, n, polar):
+    """Answers from 0 to 10 that many angry customers answer with 0, or that are about normal in both classes."""
+    y = rng.choice(["leaves", "stays"], n)
+    angry = polar & (rng.random(n) < np.where(y == "leaves", 0.4, 0.1))
+    answers = np.where(angry, 0, rng.normal(8 if polar else np.where(y == "stays", 6, 4.5), 2, n).round().clip(0, 10))
+    return pd.DataFrame({"recommend": answers.astype(int), "y": y})
+
+
+def test_a_scale_is_advised_as_ordered_levels_where_they_predict_better(run):
+    rng = np.random.default_rng(3)
+    table = scale(rng, 600, polar=True)
+    table["recommend"] = table["recommend"].where(rng.random(600) > 0.05)
+    advised = "--feature recommend=ordinal:0,1,2,3,4,5,6,7,8,9,10"
+    assert {str(remark.said): remark.families for remark in examine(table, "y", 600)} == {
+        "whole numbers from 0 to 10, which predict best as ordered answers: "
+        "features={'recommend': Ordinal(order=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])}": (advised.partition("=")[2],)
+    }
+    for some in (table.sample(frac=1, random_state=0), pd.concat([table, table]).astype({"recommend": "Int64"})):
+        assert [remark.families for remark in examine(some, "y", len(some))] == [(advised.partition("=")[2],)]
+    table.to_csv("table.csv", index=False)
+    code, out, _ = run("inspect", "table.csv", "--target", "y")
+    assert (code, advised in out.splitlines()[-1]) == (0, True)
+    assert run(*shlex.split(out.splitlines()[-1])[1:], "--dependence", "none")[0] == 0
+    assert load("table.bayesnb").tables()["recommend"].shape == (2, 11)
+    assert "ordered answers" not in run("inspect", "table.csv", "--target", "y", *shlex.split(advised))[1]
+    assert "Ordinal" not in str(examine(table, None, 600)[0].said)
+    assert "Ordinal" not in str(examine(scale(rng, 600, polar=False), "y", 600)[0].said)

@@ -26,7 +26,10 @@ from bayesnb.data.targets import Target, labels_of, with_named
 from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family, left_out_of_all
 from bayesnb.families.gaussian import Gaussian
-from bayesnb.model import about
+from bayesnb.families.rates import Poisson
+from bayesnb.families.trees import Ordinal
+from bayesnb.families.trials import Categorical
+from bayesnb.model import Data, about
 from bayesnb.model.order import Order, size
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
 from bayesnb.statistics.membership import Labels
@@ -166,13 +169,32 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     scores: dict[tuple[Part, ...], float] = {}
     for parts in chain.from_iterable(combinations(names, k) for k in range(1, len(names) + 1)):
         some = {names[part]: schema.features[names[part]] for part in parts}
-        model, own = replace(schema, features=some).model(Dirichlet()), {name: data[name] for name in some}
-        posterior = model.posterior(model.statistics(own, labels, range(labels.n)))
-        scores[parts] = _score(posterior.log_left_out(own, labels), labels)
+        scores[parts] = _score_of(replace(schema, features=some), {name: data[name] for name in some}, labels)
     best = max(scores.values(), default=0.0)
     if scores.get(("elapsed",), -np.inf) >= best - 3:
         return ("elapsed",)
     return min((parts for parts, score in scores.items() if score >= best - 1), key=lambda parts: (len(parts), parts))
+
+
+def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
+    """Whether whole numbers predict the class best as ordered levels, given this column alone.
+
+    The score is the exact leave-one-out log score. It must be more than 3 nats above that of a Gaussian, the default,
+    and above those of counts and of levels without an order.
+    """
+    table, scores = Table.of({column.name: column.values}), {}
+    for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):
+        schema, data = Schema.infer(table, {column.name: family}).read(table, learn=True)
+        scores[type(family)] = _score_of(schema, data, labels)
+    best = scores.pop(Ordinal)
+    return best > scores[Gaussian] + 3 and best > max(scores.values())
+
+
+def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
+    """The exact leave-one-out log score of the class."""
+    model = schema.model(Dirichlet())
+    posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
+    return _score(posterior.log_left_out(data, labels), labels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Markov chains: run NUTS, check convergence, and reweight draws to leave a row out."""
+"""Markov chains: NUTS, convergence, and weights that leave a row out."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ class Sampler:
             raise ValueError(f"Expected target_accept to lie between 0 and 1; got {self.target_accept!r}")
 
     def run(self, model: pm.Model, names: Sequence[str], what: str) -> tuple[dict[str, np.ndarray], Convergence]:
-        """Sample the variables ``names`` of a model; return the draws (draw, ...), one chain after the other, and the
-        diagnostics.
+        """Sample the variables ``names``; return draws (draw, ...), one chain after the other, and diagnostics.
 
         ``what`` names the model in the progress bar.
         """
@@ -112,16 +111,11 @@ def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int)
     """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
     The posterior without a cell is proportional to the posterior divided by the likelihood of the cell, so the raw
-    weight of
-    a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to them.
+    weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to
+    them.
 
-    Parameters
-    ----------
-    log_likelihood : array (draw, cell)
-        log p(x | θ), one chain after the other.
-    weight : array (cell,)
-        How often each cell was learned.
-    chains : int
+    ``log_likelihood`` (draw, cell) has one chain after the other; ``weight`` (cell,) is how often each cell was
+    learned.
 
     Returns
     -------
@@ -163,8 +157,7 @@ class Convergence:
         The largest r_hat over all parameters; 1 for chains that no longer depend on their starting points.
     by_chance : float
         A bound that the largest r_hat of converged chains with independent draws exceeds in 1 of 100 runs. In short
-        runs
-        it is above 1.01.
+        runs it is above 1.01.
     ess : float
         The smallest effective number of draws, over bulk and tail.
     divergences : int
@@ -226,13 +219,10 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
-    sum
-    of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with M - 1
-    degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
-    r_hats,
-    for ranks and for folded ranks (Vehtari et al. 2021). Draws are treated as independent, because chains that disagree
-    have
-    a smaller effective number of draws, which would excuse them.
+    sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with M
+    - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
+    r_hats, for ranks and for folded ranks (Vehtari et al. 2021). The effective number of draws is not used, because it
+    is smaller for chains that disagree and would so raise their own bound.
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -45,12 +45,10 @@ class EM:
 
     @property
     def statistics(self) -> Statistics:
-        """The statistics of the labelled rows, plus the weighted expected statistics of the unlabelled rows."""
         return self.posterior.statistics
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of the best start."""
         return len(self.objective)
 
     def __repr__(self) -> str:
@@ -76,8 +74,7 @@ def em(
     """Find the mode of the posterior if some labels are unknown (Nigam et al. 2000).
 
     Each iteration updates the conjugate posteriors with the responsibilities of the rows as if they were counts,
-    computes
-    the mode, and recomputes the responsibilities. So the objective never decreases.
+    computes the mode, and recomputes the responsibilities. So the objective never decreases.
 
     Parameters
     ----------
@@ -92,9 +89,9 @@ def em(
         Frequency weights of the unlabelled rows.
     at : {"mode", "mean"}
         The point of each conjugate posterior to plug in. The mean is also a mode, of the density on another scale
-        (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), and the objective then uses that
-        density. The mean exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as
-        in Nigam et al., whereas the mode is the relative frequencies.
+        (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), on which the objective is then computed.
+        The mean exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as in Nigam
+        et al., whereas the mode is the relative frequencies.
     starts : int
         The number of starts; the best result is kept. The first start uses the responsibilities predicted from the
         labelled rows, the others those at random draws from the posterior given the labelled rows.
@@ -152,7 +149,6 @@ def require_settings(weight: float, starts: int) -> None:
 
 
 def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
-    """Raise ``ValueError`` if two classes without labelled rows have equal priors."""
     empty = [c for c, rows in enumerate(labelled.rows) if rows <= 0]
     for a, b in combinations(empty, 2):
         if all(_same(prior, a, b) for prior in posterior.prior.values()):
@@ -164,7 +160,6 @@ def _require_distinct(posterior: Posterior, labelled: Statistics) -> None:
 
 
 def _same(prior: Prior, a: int, b: int) -> bool:
-    """Whether a prior is the same for two classes."""
     return all(np.array_equal(v[a], v[b]) for v in arrays_of(prior).values())
 
 
@@ -177,7 +172,6 @@ def shares(weight: float, row_weight: Array | None, n_rows: int) -> Array:
 
 
 def _completed(model: NaiveBayes, labelled: Statistics, data: Data, r: Array, share: Array) -> Statistics:
-    """The statistics of the labelled rows plus the expected statistics of the others, given ``r``."""
     expected = model.expected_statistics(data, r * share[:, None], labelled.labels)
     return (labelled + expected).reindexed(labelled.labels)
 
@@ -201,12 +195,9 @@ def _climb(
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas give
-    its
-    first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the responsibilities
-    in the
-    expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference is the cross-entropy
-    -Σ_i w_i
-    Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
+    its first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the
+    responsibilities in the expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference
+    is the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))

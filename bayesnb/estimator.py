@@ -1,7 +1,6 @@
-"""The scikit-learn estimator: its parameters, its methods of learning, and its files.
+"""The scikit-learn estimator.
 
-Everything that :class:`BayesianNB` has learned is one frozen object, its ``classifier_``, which answers all questions.
-Each method that learns replaces this object by a new one.
+Each method that learns replaces one frozen object, ``classifier_``, which answers all questions.
 """
 
 from __future__ import annotations
@@ -87,8 +86,7 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator; the next thread waits, and adds to what the first has learned.
 
     A lock is needed because rows from an iterator cannot be read again. Locks are kept outside the estimators, so that
-    these
-    can be copied and pickled. The return type is that of the decorated method, for editors.
+    these can be copied and pickled. The return type is that of the decorated method, for editors.
 
     Raises
     ------
@@ -117,7 +115,6 @@ def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
 
 
 def _held[T](of: Callable[[Classifier], T], doc: str | None = "") -> T:
-    """A property of the estimator that forwards to its classifier."""
     found: Any = property(lambda self: of(self.classifier_), doc=doc)
     return found
 
@@ -149,8 +146,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
         ``classes_``.
     estimate : {"predictive", "mean", "map", "mle"}
-        Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the
-        posterior mean, at the posterior mode, or at the maximum of the likelihood.
+        Which probabilities to predict: all parameters integrated out (full Bayes), or a plug-in at the posterior mean,
+        at the posterior mode, or at the maximum of the likelihood.
     unseen : {"missing", "new", "error"}
         How to read a level that no fit has seen: as missing, as the level reserved for new levels, or as an error.
     absent : {"error", "missing"}
@@ -160,8 +157,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         has the count 0 in them.
     unlabelled : label or Unlabelled, optional
         The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
-        scikit-learn's
-        convention. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
+        scikit-learn's convention. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of
+        EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
@@ -233,7 +230,6 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     @property
     def _parameters(self) -> learning.EstimatorParameters:
-        """The parameters alone, for functions that learn."""
         return learning.EstimatorParameters.of(self)
 
     @one_at_a_time
@@ -249,8 +245,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         y : array (row,), column name, or frame or array (row, class)
             Class labels, or the name of their column of ``X``. EM learns from rows without a label (missing, or
             ``unlabelled``), in memory. For soft labels, in memory, ``y`` holds the probability or the count of each
-            class
-            per row: a frame with a column per class, or an array whose columns are the classes 0, 1, …
+            class per row: a frame with a column per class, or an array whose columns are the classes 0, 1, …
         sample_weight : array (row,) or column name, optional
             Nonnegative frequency weights, such as how often each row of a table of counts occurred.
 
@@ -264,16 +259,12 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         EM plugs in the parameters of ``estimate``; for "predictive" it plugs in the posterior mean.
 
         A class exists while the model contains rows of it, or because it is named: by ``class_prior``, by a feature's
-        prior
-        {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without rows
-        has the
-        mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
+        prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without
+        rows has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
 
         The result does not depend on how the table is cut into parts: priors that are scaled to the data (unit
-        information)
-        are scaled to all rows. Only the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an order, and
-        the
-        families of "best" depend on the first part.
+        information) are scaled to all rows. Only the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an
+        order, and the families of "best" depend on the first part.
 
         Examples
         --------
@@ -327,14 +318,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is
-        removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
-        shapes and
-        pairs, all levels stay.)
+        is removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
+        shapes and pairs, all levels stay.)
 
         One exception: an inferred column of 0 and 1 that has met another number is Gaussian, and stays Gaussian when
-        the rows
-        of that number are removed, because means and variances do not determine which values are left.
+        the rows of that number are removed, because means and variances do not determine which values are left.
 
         Raises
         ------
@@ -385,8 +373,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Learn the exponents again, from learned rows: all of them or a sample, in memory.
 
         Unlike the other methods, this changes the exponents and keeps the counts. It also counts shapes and pairs if
-        there were
-        no exponents before, or another ``dependence``.
+        there were no exponents before, or another ``dependence``.
 
         Raises
         ------
@@ -596,8 +583,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
             Any name; ".bayesnb" is usual.
         replacing : bool
             Write only if ``path`` still holds the model that this estimator was loaded from or saved to; otherwise
-            raise
-            :class:`bayesnb.errors.ModelChangedError`.
+            raise :class:`bayesnb.errors.ModelChangedError`.
 
         Raises
         ------
@@ -669,8 +655,7 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
 
     Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back. Class
     probabilities are then the ratio of the means of p(c, x | θ) over all draws, so the parameters may depend on each
-    other
-    in any way.
+    other in any way.
 
     Parameters
     ----------

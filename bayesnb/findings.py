@@ -1,4 +1,4 @@
-"""Findings about the columns of a table that deserve attention before a model is fitted.
+"""Findings about columns that deserve attention before a model is fitted.
 
 Each rule examines one column in a sample of the rows. :func:`inspect` and the command ``bayesnb inspect`` give the same
 findings.
@@ -96,17 +96,14 @@ class Remark:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The advised families, spelled for the command line."""
         return tuple(cure.word for cure in self.cures)
 
     @property
     def sentence(self) -> Message:
-        """The remark with its column and option."""
         return self._in("column {column!r}: {said}{cure}")
 
     @property
     def on_page(self) -> Message:
-        """The remark as a sentence for the report."""
         return self._in("Column {column!r}: {said}{cure}.")
 
     def _in(self, text: str) -> Message:
@@ -202,10 +199,8 @@ def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
     Findings are identifiers, constant columns, markers of missing values, dates and numbers with marks, levels in
-    several
-    spellings, ordered answers, skewed amounts, counts, columns that determine the class exactly, and cells that are
-    missing
-    more often in one class.
+    several spellings, ordered answers, skewed amounts, counts, columns that determine the class exactly, and cells that
+    are missing more often in one class.
 
     Parameters
     ----------
@@ -277,19 +272,9 @@ def examine(
 ) -> list[Remark]:  # fmt: skip
     """The remarks about each column, in the order of the columns.
 
-    If a marker such as -999 should mean missing, the columns are examined again with these cells missing.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        All rows, or a sample of them.
-    target : column name or None
-    rows : int
-        The number of rows of the whole table.
-    layouts : sequence of CsvLayout
-        How the cells of each text file were parsed.
-    declares : names of columns, optional
-        Columns whose categorical types declare their levels; by default the ordered types, as in files.
+    If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
+    be a sample of the ``rows`` of a table; ``layouts`` describe how text files were parsed; ``declares`` are columns
+    whose categorical types declare their levels, by default the ordered types, as in files.
     """
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]
@@ -327,7 +312,7 @@ def examine(
 def _read(
     frame: pd.DataFrame, target: Any, declares: Collection[Any]
 ) -> tuple[pd.DataFrame, dict[str, pd.Series], list[Remark]]:
-    """Replace numbers with marks or bounds by numbers, and omit dates and choices.
+    """Read numbers with marks or bounds as numbers, and omit dates and choices.
 
     Also return the kinds of cells in columns with bounds, and the remarks about all these columns.
     """
@@ -423,7 +408,7 @@ def _marked(name: Any, values: pd.Series) -> Iterator[Remark]:
 
 
 def _are_codes(levels: Iterable[str]) -> bool:
-    """Whether levels are codes such as those of countries, of which NA is one."""
+    """Whether levels are codes, such as those of countries, among which NA is one."""
     codes = [level for level in levels if level != "NA"]
     return len(codes) >= 4 and all(re.fullmatch("[A-Z]{2}", code) for code in codes)
 
@@ -442,7 +427,7 @@ def _codes(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
 
 
 def _in_part(name: Any, column: Any) -> Iterator[Remark]:
-    """Remarks about text that nearly fits a reading: numbers with several units, many bounds, or a few other texts."""
+    """Remarks about text that nearly fits a reading, such as numbers with several units or many bounds."""
     from bayesnb.data.readings import Bounded, nearly_bounded, recognised, texts_of, units_of
 
     if column.kind == "text" and column.declared is None and (found := nearly_bounded(column)):
@@ -577,7 +562,7 @@ def _spelled(name: Any, levels: pd.Series) -> Remark | None:
 
 
 def _slips(counts: dict[str, int]) -> dict[str, str]:
-    """Levels that are one typing error away from a level that is twenty times as frequent, and that level."""
+    """Levels one typing error away from a level that is twenty times as frequent, and that level."""
     common = sorted((level for level, n in counts.items() if n >= 20), key=lambda level: (-counts[level], level))
     found = {}
     for slip, n in counts.items():
@@ -720,8 +705,7 @@ def _gaps_by_class(frame: pd.DataFrame, target: Any) -> Iterator[Remark]:
     """Remarks about columns whose cells are missing more often in one class than in another.
 
     The evidence is the log Bayes factor of one missingness probability per class against a common one, each with a
-    uniform
-    prior. 5 nats are odds of 150 to 1.
+    uniform prior. 5 nats are odds of 150 to 1.
     """
     from scipy.special import betaln
 
@@ -774,12 +758,10 @@ def _target(labels: pd.Series) -> Iterator[Remark]:
 
 
 def _plain(number: float) -> float:
-    """A whole number as an integer, printed without a decimal point."""
     return int(number) if number.is_integer() else number
 
 
 def _missing_in(name: Any, mark: Any) -> Spelled:
-    """How to read a marker in a column as missing."""
     return Spelled(f"replace {mark!r} by None", shlex.join(["--na", f"{name}={mark}"]))
 
 

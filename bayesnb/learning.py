@@ -77,7 +77,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table. Its shapes and pairs are counted in the cells of ``before``.
+        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``.
 
         A summary has no rows to count, so it is used only if there are no such cells.
         """
@@ -112,7 +112,6 @@ class Learned:
         return replace(self, statistics=self.statistics * factor, counts=self.counts * factor)
 
     def without(self, other: Learned) -> Learned:
-        """Subtract ``other``, a part of what was learned."""
         whole, other = self.alike(other)
         rest = whole.statistics.without(other.statistics)
         # Cells of shapes and pairs are counted by the position of levels.
@@ -190,7 +189,7 @@ TEXTS_LOOKED_AT = 1_000
 
 
 def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
-    """Warn of each column in which most learned texts share no word with another, by a sample of rows."""
+    """Warn of columns in which most learned texts share no word with another, by a sample of rows."""
     of_texts = {name: f for name, f in learned.schema.features.items() if f.text is not None and f.text.grows}
     if not of_texts:
         return
@@ -247,14 +246,8 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
 class Before:
     """The model before any data.
 
-    Parameters
-    ----------
-    prior : Posterior
-        The priors, as a posterior without data.
-    statistics : Statistics
-        The statistics that set the scale of priors.
-    data, codes : {name: encoded column}, int array (row,)
-        The rows of the table, and their classes.
+    ``prior`` are the priors as a posterior without data, ``statistics`` set their scale, and ``data`` and ``codes``
+    (row,) are the rows of the table.
     """
 
     prior: Posterior
@@ -268,7 +261,7 @@ def before_data(
 ) -> Before:
     """The model before any data, with priors scaled to a table if they are scaled at all.
 
-    ``classes`` replace missing labels; ``n`` is the number of prior draws of a sampled feature.
+    Without labels, ``classes`` are used; ``n`` is the number of prior draws of a sampled feature.
     """
     label = label_prior(settings)
     if y is None:
@@ -381,7 +374,6 @@ def _parts(
 
 
 def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, schema: Schema | None) -> TrainingRows:
-    """The rows in memory with a label and a weight above 0."""
     return (
         TrainingRows.to_learn(X, y, sample_weight, Unlabelled.of(settings.unlabelled).marker, schema)
         .labelled()
@@ -390,7 +382,6 @@ def _labelled(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any,
 
 
 def _named_by_user(classes: Any) -> Array:
-    """The classes that the user names, converted as by scikit-learn."""
     from sklearn.utils import column_or_1d
 
     return column_or_1d(classes)
@@ -403,7 +394,7 @@ def with_part(
     named: tuple[Any, ...] = (),
     **others: Any,
 ) -> Classifier:
-    """The classifier after a part of a table, or of the part alone; ``named`` are classes that the user names.
+    """The classifier after a part of a table, or of the part alone; ``named`` are the user's classes.
 
     Exponents are learned from the rows of the first part. Later parts only add to the counts of its cells.
     """
@@ -432,7 +423,6 @@ def without_rows(
 
 
 def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows | Summary) -> Classifier:
-    """The classifier without a part of the learned rows."""
     learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
     rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
@@ -454,9 +444,8 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
     """The classifier of the rows of two classifiers.
 
-    If they have counted different cells of a dependence, this is an error, unless ``keep`` is true. Then the counts of
-    the
-    first are kept, as counts of a sample of all rows.
+    If they have counted different cells of a dependence, raise an error, or, with ``keep``, keep the counts of the
+    first as those of a sample of all rows.
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
@@ -530,14 +519,12 @@ def _with_exponents(settings: EstimatorParameters, learned: Classifier, rows: Tr
 
 
 def _counts(settings: EstimatorParameters, held: Classifier | None) -> DependenceStatistics:
-    """The counts of shapes and pairs of a classifier, to which further rows are added."""
     if held is None or held.dependence is None or settings.dependence is None:
         return nothing(0 if held is None else len(held.classes))
     return held.dependence.statistics
 
 
 def _places(classes: Array, among: Array) -> list[int]:
-    """Position of each class of ``among`` in ``classes``; -1 if absent."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     return [place.get(label, -1) for label in labels_of(among)]
 
@@ -555,7 +542,6 @@ def _beside(X: Any, y: Any, sample_weight: Any) -> Any:
 
 
 def _require_names(y: Any, sample_weight: Any) -> None:
-    """Raise an error if labels or weights are not column names."""
     for what, name in (("y", y), ("sample_weight", sample_weight)):
         if not isinstance(name, str | int | None) or (what == "y" and name is None):
             raise TypeError(
@@ -592,22 +578,14 @@ def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema | None:
-    """The fitted schema with the ``columns`` setting of ``settings``; None before the first fit."""
     return None if before is None else replace(before.schema, columns=settings.columns)
 
 
 def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
     """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
-    Parameters
-    ----------
-    settings : BayesianNB
-    before : Classifier or None
-        Its target, EM and exponents are kept.
-    learned : Learned
-        From all rows. Classes that a prior names are added.
-    **others
-        Further fields of the classifier.
+    Target, EM and exponents of ``before`` are kept; ``others`` are further fields. Classes that a prior names are
+    added.
 
     Raises
     ------

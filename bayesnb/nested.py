@@ -1,4 +1,4 @@
-"""Nested parameters such as those of priors, for grid searches; hints for parameter names of other libraries.
+"""Nested parameters, such as those of priors, for grid searches.
 
 ``features__age__prior__alpha`` is the field ``alpha`` of the prior of the family of the column ``age``.
 """
@@ -50,7 +50,7 @@ def told_of_unknown_names[**P, R](init: Callable[P, R]) -> Callable[P, R]:
 
 
 def deep_params(name: str, value: Any) -> dict[str, Any]:
-    """The parameters inside a value, by nested names: families of columns, their priors, and the fields of both."""
+    """The parameters inside a value, by nested names."""
     found: dict[str, Any] = {}
     for key, inner in _parts(value).items():
         if isinstance(key, str):
@@ -60,16 +60,8 @@ def deep_params(name: str, value: Any) -> dict[str, Any]:
 
 
 def with_param(name: str, value: Any, path: str, new: Any) -> Any:
-    """Copy a value with the parameter at a nested name replaced.
-
-    Parameters
-    ----------
-    name : str
-        Name of the value in errors.
-    value : family, prior, or mapping
-    path : str
-        Such as "age__prior__alpha".
-    new : object
+    """Copy a value, called ``name`` in errors, with the parameter at a nested ``path`` such as "age__prior__alpha"
+    replaced.
 
     Raises
     ------
@@ -97,7 +89,7 @@ def with_param(name: str, value: Any, path: str, new: Any) -> Any:
 
 
 def _parts(value: Any) -> dict[Any, Any]:
-    """The parts of a value by name: families of columns, fields of a family or prior, or priors of classes."""
+    """The parts of a value by name: families, their fields, or priors of classes."""
     if isinstance(value, Mapping):
         return {key: v[0] if isinstance(v, tuple) and len(v) == 2 else v for key, v in value.items()}
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""Special functions, accurate to the last digits for concentrations and counts from 1e-300 to 1e15 and beyond."""
+"""Special functions, accurate for concentrations and counts from 1e-300 to 1e15 and beyond."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ def log_rising(a: Array, t: Array) -> Array:
     """ln Γ(a+t) - ln Γ(a), without cancellation if ``a`` is large.
 
     Stirling's series (Abramowitz and Stegun 6.1.41) is subtracted term by term; otherwise all digits would be lost at a
-    count
-    of 1e15. Infinite if a + t <= 0, because the moment does not exist.
+    count of 1e15. Infinite if a + t <= 0, because the moment does not exist.
     """
     a, t = np.asarray(a, float), np.asarray(t, float)
     if t.ndim == 0 and t == 1:
@@ -193,8 +192,7 @@ def highest(score: Callable[[Array], tuple[Array, Array]], low: float, high: flo
     """The argument that maximizes a function of one variable between ``low`` and ``high``.
 
     The best point of a grid is refined by bisection on the slope between its neighbours, because near a maximum,
-    function
-    values differ by less than their rounding.
+    function values differ by less than their rounding.
 
     ``score`` returns the function values and slopes at points (point,).
     """

@@ -32,11 +32,9 @@ class Progress:
             self.bar.stop()
 
     def total(self, total: int | None, unit: str = "rows") -> None:
-        """Set the total number of units; ``None`` if unknown."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
-        """Add finished units."""
         self.done += done
         seconds = time.monotonic() - self.begin
         if seconds < PATIENCE:

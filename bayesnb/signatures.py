@@ -1,4 +1,4 @@
-"""Parameters of functions and classes: types and choices from signatures, descriptions from docstrings."""
+"""Types and choices of parameters from signatures, descriptions from docstrings."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Helpers for warnings, errors and findings: messages with values, suggested options, did-you-mean hints.
+"""Messages with values, suggested options and did-you-mean hints.
 
 Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, such as
-column
-names, numbers and a suggested option (:class:`Cure`). :func:`written` formats it for Python or the command line: the
-same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``. Names and values of the user are inserted
-unchanged and are never parsed as a template.
+column names, numbers and a suggested option (:class:`Cure`). :func:`written` formats it for Python or the command line:
+the same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``. Names and values of the user are
+inserted unchanged and are never parsed as a template.
 """
 
 from __future__ import annotations
@@ -115,8 +114,7 @@ class Message:
     """A template with placeholders, such as "column {column!r} holds {value:g}", and the values by name.
 
     ``str`` gives the spelling for Python. A value may itself be a message, a cure, a tuple of cures, or an error that
-    holds
-    a message.
+    holds a message.
 
     Parameters
     ----------

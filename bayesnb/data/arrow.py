@@ -1,7 +1,7 @@
 """Arrow batches as tables of bounded size, without a Python object per row.
 
 Text becomes codes and a dictionary; whole numbers get a mask if some are missing. So the type of a column does not
-depend on which rows a batch contains.
+depend on which rows are in a batch.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
 
 
 def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
-    """Replace the user's texts for missing cells, in text and numbers, by null; see :func:`marks_in`."""
+    """Replace the user's texts for missing cells by null; see :func:`marks_in`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -145,7 +145,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add the source, and the number of its rows read so far, to an error of Arrow."""
+    """Add to an error of Arrow the source and the number of its rows read so far."""
     import pyarrow as pa
 
     try:
@@ -155,7 +155,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches; raise an error that names the source if one cannot be read."""
+    """Yield the batches; if one cannot be read, the error names the source."""
     batches = iter(batches)
     while True:
         with about_source(name, read):

@@ -1,8 +1,4 @@
-"""Choose the family of each column of numbers from the rows; start with :func:`chosen`.
-
-Given the family of a column, its leave-one-out terms do not depend on the other columns. So every candidate is fitted
-once, to its column alone, and the leave-one-out score of any combination of families is a sum of known terms.
-"""
+"""Choose the family of each column of numbers from the rows; start with :func:`chosen`."""
 
 from __future__ import annotations
 
@@ -47,7 +43,6 @@ type Reasons = Mapping[Any, tuple[Origin, Tried]]
 
 
 def _reason(name: str, by: str, tried: Tried) -> Origin:
-    """Why a column has the family of this name, and the runner-up."""
     place = 1 if by == "evidence" else 2
     scores = {one[0]: one[place] for one in tried if not np.isnan(one[place])}
     own = scores.pop(name)
@@ -64,9 +59,9 @@ class FamilyChoice:
     features : {column: Family}
         The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
-        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among
-        the candidates, under equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the
-        whole model, if only this column deviates from the chosen families; ``chosen``.
+        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among the
+        candidates, under equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the whole
+        model, if only this column deviates from the chosen families; ``chosen``.
 
     Examples
     --------
@@ -82,7 +77,6 @@ class FamilyChoice:
 
     @classmethod
     def of(cls, each: Mapping[Any, tuple[Family, Sequence[tuple[str, float, float]]]]) -> FamilyChoice:
-        """Build the table from the choice made for each column."""
         rows = []
         for column, (family, tried) in each.items():
             evidence = np.array([one[1] for one in tried])
@@ -158,8 +152,7 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of a column of dates that predict the class best, given this column alone.
 
     The score is the exact leave-one-out log score. Elapsed time alone, the default, stays unless other parts are more
-    than
-    3 nats better; then the fewest parts within a nat of the best are chosen.
+    than 3 nats better; then the fewest parts within a nat of the best are chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -199,7 +192,7 @@ def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate for one column: leave-one-out terms (row, class), and evidence in nats, NaN if undefined."""
+    """Leave-one-out terms (row, class) of a candidate for one column, and evidence in nats, NaN if undefined."""
 
     family: Family
     terms: Array
@@ -207,12 +200,10 @@ class _Candidate:
 
 
 def _asked(features: Any) -> list[Entry]:
-    """The settings for each column whose family is chosen from the rows."""
     return [entry for entry in entries(features) if isinstance(entry.spec, BestFamily)]
 
 
 def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily]:
-    """The columns whose family is chosen from the rows."""
     found = {}
     for entry in _asked(features):
         if entry.columns is None:
@@ -226,7 +217,6 @@ def _columns(table: Table, features: Any, weight: Array) -> dict[Any, BestFamily
 
 
 def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: Sequence[Any]) -> dict[str, _Candidate]:
-    """Fit every candidate that can read a column."""
     x, found = table.column(column).ordinary(), {}
     for family in spec.candidates:
         if not _suits(family, x):
@@ -251,12 +241,12 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Leave out one copy of a row at a time: one copy of a row of weight 2 stays."""
+    """Leave out one copy of a row at a time; of a row of weight 2, one stays."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:
-    """Whether a family can read a column; a Hurdle also needs both zeros and other numbers."""
+    """Whether a family can read a column; a Hurdle also needs zeros and other numbers."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
@@ -279,7 +269,7 @@ def _of_others(
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:
-    """The candidate with the largest evidence; the search by class starts from it."""
+    """The candidate with the largest evidence, from which the search by class starts."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
         raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")

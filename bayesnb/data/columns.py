@@ -1,4 +1,4 @@
-"""One column of a table: the kind of its values, and its conversion to numbers or codes.
+"""One column of a table, and its conversion to numbers or codes.
 
 None, NaN, NaT, pd.NA and null all mean missing.
 """
@@ -27,14 +27,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of a table.
+    """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    Parameters
-    ----------
-    name : hashable
-    values : pandas Series or array (row,)
-    declares : bool
-        Whether a categorical type declares the levels, which it does not in a part of a larger table.
+    ``declares`` is False in a part of a larger table, where a categorical type does not declare the levels.
     """
 
     name: Any
@@ -43,7 +38,6 @@ class Column:
 
     @property
     def dtype(self) -> str:
-        """The name of the type."""
         return "text" if not self.declares and self.textual else str(self.values.dtype)
 
     @property
@@ -53,19 +47,12 @@ class Column:
 
     @property
     def declared(self) -> tuple[Any, ...] | None:
-        """The categories of a categorical type, in order."""
         if not (self.declares and isinstance(self.values.dtype, pd.CategoricalDtype)):
             return None
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels in order: as an ordered categorical type declares them, or as sorted numbers.
-
-        Raises
-        ------
-        ValueError
-            If there are no levels, or if they have no order.
-        """
+        """The levels as declared by an ordered type, or sorted numbers; ``ValueError`` without levels or order."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -97,7 +84,7 @@ class Column:
 
     @cached_property
     def _stored(self) -> Kind:
-        """The kind that the type implies; "empty" if all values are evidently missing."""
+        """The kind that the type implies; "empty" if all are evidently missing."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -110,7 +97,6 @@ class Column:
         return KIND_OF[dtype.kind]
 
     def binary(self) -> bool:
-        """Whether a column of numbers holds only 0, 1 and missing values."""
         cells = self._numpy()
         return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
 
@@ -144,11 +130,9 @@ class Column:
             ) from error
 
     def missing(self) -> Array:
-        """Which cells are missing, (row,)."""
         return self.coded[0] < 0 if self.kind == "text" else np.isnan(self.reals())
 
     def _numpy(self) -> Array | None:
-        """The cells if they are a numpy array of numbers or booleans."""
         cells = self.values
         if isinstance(cells, pd.Series) and isinstance(cells.dtype, np.dtype):
             cells = cells.to_numpy()
@@ -175,13 +159,13 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values without rows, as a categorical type may declare; return new codes and values."""
+    """Drop values without rows; return new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
 
 def as_floats(cells: Any) -> Array:
-    """Numbers as float64; numbers of a wider type that exceed its range become infinite."""
+    """Numbers as float64; too large ones become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(cells, float)
 
@@ -208,8 +192,7 @@ def as_objects(values: Any) -> Any:
     """Convert an array that numpy's functions misread; return anything else unchanged.
 
     Variable-width strings become Python strings. Masked cells become missing, because most numpy functions use the
-    values
-    under the mask.
+    values under the mask.
     """
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
@@ -309,7 +292,7 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 def _signals(value: Number) -> bool:
-    """Whether a value is a signalling NaN, which raises an error when compared."""
+    """Whether a value is a signalling NaN, whose comparison raises an error."""
     return isinstance(value, Decimal) and value.is_snan()
 
 

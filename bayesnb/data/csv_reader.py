@@ -1,8 +1,8 @@
-"""CSV files as Arrow batches, for every command.
+"""CSV files as Arrow batches.
 
-DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules.
-A cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?"
-in columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
+DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules. A
+cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?" in
+columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
 would be lost. Each column has its own decimal mark: a comma if cells such as "1,5" allow nothing else, and the mark of
 the other columns if cells such as 1.234 allow both. A first row of text is a header unless most of its cells occur
 again in their columns.
@@ -91,21 +91,16 @@ class CsvLayout:
     ----------
     name : str
         The file as the user named it.
-    file : Path
-        The file, or its copy in UTF-8.
-    encoding : str
-    sep, escape : str
-    skip : int
-        The number of lines before the header.
-    header : bool
-    names : tuple of str
-    na, keep_na : tuple of str
+    file, encoding : Path, str
+        The file, or its copy in UTF-8; the encoding of the original.
+    sep, escape, header, skip, names, na, keep_na
+        The settings for this file: given in :class:`Format`, or detected.
     space : Workspace
-        The folder of ``file``, if it is a copy.
+        The folder of a copy.
     types : {column: Types}
         The types that fit all cells, for columns with at least one value.
     gaps : {column: {text: count}}
-        Cells that are missing if the column holds numbers; in the end only those of columns of numbers are kept.
+        Cells that are missing if the column holds numbers.
     rows : int
     kinds : {column: kind}
         The type in all files together: "empty", "integer", "real", "boolean" or "text".
@@ -132,7 +127,7 @@ class CsvLayout:
 
 
 def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
-    """Read a file once to find its layout and the possible types of its columns.
+    """Find the layout of a file and the possible types of its columns.
 
     Raises
     ------
@@ -184,7 +179,7 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
 
 
 def batches(layout: CsvLayout) -> Iterator[Any]:
-    """Yield the rows as Arrow batches, converted by the type and decimal mark of each column."""
+    """Yield the rows as Arrow batches, converted to the type of each column."""
     import pyarrow as pa
 
     kinds = [layout.kinds[column] for column in layout.names]
@@ -271,7 +266,6 @@ def titles_above(rows: Sequence[Sequence[Any]]) -> int:
 
 
 def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
-    """The cells of the first line that is not blank."""
     if len(sep) > 1:
         return next(line.rstrip("\r\n").split(sep) for line in lines if line.strip())
     csv.field_size_limit(max(LINE, csv.field_size_limit()))
@@ -280,10 +274,7 @@ def _first_row(lines: Iterator[str], sep: str, escape: str) -> list[str]:
 
 
 def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Sequence[str]) -> bool:
-    """Whether the first row is data, not a header: most of its cells occur again in their columns.
-
-    Used only if all columns are text; otherwise their types have decided.
-    """
+    """Whether the first row is data: most of its cells occur again in their columns."""
     if any(kind != "VARCHAR" for kind in types):
         return False
     again = ", ".join(f"count_if(c{k} = {_text(cell)}) > 1" for k, cell in enumerate(first))
@@ -345,7 +336,7 @@ PATTERNS = {
 
 
 def _types_of(cell: str) -> str:
-    """SQL for the types that fit a cell; cells that begin with a letter come first, because patterns are slower."""
+    """SQL for the types that fit a cell; cells that begin with a letter come first, because patterns are slow."""
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
         f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
@@ -390,13 +381,7 @@ def _clear_mark(types: Types, sep: str) -> str | None:
 
 
 def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    """The decimal mark of an ambiguous column, from the other columns.
-
-    Raises
-    ------
-    ValueError
-        If these do not determine it either.
-    """
+    """The decimal mark of an ambiguous column, from the other columns; ``ValueError`` if they do not determine it."""
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
         # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.
@@ -423,7 +408,6 @@ def _kind(types: Types, mark: str) -> str:
 
 
 def _joint(kinds: set[str]) -> str:
-    """The type of a column in all files together."""
     held = kinds - {"empty"}
     if not held:
         return "text" if kinds else "empty"
@@ -431,7 +415,7 @@ def _joint(kinds: set[str]) -> str:
 
 
 def _value(cell: str, kind: str, mark: str) -> str:
-    """SQL that converts a cell to the type of its column; markers of missing cells become null."""
+    """SQL that converts a cell to its type; markers of missing cells become null."""
     match kind:
         case "integer":
             return f"try_cast(trim({cell}) AS BIGINT)"
@@ -460,7 +444,7 @@ def _table(layout: CsvLayout) -> str:
 
 
 def _cells(layout: CsvLayout) -> list[str]:
-    """SQL for the cells of each column; the user's markers are null, with or without spaces around."""
+    """SQL for the cells of each column; the user's markers, with or without spaces around, are null."""
     found = []
     kept = _kept(layout)
     of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
@@ -475,12 +459,10 @@ def _cells(layout: CsvLayout) -> list[str]:
 
 
 def _kept(layout: CsvLayout) -> dict[str, list[str]]:
-    """The levels of each column that look missing."""
     return {column: marks_in(column, layout.keep_na, layout.names) for column in layout.names}
 
 
 def _query(layout: CsvLayout) -> str:
-    """SQL for the file, with columns c0, c1, …"""
     return f"SELECT {', '.join(f'{cell} AS c{k}' for k, cell in enumerate(_cells(layout)))} FROM {_table(layout)}"
 
 
@@ -502,7 +484,7 @@ def _connection(name: Any) -> Iterator[Any]:
 
 @cache
 def _database(process: int) -> Any:
-    """An empty in-memory database, cached because creating it takes longer than reading a small file."""
+    """An empty in-memory database, cached because creating it is slow."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
@@ -523,7 +505,7 @@ FAULTS = {
 
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
-    """Convert reading errors to ``ValueError`` with file, line, reason and cure; ``UnicodeError`` if not UTF-8."""
+    """Convert reading errors to ``ValueError`` with file, line, reason and cure (``UnicodeError`` if not UTF-8)."""
     import duckdb
 
     try:

@@ -31,14 +31,13 @@ MARKS = {
 
 
 class Workspace:
-    """A folder for copies, made on first use and deleted when this object is garbage collected."""
+    """A folder for copies, made on first use and deleted with this object."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._files = 0
 
     def path(self, suffix: str = ".csv") -> Path:
-        """A path for a new file."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="bayesnb-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
@@ -46,7 +45,7 @@ class Workspace:
         return self._folder / f"{self._files}{suffix}"
 
     def plain(self, file: Path) -> Path:
-        """The file, or a link if DuckDB cannot match its path: it contains a backslash and one of ``*?[``."""
+        """The file, or a link if DuckDB cannot match its path (a backslash and one of ``*?[``)."""
         if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
             return file
         (link := self.path(file.suffix)).symlink_to(file.absolute())
@@ -117,6 +116,6 @@ def is_empty(file: Path) -> bool:
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """Yield the lines of a file whose first line DuckDB has read, and which therefore fits into memory."""
+    """Yield the lines of a file. DuckDB has read the first one, so a line fits into memory."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)

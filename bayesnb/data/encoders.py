@@ -51,24 +51,21 @@ class Feature:
     ----------
     columns : tuple
         The columns that the feature reads, or the words of its text.
-    family : Family
-    origin : Origin
-        Why the feature got this family.
-    levels : tuple of tuples, optional
-        Levels of each column, for a family that reads levels.
-    declared : tuple of tuples
-        Levels that exist without rows, because the type of the column declares them.
+    family, origin : Family, Origin
+        The family and why the feature has it.
+    levels, declared : tuples of tuples
+        Levels of each column, and those that its type declares even without rows.
     kinds : tuple of str
         The kind of values of each column in the first table that had it.
     cuts : tuple of Binned, optional
-        For binned columns: a ``Binned`` with edges per column.
+        For binned columns.
     tried : tuple of (name, evidence, log score)
         For a family chosen from the first rows: the candidates (see ``data.choice``).
     source : tuple
         The columns of the table, if they differ from ``columns``: a column of text, or those whose missing cells the
-        feature flags (see :class:`bayesnb.Missing`).
+        feature flags.
     text : Text, optional
-        How the words of a text are counted.
+        How words are counted.
     """
 
     columns: Names
@@ -84,7 +81,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers are possible, so that others may still occur."""
+        """Whether the first rows decided which numbers are possible."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
@@ -94,12 +91,11 @@ class Feature:
 
     @property
     def indicates(self) -> Names:
-        """The columns whose missing cells the feature flags."""
         return self.source if self.text is None else ()
 
     @property
     def named(self) -> Names:
-        """Unique names of its columns; a word is named together with its text column."""
+        """Unique names of its columns; the name of a word includes its text column."""
         return self.columns if self.text is None else self.source
 
     @property
@@ -125,7 +121,7 @@ class Feature:
         return ", ".join(names if len(names) <= 6 else [*names[:5], f"… ({len(names)})"])
 
     def read(self, x: Array) -> Any:
-        """Convert encoded columns (row, column) to the form that the family reads; an exposure is 1."""
+        """Convert encoded columns (row, column) to the form that the family reads, with exposure 1."""
         if self.levels is not None:
             return Coded(x, self.levels)
         if self.family.support == BAG:
@@ -133,7 +129,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns (row, column) to values by name; an exposure is 1, and texts lose their order."""
+        """Convert encoded columns (row, column) to values by name, with exposure 1; texts lose their order."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -152,13 +148,13 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Features in the order of the columns of a table; a flag of missing cells follows its column."""
+    """Features in the order of the columns of a table, with flags of missing cells behind their column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode numbers as float64 (row, column), NaN if missing, or as a sparse matrix if the family reads it."""
+    """Encode numbers as float64 (row, column), NaN if missing, or as the sparse matrix that the family reads."""
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
         validate(feature, x)
@@ -175,7 +171,7 @@ NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
 
 
 def _require_whole(feature: Feature, x: Array) -> None:
-    """Raise ``ValueError``, naming column and row, if a row to be learned is partly missing."""
+    """Raise ``ValueError``, naming column and row, for a partly missing row to be learned."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(
@@ -185,7 +181,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen by the first rows: 0 under LogNormal, 2 in flags.
+    """Which finite numbers are impossible under a family chosen by the first rows, such as 0 under LogNormal.
 
     Their density is 0 in every class. The user has not excluded them, so they are treated like unseen levels.
     """
@@ -193,7 +189,7 @@ def impossible(feature: Feature, x: Array) -> Array:
 
 
 def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
-    """Set impossible numbers to missing in rows to be predicted, and validate the others."""
+    """Set impossible numbers to missing in rows to predict, and validate the others."""
     if feature.guessed and unseen in ("missing", "new"):
         x = np.where(impossible(feature, x), np.nan, x)
     validate(feature, x)
@@ -213,7 +209,7 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode 0 and 1: floats with NaN if missing, bytes of a large table without missing cells, or a sparse matrix."""
+    """Encode 0 and 1: floats with NaN if missing, bytes of a large complete table, or a sparse matrix."""
     large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
@@ -229,7 +225,7 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode counts as float64 (row, column), NaN if missing, with their exposure if there is one."""
+    """Encode counts as float64 (row, column), NaN if missing, with any exposure."""
     feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
@@ -245,7 +241,7 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode missing cells as 1 and others as 0; NaN if the table does not have the column."""
+    """Encode missing cells as 1 and others as 0; NaN without the column."""
     absent = [k for k, name in enumerate(feature.indicates) if name not in table.place]
     x = np.zeros((table.n_rows, len(feature.indicates)), float if absent else np.uint8)
     for k, name in enumerate(feature.indicates):
@@ -254,7 +250,6 @@ def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enc
 
 
 def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode word counts per row, dense or CSR."""
     words = feature.columns
     if table.sparse:
         x = table.block(words)
@@ -275,7 +270,6 @@ def _bag(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded
 
 
 def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode a column of text as word counts, CSR."""
     (name,) = feature.source
     if name not in table.place:
         rows = table.n_rows
@@ -285,7 +279,7 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode cells as positions among the levels of each column, in the smallest dtype for a large table."""
+    """Encode cells as positions among the levels, in the smallest dtype for a large table."""
     levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -317,7 +311,6 @@ def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> None:
-    """Raise ``ValueError``, naming column and row, if a level has no place."""
     codes, distinct = column.coded
     used = np.flatnonzero(np.isin(codes, [i for i, value in enumerate(distinct) if value not in place]))
     if not len(used):
@@ -356,7 +349,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a column of levels; ``ValueError`` if it is text in one table and numbers in another."""
+    """The kind of a column of levels; ``ValueError`` if text and numbers alternate between tables."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -367,7 +360,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validate(feature: Feature, x: Any) -> None:
-    """Raise ``ValueError``, naming column and row, if a cell is outside the support of its family."""
+    """Raise ``ValueError``, naming column and row, for a cell outside the support of its family."""
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
@@ -417,10 +410,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; also return the feature with the levels learned there.
-
-    ``unseen`` is the treatment of unseen levels; None learns them.
-    """
+    """Encode the columns of a feature; also return the feature, with new levels if ``unseen`` is None."""
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 

@@ -1,7 +1,5 @@
-"""Tables larger than memory: an engine yields frames, each frame is summarised, and the summaries are added.
+"""Tables larger than memory: frames are summarised, and the summaries added.
 
-:func:`statistics` accepts a file, folder or glob (Parquet, CSV, Arrow), an iterator of frames, anything that streams
-Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark DataFrame.
 Engines are imported only when used.
 """
 
@@ -39,7 +37,7 @@ type Score = Callable[[Any], pd.DataFrame]
 
 
 def streams(source: Any) -> bool:
-    """Whether a source is read in parts; otherwise it is one table in memory."""
+    """Whether a source is read in parts."""
     return isinstance(source, str | os.PathLike | Iterator) or arrow.engine_of(source) is not None
 
 
@@ -51,6 +49,8 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     model : BayesianNB
         Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
+        A file, folder or glob (Parquet, CSV, Arrow), anything that streams Arrow (a polars LazyFrame, a DuckDB
+        relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark DataFrame.
     target, weight : column names
         The class column, and the column of frequency weights, if any.
 
@@ -84,12 +84,9 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, TrainingRows | None]:
-    """The summary of a table, and a random sample of at most ``most`` rows, drawn while the table is read.
+    """The summary of a table, and a random sample of at most ``most`` of its rows.
 
-    Raises
-    ------
-    ValueError
-        For Dask and Spark frames, which other processes read.
+    ``ValueError`` for Dask and Spark frames, which other processes read.
     """
     _require_here(source)
 
@@ -104,7 +101,7 @@ def summary_and_sample(
 
 
 def _require_here(source: Any) -> None:
-    """Raise ``ValueError`` for a Dask or Spark frame: a dependence is learned from rows in this process."""
+    """Raise ``ValueError`` for a Dask or Spark frame, whose rows are in other processes."""
     if (engine := arrow.engine_of(source)) in ("dask", "spark"):
         raise RefusedError(
             "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
@@ -118,10 +115,7 @@ def _require_here(source: Any) -> None:
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
     """Yield the rows of each part of a table, for counts that need rows in memory.
 
-    Raises
-    ------
-    ValueError
-        For Dask and Spark frames, which other processes read, and if no row has a class.
+    ``ValueError`` for Dask and Spark frames, which other processes read, and if no row has a class.
     """
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
@@ -137,14 +131,8 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply a function to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
 
-    Parameters
-    ----------
-    score : function of a frame
-        It is sent to the processes that hold the frames.
-    columns : sequence of (name, dtype)
-        The columns that ``score`` returns; they follow the kept columns.
-    keep : sequence of column names
-    source : as for :func:`statistics`
+    ``score`` is sent to the processes that hold the frames. ``columns`` are (name, dtype) of its results, which follow
+    the columns to ``keep``.
     """
     match arrow.engine_of(source):
         case "dask":
@@ -187,7 +175,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield, in order, a function that returns the answer for each table; large tables are computed in threads."""
+    """Yield, in order, a function that returns the answer for each table; large tables use threads."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -220,7 +208,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition, computed by its worker; partitions of a lost worker are repeated."""
+    """Yield the summary of each partition from its worker; those of a lost worker are repeated."""
     import dask
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
@@ -232,7 +220,7 @@ def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Ite
 
 
 def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition, sent as bytes from the workers to the driver."""
+    """Yield the summary of each partition, sent from the workers as bytes."""
 
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -245,8 +233,6 @@ def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | Emp
 
 
 def _spark_scores(source: Any, score: Score, columns: Sequence[tuple[str, Any]], keep: Sequence[Any]) -> Any:
-    """The scored table, evaluated lazily by ``mapInArrow``."""
-
     def scored(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 

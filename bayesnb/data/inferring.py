@@ -42,10 +42,10 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """The readings of the columns of a table: the specified readings, and those that fit a column.
+    """The readings of columns: the specified ones, and those that fit.
 
-    Columns specified as levels or as text have none. In a part of a larger table, columns of text with unspecified
-    readings are read as levels until the last part is known.
+    Columns specified as levels or as text have none. In a part of a larger table, unspecified columns of text are read
+    as levels until the last part is known.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -93,8 +93,8 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """The features without those that a part of a larger table cannot have yet.
 
-    A column of text may turn out to hold numbers or dates, so a family of numbers, or of a future feature column, waits
-    for all parts. Whether its cells are missing is known at once.
+    A column of text may turn out to hold numbers or dates, so a family of numbers waits for all parts. Whether its
+    cells are missing is known at once.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -116,7 +116,6 @@ def _reads_text(spec: Any) -> bool:
 
 
 def _unread(table: Table, found: Mapping[Any, Reading]) -> Names:
-    """The columns whose types do not show that they hold numbers or booleans."""
     if table.sparse or table.numeric:
         return ()
     if not table.named:
@@ -181,7 +180,6 @@ def inferred(
 
 
 def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Names]]:
-    """Families and columns of the specified features."""
     if len(said) == 1 and said[0].columns is None:
         return _of_all_columns(table, said[0].spec)
     specified, owner = {}, {}
@@ -251,7 +249,6 @@ def named_columns(table: Table, columns: Sequence[Any]) -> Names:
 
 
 def _with_exposure(table: Table, spec: Family | Binned) -> Family | Binned:
-    """The family, with its exposure column (if any) given by name."""
     exposure = getattr(spec, "exposure", None)
     return spec if exposure is None else replace(spec, exposure=_resolve(table, exposure))
 
@@ -268,7 +265,7 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
-    """A family for each unspecified column, by its values; container and dtypes have no influence."""
+    """A family for each unspecified column, by its values, not by container or dtype."""
     if not rest:
         return {}
     if table.sparse:
@@ -289,7 +286,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Features of columns with these kinds of values: one per column, or one per kind for an array."""
+    """Features of columns with these kinds of values: one per column, or per kind for an array."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -307,7 +304,6 @@ TYPES: dict[OriginKind, str] = {"nothing": "number", "categories": "text"}
 
 
 def _holds_sentences(table: Table, columns: Names, weight: Array | None) -> bool:
-    """Whether ``columns`` is a single column of sentences."""
     if len(columns) > 1 or table.sparse or table.numeric or (column := table.column(columns[0])).kind != "text":
         return False
     codes, distinct = column.coded
@@ -375,9 +371,9 @@ def _feature(
 
 
 def _require_ordinary_prior(family: Family) -> None:
-    """Raise ``ValueError`` if the square of a prior parameter, or its inverse, is not an ordinary float.
+    """Raise ``ValueError`` if a squared prior parameter, or its inverse, is no ordinary float.
 
-    The same range holds for the numbers of a table. Priors in a model file may be older than this check.
+    Priors in a model file may be older than this check.
     """
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
@@ -406,7 +402,7 @@ def named_levels(family: Family) -> Names:
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Return whether the family has a number per position of a level (an order or an array prior), so none may go."""
+    """Whether the family has a number per level (an order or array prior), so that no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
@@ -419,7 +415,7 @@ type Features = Mapping[Any, Feature]
 
 
 def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dict[Any, Feature]]:
-    """Return both models, each extended by the features and words that only the other model has.
+    """Return both models, each with the features and words of the other.
 
     Raises
     ------
@@ -446,7 +442,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Return two bags of one name, each with the words of both; raise ``ValueError`` if both chose words from rows."""
+    """Return two bags of one name, each with the words of both; ``ValueError`` if both chose words from rows."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -457,7 +453,7 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Return the specified features whose columns the table has; the other features may join later.
+    """Return the specified features whose columns the table has; others may join later.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Why a column has its family, as a value that can be displayed as text."""
+"""Why a column has its family, as a value."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ class Origin:
     Parameters
     ----------
     kind : str
-        "specified" by the user; chosen by the "rows"; "gaps" for the missing cells of another column; otherwise the
-        kind
-        of values from which it was inferred, "nothing" if there were none.
+        "specified"; "rows" if the rows chose; "gaps" for missing cells of another column; otherwise the kind of values,
+        "nothing" if there were none.
     detail : str
         How a column is cut, or the other column.
     best_by : str
         The score by which the rows chose: "evidence" or "class".
     ahead, second : float, str
-        Lead over the second best family in nats, and its name; "" if there is none.
+        Lead over the second best family in nats, and its name, if any.
     """
 
     kind: OriginKind

@@ -1,4 +1,4 @@
-"""Files and Arrow streams as tables of bounded size, or as one frame, for all commands."""
+"""Files and Arrow streams as tables of bounded size, or as one frame."""
 
 from __future__ import annotations
 
@@ -44,21 +44,10 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet of an Excel file.
+    """A sheet of an Excel file, and ``text``, its cells as a CSV file.
 
-    Parameters
-    ----------
-    name : str
-    others : tuple of str
-        The other sheets of the file.
-    hidden : tuple of str
-        The hidden sheets before it.
-    titles : int
-        The number of rows above the header.
-    empty : int
-        The number of formulas whose value the file does not hold.
-    text : Path
-        Its cells as a CSV file.
+    ``others`` are the other sheets, ``hidden`` the hidden sheets before it, ``titles`` the number of rows above the
+    header, and ``empty`` the number of formulas without a stored value.
     """
 
     name: str
@@ -71,10 +60,7 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Source(os.PathLike):
-    """A file, a folder or a glob of files of one kind, or "-" for stdin, and how to read it.
-
-    ``format`` has the user's settings; the others are detected.
-    """
+    """A file, a folder or a glob of files of one kind, or "-" for stdin, and the user's settings to read it."""
 
     path: str | os.PathLike
     format: Format = field(default_factory=Format)
@@ -110,12 +96,11 @@ class Source(os.PathLike):
 
     @cached_property
     def sheets(self) -> list[Sheet]:
-        """The sheet of each Excel file."""
         files = self.files.items() if self.kind == "excel" else ()
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """Other sheets of the Excel files with a cell of this name among their first rows."""
+        """Other sheets of the Excel files with this cell among their first rows."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -127,7 +112,6 @@ class Source(os.PathLike):
 
     @cached_property
     def layouts(self) -> list[CsvLayout]:
-        """The layout of each CSV or Excel file."""
         if self.kind not in ("csv", "excel"):
             return []
         texts = [sheet.text for sheet in self.sheets] or self.files
@@ -149,7 +133,6 @@ class Source(os.PathLike):
         return _dataset(self.path, schemas, self.kind), schemas
 
     def batches(self) -> tuple[Iterator[Any], int | None]:
-        """Rows as Arrow batches, and their number."""
         if self.layouts:
             return chain.from_iterable(map(csv_reader.batches, self.layouts)), sum(each.rows for each in self.layouts)
         dataset, schemas = self._dataset
@@ -158,7 +141,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read a dataset, scanner, reader, or anything that streams Arrow, as tables; also return the number of rows."""
+    """Read anything that streams Arrow, such as a dataset, as tables; also return the number of rows."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -177,8 +160,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder or glob of files of one kind as tables; "-" is stdin. Also return the number of rows if
-    known.
+    """Read a file, folder or glob of one kind ("-" is stdin) as tables; also return the number of rows if known.
 
     Raises
     ------
@@ -194,7 +176,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
 
 
 def frame(path: str | os.PathLike) -> pd.DataFrame:
-    """Read the table of :func:`of_path` as one frame in memory; a column has one type in all parts.
+    """Read the table of :func:`of_path` as one frame, with one type per column.
 
     Raises
     ------
@@ -313,7 +295,7 @@ def _kind(file: Path) -> str:
 
 
 def _book(file: Path, name: str) -> Any:
-    """Open an Excel file; ``ValueError`` if it cannot be read or the package for it is not installed."""
+    """Open an Excel file; ``ValueError`` if it is unreadable or the package for it is not installed."""
     try:
         import python_calamine
     except ImportError as error:
@@ -336,11 +318,7 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     """The sheet of an Excel file with a name or position, by default the first that is not hidden.
 
     Rows above the header are titles if they are blank, or fill at most half of the columns that most rows fill.
-
-    Raises
-    ------
-    ValueError
-        If there is no such sheet, or if the package that reads Excel files is not installed.
+    ``ValueError`` if there is no such sheet, or the package for Excel files is not installed.
     """
     book, wanted = _book(file, name), format.sheet
     names = book.sheet_names
@@ -366,7 +344,6 @@ RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships
 
 
 def _without_value(file: Path, title: str) -> int:
-    """The number of formulas of an .xlsx sheet whose value is not stored."""
     import zipfile
     from xml.etree import ElementTree
 
@@ -389,7 +366,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files to one dataset, with column types that fit all files; folders named k=v become columns."""
+    """Join files to one dataset with common column types; folders named k=v become columns."""
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -453,7 +430,7 @@ def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
 
 
 def _copy_of_stdin(space: Workspace) -> Path:
-    """Copy standard input to a file whose suffix follows from its first bytes: Parquet, Arrow or CSV."""
+    """Copy standard input to a file with the suffix of its kind: Parquet, Arrow or CSV."""
     source = sys.stdin.buffer
     head = source.read(8)
     copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")

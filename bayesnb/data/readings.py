@@ -1,8 +1,7 @@
-"""Readings: how the cells of a column that holds neither numbers nor levels become feature columns.
+"""Readings: how cells that are neither numbers nor levels become feature columns.
 
 A date becomes elapsed time, month, weekday and hour; "15 U/L" becomes 15; "Email; Phone" becomes a column of 0 and 1
-per option. A :class:`Reading` is a value that the schema keeps, so later tables are read in the same way.
-:func:`recognised` finds the readings that fit every text of a column; if several fit, none of them is the default.
+per option. The schema keeps each :class:`Reading`, so later tables are read in the same way.
 """
 
 from __future__ import annotations
@@ -53,33 +52,30 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns; by default the name of the column. The first is missing where the column is."""
+        """Names of the feature columns, by default that of the column; the first is missing in the same rows."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Feature columns of a column that the reading applies to. Cells that do not fit are missing, with a
-        warning.
-        """
+        """Feature columns of a column; cells that do not fit are missing, with a warning."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """The reading with every open setting filled in from the cells; ``ValueError`` if they do not determine it."""
+        """The reading with open settings filled in from the cells; ``ValueError`` if these are ambiguous."""
 
     @property
     def resolves(self) -> bool:
-        """Whether nothing is left open."""
         return all(getattr(self, each.name) is not None for each in fields(self))
 
     @classmethod
     def parsed(cls, text: str) -> Self:
-        """Parse the command line's text after the name of the reading; by default it is the first field."""
+        """Parse the text after the name of the reading on the command line."""
         return cls(text or None)
 
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as the text after "COL=" on the command line."""
+        """The reading as Python code, and as the text after "COL="."""
 
     @property
     @abstractmethod
@@ -87,7 +83,7 @@ class Reading(ABC):
         """What the cells hold, in the plural."""
 
     def applies(self, column: Column) -> bool:
-        """Whether a column is still to be read, because it does not hold feature columns yet."""
+        """Whether a column does not hold feature columns yet."""
         return True
 
 
@@ -137,7 +133,7 @@ def _is_currency(mark: str) -> bool:
 
 
 def _parts_of(text: str) -> tuple[str, str, str] | None:
-    """Sign, digits and mark of a text; ``None`` if it is not a number with at most one mark."""
+    """Sign, digits and mark of a number with at most one mark; otherwise ``None``."""
     found = MARKED.fullmatch(text.strip())
     if found is None:
         return None
@@ -150,7 +146,6 @@ def _parts_of(text: str) -> tuple[str, str, str] | None:
 
 
 def _marks_of(digits: str) -> frozenset[str]:
-    """The decimal marks with which the digits form a number."""
     return frozenset(mark for mark, form in FRACTIONS.items() if form.fullmatch(digits))
 
 
@@ -228,7 +223,7 @@ class Number(Reading):
 
 
 def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
-    """The ways to read all texts as numbers with one mark: none, one, or one per decimal mark."""
+    """The readings of all texts as numbers with one mark, one per possible decimal mark."""
     unit, decimals, ambiguous = None, set(FRACTIONS), False
     for text in texts:
         found = _parts_of(text)
@@ -245,7 +240,7 @@ def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
 
 
 def units_of(texts: Iterable[str]) -> dict[str, int]:
-    """Number of cells per unit ("" for none); empty if a text is neither a number nor a bound, as in "2 or 3"."""
+    """Number of cells per unit ("" for none); empty if a text is neither a number nor a bound."""
     found: dict[str, int] = {}
     for text in texts:
         parts = _measured(text)
@@ -284,8 +279,7 @@ class Bounded(Reading):
     Notes
     -----
     p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
-    distribution is assumed beyond a bound, so the parameters of "number of COLUMN" describe only the numbers in the
-    table. A bound that no learned row has is an unseen level.
+    distribution is assumed beyond a bound. An unlearned bound is an unseen level.
 
     Examples
     --------
@@ -357,7 +351,7 @@ class Bounded(Reading):
 
 
 class _Measured(NamedTuple):
-    """A text that holds a number: the sign of its bound ("" for none), its unit, and its value by decimal mark."""
+    """A text that holds a number: sign of its bound, unit ("" for none), and value by decimal mark."""
 
     bound: str
     unit: str
@@ -378,7 +372,7 @@ def _measured(text: str) -> _Measured | None:
 
 
 def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
-    """The ways to read texts as numbers, bounds and other texts: none, one, or one per decimal mark."""
+    """The readings of texts as numbers, bounds and other texts, one per possible decimal mark."""
     cells = [found for text in texts if (found := _measured(text)) is not None]
     units = {cell.unit for cell in cells} or {""}
     decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
@@ -388,14 +382,13 @@ def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
 
 
 def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
-    """The readings as numbers and bounds if numbers prevail; ``numbers`` counts the cells that are not text."""
+    """The readings if numbers prevail; ``numbers`` counts the cells that are not text."""
     held = _counted(texts, numbers)
     if 0 < held["bounds"] <= MOST_BOUNDS and held["texts"] <= MOST_TEXTS and held["numbers"] >= FEWEST_NUMBERS:
         yield from _bounds_in(texts)
 
 
 def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
-    """The counts of different numbers, bounds and other texts."""
     cells = [_measured(text) for text in texts]
     bounds = sum(cell is not None and cell.bound != "" for cell in cells)
     return {
@@ -404,10 +397,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default; empty otherwise.
-
-    Numbers must prevail, with one unit and one decimal mark.
-    """
+    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default; otherwise empty."""
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -527,7 +517,6 @@ class Date(Reading):
 
     @classmethod
     def of_fields(cls, parts: tuple[Part, ...], format: DateFormat | None) -> Date:
-        """Return the reading with these fields."""
         return cls(*parts, format=format)
 
     def names(self, column: Any) -> Names:
@@ -631,7 +620,7 @@ def is_temporal(values: Any) -> bool:
 
 
 def _format_of_type(values: Any) -> DateFormat:
-    """The text format of typed cells: times of day for times and durations, otherwise ISO."""
+    """The text format of typed cells: "time" for times and durations, otherwise ISO."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -645,7 +634,7 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _typed_moments(values: Any) -> tuple[Array, Array]:
-    """Hours on the clock, and elapsed time in days for dates and in hours otherwise; NaN if missing."""
+    """Hours on the clock, and elapsed time (days for dates, otherwise hours); NaN if missing."""
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -671,7 +660,6 @@ def _typed_moments(values: Any) -> tuple[Array, Array]:
 
 
 def _hours(series: pd.Series) -> Array:
-    """Hours since 1970 of dates without a zone."""
     unit = np.datetime_data(series.dtype)[0]
     ticks = series.to_numpy().astype(np.int64)
     per_hour = np.timedelta64(1, "h") / np.timedelta64(1, unit)
@@ -690,12 +678,12 @@ def _of_objects(series: pd.Series) -> tuple[Array, Array]:
 
 
 def formats_of(texts: Collection[str]) -> list[str]:
-    """The formats in which all texts are dates or times; more than one if the texts are ambiguous."""
+    """The formats in which all texts are dates or times."""
     return [form for form in FORMATS if texts and all(_moment(text, form) is not None for text in texts)]
 
 
 def open_in(texts: Iterable[str], forms: Sequence[str]) -> str:
-    """What is ambiguous about dates in these formats: the order of day and month, or the century."""
+    """What these date formats leave open: the order of day and month, or the century."""
     return "the order of day and month" if len(forms) > 1 else "the century" if any(map(_is_short, texts)) else ""
 
 
@@ -716,8 +704,7 @@ class Choices(Reading):
     """A column whose cells hold several choices, such as "Email; Phone": one column of 0 and 1 per option.
 
     By default, text is read in this way if its cells split at one of ``; | ,`` or a line break into options that recur
-    in
-    other combinations, and if the number of choices varies. The feature columns are called "COLUMN=OPTION".
+    in other combinations, and if the number of choices varies. The feature columns are called "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -728,8 +715,7 @@ class Choices(Reading):
 
     Notes
     -----
-    Options are independent given the class, so read options that exclude each other as one column of levels instead. A
-    missing cell is uninformative about all options.
+    Options are independent given the class, so read options that exclude each other as one column of levels instead.
 
     Examples
     --------
@@ -793,11 +779,10 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
-    """Yield the reading as choices if options recur in other combinations and their number per cell varies.
+    """Yield the reading as choices if options recur in other combinations and in varying number.
 
     Names ("Smith, John") and places ("Paris, France") have equally many parts in every cell, and parts of sentences
-    seldom
-    recur, so none of these are choices.
+    seldom recur, so none of these are choices.
     """
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:
@@ -834,10 +819,9 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels in which spellings of one level are joined: "f", "F" and "f " are one level.
+    """A column of levels in which spellings of one level are joined, on request: "f", "F" and "f " are one level.
 
-    Levels that differ only by case, spaces or Unicode form become one, but only on request; :func:`inspect` names such
-    columns.
+    Levels that differ only by case, spaces or Unicode form become one; :func:`inspect` names such columns.
 
     Parameters
     ----------
@@ -908,10 +892,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
-    """The readings that fit all texts of a column; several if the texts are ambiguous.
-
-    Dates with years of two digits leave the century open, so :func:`default_reading` uses none.
-    """
+    """The readings that fit all texts of a column; several if the texts are ambiguous."""
     if len(texts) < 2:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -935,9 +916,9 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The reading of an unspecified column; ``None`` if none fits, or several do.
+    """The reading of an unspecified column; ``None`` unless exactly one fits.
 
-    ``found`` holds the result of :func:`recognised_in` if it is known.
+    ``found`` is the result of :func:`recognised_in` if known.
     """
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
@@ -947,16 +928,13 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """Sorted distinct texts of a column, without markers of missing numbers; empty if it has other cells."""
+    """Sorted distinct texts without markers of missing numbers; empty if other cells occur."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """Sorted distinct texts of a column, without markers of missing numbers, and the number of other cells.
-
-    For example, a worksheet holds numbers as numbers and "<5" as text.
-    """
+    """Sorted distinct texts without markers of missing numbers, and the number of other cells."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
@@ -972,7 +950,7 @@ def codes_of(column: Column) -> tuple[Array, list[Any]]:
 
 
 def converted(column: Column, value: Any, said: str) -> Array:
-    """Numbers (row,) of a column of text; texts without a value are missing, with a warning."""
+    """Numbers (row,) of texts; texts without a number are missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(text) for text in texts]
@@ -997,10 +975,9 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Whether most texts are numbers with a decimal mark, a unit or a bound, but not all are plain numbers.
+    """Whether most texts are numbers with a decimal mark, a unit or a bound; plain whole numbers may be codes.
 
-    Whole numbers may be codes. A fit checks every column of text, so only about ``looked_at`` texts, evenly spaced, are
-    examined.
+    A fit checks every column of text, so only about ``looked_at`` texts, evenly spaced, are examined.
     """
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0

@@ -1,4 +1,4 @@
-"""Rows to learn or to unlearn: a table, its labels and its weights, read and validated together."""
+"""Rows to learn or to unlearn: a table, its labels and its weights."""
 
 from __future__ import annotations
 
@@ -36,16 +36,9 @@ class TrainingRows:
     def of(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read a table, its labels and its weights.
+        """Read a table, its labels and its weights, as for :meth:`bayesnb.BayesianNB.fit`, in memory.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for :meth:`bayesnb.BayesianNB.fit`, in memory. Labels and weights may be columns of the table.
-        unlabelled : label, optional
-            The value that means "no label", besides missing values.
-        schema : Schema, optional
-            The schema of a fitted model, which the table must match.
+        Labels and weights may be columns of the table. A fitted ``schema`` must match the table.
 
         Raises
         ------
@@ -100,7 +93,6 @@ class TrainingRows:
         return self
 
     def weighing_unlabelled(self, weight: float) -> TrainingRows:
-        """Multiply the weights of unlabelled rows by ``weight``."""
         if self.target.complete:
             return self
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
@@ -112,13 +104,10 @@ class TrainingRows:
         return self.kept(self.weight > 0)
 
     def kept(self, keep: Array) -> TrainingRows:
-        """The rows for which a mask is true."""
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: EstimatorParameters) -> Schema:
-        """The schema of these rows: each column with its specified family, the best family, or the family of
-        its type.
-        """
+        """The schema of these rows, by specification, best family or type."""
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
         asked = as_read(readable(table, settings.features), readings)
@@ -132,14 +121,8 @@ class TrainingRows:
     ) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all labelled, and their statistics.
 
-        Parameters
-        ----------
-        settings : EstimatorParameters
-            Used to infer a schema, or to add columns.
-        schema : Schema, optional
-            The known schema; by default it is inferred.
-        fixed : bool
-            Whether every column keeps its family, whatever its values in these rows.
+        By default the schema is inferred. With ``fixed``, every column keeps its family, whatever its values in these
+        rows.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -154,13 +137,7 @@ class TrainingRows:
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
         """Statistics of the labelled rows; encoded columns and weights of the unlabelled rows.
 
-        Parameters
-        ----------
-        model : NaiveBayes
-        data : {name: encoded column}
-            All rows, encoded for the families of the model.
-        classes : array (class,)
-            All classes, in the order of the statistics.
+        ``data`` has all rows; ``classes`` (class,) are in the order of the statistics.
         """
         known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
@@ -169,7 +146,7 @@ class TrainingRows:
 
 
 def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if labels or weights have the pandas index of the table in another order: rows are matched by position."""
+    """Warn if labels or weights have the pandas index of the table in another order; rows match by position."""
     if not isinstance(X, pd.DataFrame):
         return
     for name, values in beside.items():
@@ -186,18 +163,10 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace column names by the columns of a table in memory; the last item is the table without them.
+    """Replace names by columns of a table in memory; the last item is the table without them.
 
-    Parameters
-    ----------
-    X : table
-    wanted : {parameter: name of a column, or values}
-        Values are returned unchanged.
-
-    Raises
-    ------
-    ValueError
-        If the table has no such column.
+    ``wanted`` is {parameter: name of a column, or values}; values are returned unchanged. ``ValueError`` if there is no
+    such column.
     """
     names = [name for name in wanted.values() if isinstance(name, str)]
     if not names:
@@ -274,7 +243,7 @@ def row_keys(table: Table) -> Array:
 
 
 def _cell_keys(column: Column) -> tuple[Array, Array]:
-    """Which cells are known, and a hash of each by its value, however it is stored."""
+    """Which cells are known, and a hash of the value of each."""
     try:
         textual = column.kind == "text"
     except (NoFamilyError, CellError):
@@ -298,7 +267,6 @@ class _Copies:
         self.runs: list[tuple[Array, Array]] = []
 
     def numbers(self, keys: Array) -> Array:
-        """Numbers of further rows, uint64 (row,)."""
         values, place, n = np.unique(keys, return_inverse=True, return_counts=True)
         before = np.empty(len(keys), np.int64)
         before[np.argsort(keys, kind="stable")] = np.arange(len(keys)) - np.repeat(np.cumsum(n) - n, n)
@@ -314,15 +282,9 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the same tables, and a function that returns a sample of their rows once they have been read.
+    """Return the same tables, and a function that returns a sample of ``most`` rows once they are read.
 
-    Parameters
-    ----------
-    tables : iterable of Table
-        Tables with named columns.
-    most : int
-        Number of rows to keep; a smaller table is kept whole, in order.
-    seed : int
+    The tables need named columns. A smaller table is kept whole, in order.
     """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 

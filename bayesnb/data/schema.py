@@ -52,16 +52,14 @@ class Schema:
     Parameters
     ----------
     names : tuple
-        Column names of the first table, in its order, with feature columns in place of the columns in ``readings``.
+        Column names of the first table, in its order, with feature columns in place of those in ``readings``.
     named : bool
         Whether later tables are read by name; otherwise by position.
     features : {name: Feature}
-    unseen : {"missing", "new", "error"}
-        How to read a level that no fit has seen.
-    columns : {"fixed", "grow"}
-        Whether further rows may have new columns and lack known ones.
+    unseen, columns : str
+        As in :class:`bayesnb.BayesianNB`.
     families : ByType
-        Families of unspecified columns, by the kind of their values.
+        Families of unspecified columns.
     readings : {column: Reading}
         How columns become feature columns.
     """
@@ -91,19 +89,10 @@ class Schema:
         columns: ColumnsPolicy = "fixed",
         readings: Mapping[Any, Reading] | None = None,
     ) -> Schema:
-        """Choose the family of each column: the specified family, otherwise the family of its type.
+        """Choose the family of each column: as specified, otherwise by type.
 
-        Parameters
-        ----------
-        table : Table
-        features : Family, Binned, Missing, ByType, {column: family} or {name: (family, columns)}
-            Families may also be given by short names.
-        unseen : {"missing", "new", "error"}
-        weight : array (row,), optional
-            Row weights, needed for bins by count.
-        columns : {"fixed", "grow"}
-        readings : {column: Reading}, optional
-            By default the specified ones, and those that fit the columns.
+        Settings are as in :class:`bayesnb.BayesianNB`; bins by count need ``weight`` (row,). ``readings`` are by
+        default the specified ones, and those that fit.
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
@@ -113,7 +102,6 @@ class Schema:
 
     @property
     def raw(self) -> Names:
-        """The columns of the first table, before their readings."""
         owner = self.owner
         return tuple(dict.fromkeys(owner.get(name, name) for name in self.names)) if owner else self.names
 
@@ -155,10 +143,7 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
-        """The schema of further rows; unspecified columns of numbers have the kind of values in these rows.
-
-        ``settling`` decides the kind in all rows when parts are added.
-        """
+        """The schema of further rows alone; ``settling`` decides the kinds of values in all rows."""
         table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
@@ -177,7 +162,6 @@ class Schema:
         return replace(known, features={**known.features, **new})
 
     def with_kinds(self, kinds: Mapping[Any, OriginKind]) -> Schema:
-        """Give unspecified columns of numbers these kinds of values."""
         loose = {name: f for name, f in self.features.items() if f.origin.kind in NUMBERS}
         was = {column: f for f in loose.values() for column in f.columns}
         wanted = {column: kinds.get(column, was[column].origin.kind) for column in self.names if column in was}
@@ -196,20 +180,14 @@ class Schema:
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
-        """The generative model of these features."""
         families = {name: feature.family for name, feature in self.features.items()}
         return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells.
 
-        Parameters
-        ----------
-        table : Table
-        learn : bool
-            Whether to learn new levels in a new schema; otherwise new levels count as unseen.
-        absent : {"error", "missing"}
-            How to treat a column that the table does not have.
+        With ``learn``, learn new levels in a new schema; otherwise they count as unseen. ``absent`` is "error" or
+        "missing".
 
         Returns
         -------
@@ -232,17 +210,16 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag; then a new column is a new word, and an absent one counts 0."""
+        """Whether all columns are words of one bag, so that new columns are words and absent ones count 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
 
     def _bag(self, words: Names) -> dict[Any, Feature]:
-        """The only feature, a bag, with these words."""
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        """The table under the names of this schema; raise for absent columns, and warn of extra columns."""
+        """The table under the names of this schema; absent columns raise an error, extra ones a warning."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -266,7 +243,7 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas that read the same columns in the same way, with the levels and words of both.
+        """Merge two schemas that read the same columns alike, with the levels and words of both.
 
         If columns may grow, the result also has the columns of both.
         """
@@ -310,7 +287,7 @@ class Schema:
         return replace(self, names=names, features=features, readings={**self.readings, **other.readings})
 
     def require_words(self) -> None:
-        """Raise ``ValueError``, naming the column, if a column of text has no word in any row."""
+        """Raise ``ValueError``, naming the column, for a column of text without words."""
         for feature in self.features.values():
             if feature.text is not None and not feature.columns:
                 raise ValueError(
@@ -318,7 +295,7 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop levels (unless ``words``) and words that no longer occur, from the schema and from the statistics.
+        """Drop levels (unless ``words``) and words that no longer occur, and their statistics.
 
         A level stays if a type, an order or a prior names it, or if it is the only level of its column.
         """
@@ -343,7 +320,6 @@ class Schema:
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
-        """Blank the values of drawn features, (row, column) each, in cells drawn as missing."""
         found, flags = dict(encoded), self.flags
         for name, feature in self.features.items() if flags else ():
             kind, empty = (float, np.nan) if feature.levels is None else (np.intp, -1)
@@ -355,7 +331,6 @@ class Schema:
         return found
 
     def decode(self, encoded: Mapping[Any, Array]) -> pd.DataFrame:
-        """Convert encoded features, (row, column) each, to a table."""
         columns = {}
         for name, feature in self.features.items():
             columns |= feature.decode(encoded[name])

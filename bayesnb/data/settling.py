@@ -1,8 +1,7 @@
-"""Decide the kind of values of a column when parts of a table are added; start with :func:`alike`.
+"""Decide the kind of values of a column when parts of a table are added.
 
-A column without values gets the family that other rows give it. For a column of 0 and 1, the counts determine every sum
-over the values, such as mean and scatter. So if further rows hold other numbers, it is read as numbers from the
-beginning.
+A column without values gets its family from other rows. For a column of 0 and 1, the counts determine every sum over
+the values. So if further rows hold other numbers, it is read as numbers from the beginning.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ type Counted = tuple[Schema, Statistics]
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
     """Give each column one family in both, even if only one of them shows the kind of its values.
 
-    Raises
-    ------
-    ValueError
-        If no family reads both kinds of values of a column, such as text and numbers.
+    ``ValueError`` if no family reads both kinds of values, such as text and numbers.
     """
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
@@ -60,12 +56,12 @@ def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
 
 
 def _blank(feature: Feature) -> int:
-    """2 if neither values nor type decided a column's family, 1 if only the type (text) did, otherwise 0."""
+    """0 if values decided a column's family, 1 if only the type (text) did, 2 if neither did."""
     return 2 if feature.origin.kind == "nothing" else int(feature.origin.inferred and set(feature.kinds) == {"empty"})
 
 
 def _filled(a: Counted, b: Counted) -> Counted:
-    """Give columns of ``a`` without values the family from ``b``."""
+    """Give each column without values in ``a`` its family from ``b``."""
     (schema, statistics), features, counted = a, {}, {}
     for name, theirs in b[0].features.items():
         mine = schema.features.get(name)
@@ -79,7 +75,6 @@ def _filled(a: Counted, b: Counted) -> Counted:
 
 
 def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
-    """The kind of values of each column of numbers with an inferred family."""
     kinds: dict[Any, OriginKind] = {}
     for name, feature in schema.features.items():
         if feature.origin.kind not in NUMBERS or name not in statistics.features:
@@ -92,7 +87,6 @@ def _kinds(schema: Schema, statistics: Statistics) -> dict[Any, OriginKind]:
 
 
 def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, OriginKind]) -> Counted:
-    """Give columns of numbers with inferred families these kinds of values."""
     new = schema.with_kinds(kinds)
     if new is schema:
         return schema, statistics

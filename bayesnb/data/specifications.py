@@ -1,8 +1,4 @@
-"""Specifications of columns besides families.
-
-:class:`Binned` cuts numbers into intervals, :class:`Missing` adds a feature that flags missing cells,
-:class:`BestFamily` chooses a family from the rows, and :class:`ByType` sets the family for each type of column.
-"""
+"""Specifications of columns besides families."""
 
 from __future__ import annotations
 
@@ -41,8 +37,7 @@ class Unlabelled:
     ----------
     marker : label, optional
         The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
-        scikit-learn's
-        convention. By default -1 is a class like any other.
+        scikit-learn's convention. By default -1 is a class like any other.
     weight : float
         λ, the weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
@@ -68,7 +63,7 @@ class Unlabelled:
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of :class:`bayesnb.BayesianNB`, where they are documented, without the estimator."""
+    """The parameters of :class:`bayesnb.BayesianNB`, for code that needs no estimator. They are documented there."""
 
     features: Any = None
     class_prior: Any = None
@@ -85,7 +80,6 @@ class EstimatorParameters:
         return cls(**{f.name: getattr(settings, f.name) for f in fields(cls)} | others)
 
     def by_name(self) -> dict[str, Any]:
-        """The parameters by name, as for an estimator or a model file."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
@@ -128,7 +122,6 @@ class Binned:
             raise ValueError(f"Expected edges that increase; got {self.edges!r}")
 
     def family(self) -> Categorical:
-        """Return the family that reads the intervals."""
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
@@ -165,7 +158,7 @@ class Binned:
         return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
 
     def codes(self, x: Array) -> Array:
-        """Interval of each number (row,); -1 for NaN."""
+        """Interval of each number; -1 for NaN."""
         return np.where(np.isnan(x), -1, np.searchsorted(self.edges, x, side="right"))
 
 
@@ -173,14 +166,13 @@ class Binned:
 class Missing:
     """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
-    By default a missing cell carries no information about the class. That is correct if missingness depends neither on
-    the class nor on the value, unlike a blood test that only ill people get. ``Missing`` adds the feature "COLUMN is
-    missing", 1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is
-    P(missing | class) if the cell is missing, and P(not missing | class) p(value | class) otherwise. This is the
-    pattern
-    model of Little and Rubin (2019, section 15.4) with one pattern per column.
+    By default a missing cell carries no information about the class. That is wrong if missingness depends on the class
+    or on the value, as for a blood test that only ill people get. ``Missing`` adds the feature "COLUMN is missing", 1
+    if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is P(missing |
+    class) if the cell is missing, and P(not missing | class) p(value | class) otherwise: the pattern model of Little
+    and Rubin (2019, section 15.4) with one pattern per column.
 
-    If a table lacks the whole column, or if a level is unseen, the cells do not count as missing.
+    An unseen level, or a column that a table lacks, does not count as missing.
 
     Parameters
     ----------
@@ -234,13 +226,12 @@ def name_of(what: Any) -> str:
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values; for a ``Missing``, its family or reading (None if the type decides)."""
+    """The specification of the values, which may be in a ``Missing``; None if the type decides."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
 
 def _reads(spec: Any) -> Reading | None:
-    """The reading that a specification, or its ``Missing``, holds."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return inner if isinstance(inner, Reading) else None
 
@@ -257,8 +248,7 @@ class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit: ``features="best"`` with settings.
 
     ``features=BestFamily()`` applies to all columns of numbers, ``features={column: BestFamily()}`` to one. The scores
-    are
-    in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    are in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
@@ -270,8 +260,7 @@ class BestFamily:
         the column best (to describe it, or to draw rows).
     rows : int
         The largest number of rows used for the choice, drawn independently of their order. The chosen family learns
-        from
-        all rows.
+        from all rows.
 
     Raises
     ------
@@ -281,20 +270,17 @@ class BestFamily:
     Notes
     -----
     The score of ``"class"`` is the exact leave-one-out log score of the whole classifier; ``"evidence"`` is the
-    marginal
-    likelihood of the column given the class. The two often disagree.
+    marginal likelihood of the column given the class. The two often disagree.
 
     Each candidate is fitted once. The leave-one-out terms of a column do not depend on other columns, so the score of a
     combination of families is a sum of known terms. The search changes one family at a time until the score no longer
-    improves. The score ignores that the same rows chose the families, and can be too optimistic with more columns than
-    rows; then score ``BayesianNB(clf.classifier_.choice.features)`` on other rows.
+    improves. The score can be too optimistic with more columns than rows, because the same rows chose the families;
+    then score ``BayesianNB(clf.classifier_.choice.features)`` on other rows.
 
     The evidence of a density is comparable with that of a probability only for whole numbers, where a density per unit
-    is
-    nearly a probability. A PolyaTree has no comparable evidence unless its ``edges`` are given, because the rows have
-    already placed its cells. Nor has a Hurdle of amounts, because it gives 0 a probability, and the other families give
-    it
-    a density.
+    is nearly a probability. A PolyaTree has no comparable evidence unless its ``edges`` are given, because the rows
+    have already placed its cells. A Hurdle of amounts has none either, because it gives 0 a probability, and other
+    families give 0 a density.
 
     Examples
     --------
@@ -417,25 +403,23 @@ class ByType:
         return family
 
     def families(self) -> dict[str, Any]:
-        """Families by type of column; ``None`` for a refused type."""
         return {kind: getattr(self, kind) for kind in KINDS}
 
 
 def _default(kind: str) -> str:
-    """The default family of a type of column, as Python code."""
     (family,) = (f.default_factory for f in fields(ByType) if f.name == kind)
     return f"{family.__name__}()"
 
 
 def together_name(family: Family) -> str:
-    """The name of the feature made of columns read together."""
+    """The name of a feature made of several columns."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
 def together(
     found: dict[Any, tuple[Family, tuple[Any, ...], Origin]],
 ) -> dict[Any, tuple[Family, tuple[Any, ...], Origin]]:
-    """Join columns that their family reads together into one feature; keep the others."""
+    """Join columns that their family reads together into one feature."""
     shared = {name: spec for name, spec in found.items() if spec[0].reads_together}
     if not shared:
         return found
@@ -455,7 +439,7 @@ def together(
 
 
 def families_by_name() -> dict[str, Any]:
-    """Column specifications, including the families that a model file can hold, by lower-case name."""
+    """Column specifications and storable families, by lower-case name."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     kinds |= {kind.__name__: kind for kind in READINGS.values()}
@@ -475,7 +459,7 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a family of the command line, such as "missing:binned:1,3", with its columns if they are named.
+    """Parse a family of the command line, such as "missing:binned:1,3", with its columns.
 
     ``m`` is the number of imaginary rows that smooth a ``Binned``.
     """
@@ -499,7 +483,7 @@ def parsed(said: str, m: float | None = None) -> Any:
 
 
 def _levels(items: Sequence[str]) -> tuple[Any, ...]:
-    """The levels as a file would give them: numbers if all are numbers, otherwise text."""
+    """The levels as a file would give them: all numbers, or text."""
     try:
         numbers = [float(item) for item in items]
     except ValueError:
@@ -509,20 +493,10 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One entry of ``features``: a specification and its columns.
+    """One entry of ``features``: a specification and its columns (``None`` for all).
 
-    Parameters
-    ----------
-    key : hashable
-        The key in the mapping; ``None`` if there is only one specification.
-    spec : Family, Binned, BestFamily, ByType, Text or None
-        How values are read; ``None`` if the types of the columns decide.
-    columns : list, optional
-        ``None`` for all columns.
-    missing : Missing, optional
-        Given if missing cells are flagged.
-    together : bool
-        Whether the columns form one feature, named by the key.
+    ``key`` is the key in the mapping; ``spec`` is ``None`` if types decide; ``missing`` is given if missing cells are
+    flagged; with ``together``, the columns form one feature, named by the key.
     """
 
     key: Any
@@ -565,7 +539,7 @@ def entries(features: Any) -> list[Entry]:
 
 
 def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
-    """Yield key, specification and columns of each item of ``features``, and whether it names columns."""
+    """Yield key, specification and columns of each item, and whether it names columns."""
     for key, value in features.items():
         together = isinstance(value, tuple) and len(value) == 2
         spec, columns = value if together else (value, [key])

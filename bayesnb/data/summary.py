@@ -1,8 +1,7 @@
-"""Summaries of parts of a table: schema, statistics and classes, which can be added.
+"""Summaries of parts of a table, which can be added.
 
-Only :class:`PartSummarizer` summarises frames; an engine passes frames to it and adds the results. The sum does not
-depend on how a table is cut into parts, nor on their order: levels and classes are united by label, priors are
-completed after the last part, and a column without a type in one part gets its family from the others.
+The sum does not depend on how a table is cut into parts, nor on their order. Levels and classes are united by label,
+priors are completed after the last part, and a column without a type in one part gets its family from the others.
 """
 
 from __future__ import annotations
@@ -53,14 +52,12 @@ class Summary:
 
     Parameters
     ----------
-    schema : Schema
-        The schema of these rows alone.
-    statistics : Statistics
-    classes : array (class,)
+    schema, statistics, classes
+        Of these rows alone.
     rows, blank : int
-        Number of rows read, and of rows without a class, which are left out.
+        Number of rows read, and of rows left out because they have no class.
     declared : {column: tuple or None}
-        Levels that the categorical type of a column declares; ``None`` if there are none, or if parts differ.
+        Levels that a categorical type declares; ``None`` without any, or if parts differ.
     named : tuple
         Classes named by the types of the labels.
     """
@@ -95,9 +92,8 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the whole table would, so that engines agree.
-
-        Levels of ``before``, the schema known before these rows, keep their places.
+        """Sort the levels as one pass over the whole table would, so that engines agree; levels of ``before`` keep
+        their places.
         """
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
@@ -126,9 +122,9 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of columns of text, and the families that waited for them.
+        """Apply the readings of columns of text, whose levels are the texts with their weights.
 
-        The levels of such a column are its texts with their weights, so it is read as in memory.
+        Families of the resulting feature columns, which had to wait for the last part, are applied too.
         """
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
@@ -178,10 +174,7 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Turn new columns of sentences into bags of words.
-
-        Whether a column holds sentences depends on all rows, so no single part decides it.
-        """
+        """Turn new columns of sentences into bags of words, which only all rows together can decide."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if name in known or not feature.origin.inferred or feature.kinds != ("text",):
@@ -213,13 +206,12 @@ class EmptySummary:
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    """Levels of a column: known or declared ones, then sorted observed ones, then a prior's."""
+    """Levels of a column: known or declared, then observed (sorted), then those of a prior."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
 
 def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
-    """The family of a feature, in a Missing if another feature flags its missing cells."""
     for other in schema.features.values():
         if other.indicates == feature.named:
             return Missing(feature.text or feature.family, other.family.prior)
@@ -233,15 +225,14 @@ class PartSummarizer:
     Parameters
     ----------
     settings : EstimatorParameters
-    target : column name or None
-        Column of the class; ``None`` puts all rows into one class.
-    weight : column name, optional
+    target, weight : column names, optional
+        Without a target, all rows are in one class.
     schema : Schema, optional
-        The known schema, for further rows of the same table.
+        The known schema, for further rows.
     drop : bool
-        Whether to leave out rows without a class; otherwise they raise an error.
+        Leave out rows without a class; otherwise they raise an error.
     reasons : {column: (why, what was tried)}
-        For each family chosen from the first part: why, and the candidates.
+        For families chosen from the first part.
     """
 
     settings: EstimatorParameters
@@ -336,7 +327,7 @@ class PartSummarizer:
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
     def _specified(self, table: Table) -> EstimatorParameters:
-        """The settings with the features that a part can have: all, unless later parts may add columns."""
+        """The settings with the features of a part: all, unless later parts may add columns."""
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
@@ -355,7 +346,7 @@ class PartSummarizer:
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Number of rows, number without a class, and the rows to learn from or None."""
+        """Number of rows, number without a class, and the rows to learn from."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -384,7 +375,7 @@ class PartSummarizer:
         return weight
 
     def _target(self, table: Table) -> Target:
-        """The labels; all rows are in one class if no column holds the class."""
+        """The labels; one class if no column holds the class."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")

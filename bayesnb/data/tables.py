@@ -1,4 +1,4 @@
-"""Any table as named columns: pandas, polars, pyarrow, dicts of columns, rows as dicts, numpy arrays, scipy.sparse."""
+"""Any table as named columns."""
 
 from __future__ import annotations
 
@@ -21,18 +21,10 @@ from bayesnb.priors import Array
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of named columns.
+    """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
-    Parameters
-    ----------
-    names : tuple
-        Column names; "x0", "x1", … if the source has none.
-    source : pandas DataFrame, array (row, column) or CSR matrix
-    n_rows : int
-    declares : set of column names, optional
-        Columns whose categorical types declare their levels; all by default.
-    part : bool
-        Whether further rows follow, so that decisions that need all rows must wait.
+    ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
+    their levels; all by default. In a ``part``, decisions that need all rows must wait.
     """
 
     names: Names
@@ -156,7 +148,7 @@ class Table:
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The integers in each column of a large integer array; ``None`` otherwise, or if a column's range is large."""
+        """The integers in each column of a large integer array; otherwise, or for a large range, ``None``."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if not large_enough(self.source.size):
@@ -173,7 +165,7 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
-        """These columns of a dense or sparse array, in this order; a view if they are all of its columns."""
+        """These columns of a dense or sparse array; a view if they are all of its columns."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
@@ -188,7 +180,6 @@ class Table:
         return replace(self, source=self.source[keep], n_rows=int(keep.sum()))
 
     def only(self, names: Iterable[Any]) -> Table:
-        """The table with only these columns of a frame."""
         names = list(names)
         return replace(self, names=tuple(names), source=self.source[names])
 
@@ -206,7 +197,7 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 
 
 def _require_columns(X: Any) -> None:
-    """Raise ``ValueError`` if a single column is given as a table, naming the column, unlike scikit-learn."""
+    """Raise ``ValueError``, naming the column, if a single column is given as a table."""
     if isinstance(X, pd.Series) or type(X).__name__ == "Series":
         name = "x" if X.name in (None, "") else X.name
         raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
@@ -226,7 +217,6 @@ def _positions(n: int) -> tuple[str, ...]:
 
 
 def _has_text(X: Any) -> bool:
-    """Whether a nested list holds text."""
     try:
         return np.asarray(X).dtype.kind in "US"
     except ValueError:
@@ -248,7 +238,6 @@ def _frame_of_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
 
 
 def _cells(values: Any) -> Any:
-    """A column of a dict in the form that pandas needs."""
     if isinstance(values, pd.Series):
         # Without its index, which pandas would use to reorder the rows.
         return values.array
@@ -288,7 +277,6 @@ def _require_names(names: Iterable[Any]) -> None:
 
 
 def _text_of(name: Any) -> str:
-    """All text in a column name, which may be a tuple."""
     return "".join(map(_text_of, name)) if isinstance(name, tuple) else name if isinstance(name, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""Class labels as codes: the code of a row is the position of its class among the sorted classes.
+"""Class labels as codes: positions among the sorted classes.
 
 ``y`` may be any sequence that scikit-learn accepts. A missing label is None, NaN, pd.NA, or a value given by the user.
 """
@@ -86,7 +86,6 @@ class Target:
 
     @cached_property
     def labelled(self) -> Array:
-        """Which rows have a label."""
         return self.codes >= 0
 
     @cached_property
@@ -94,7 +93,6 @@ class Target:
         return self.codes.min(initial=0) >= 0
 
     def require_labels(self, why: str) -> None:
-        """Raise ``ValueError`` unless every row has a label."""
         if not self.complete:
             raise ValueError(
                 f"y is missing in {int((~self.labelled).sum())} of {len(self)} rows, first in row "
@@ -123,9 +121,8 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
     """Read soft labels: classes and weights, (row, class); ``None`` if ``y`` does not hold weights.
 
     Weights are a frame with a column per class, or an array of numbers for the classes 0, 1, … They are shares, which
-    add
-    up to at most 1 per row, or whole counts. 0/1 flags with several or no ones in a row are several targets rather than
-    weights, and raise an error.
+    add up to at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has exactly one 1,
+    because they may be several targets.
 
     Raises
     ------
@@ -257,7 +254,7 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array, of objects if one is text, because numpy may truncate strings."""
+    """Distinct labels as an array, of objects if one is text, which numpy may truncate."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
@@ -267,7 +264,7 @@ def labels_of(classes: Array) -> tuple[Any, ...]:
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted; ``ValueError`` if some are text, because "1" and 1 would be two
+    """All classes of several arrays, sorted; ``ValueError`` if only some are text, because "1" and 1 would be two
     classes.
     """
     groups = [group for group in groups if len(group)]
@@ -288,12 +285,8 @@ def classes_of(*groups: Array) -> Array:
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
     """The sorted classes, including those that are only named.
 
-    This function defines which classes exist, in memory, in parts and in model files: those with rows, and those named
-    by
-    a class prior {class: probability}, the prior of a feature {class: prior}, ``classes=``, or the categorical type of
-    labels. A named class has the mass that its prior gives it. Forgetting the last rows of a class removes it unless it
-    is
-    named; discounting rows, even by 0, keeps it.
+    This function defines which classes exist, as in :meth:`bayesnb.BayesianNB.fit`. Forgetting the last rows of a class
+    removes it unless it is named; discounting rows, even by 0, keeps it.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
@@ -308,7 +301,6 @@ def codes_of(classes: Array, y: Array) -> Array:
 
 
 def _places(classes: Array, distinct: Array) -> Array:
-    """The position of each distinct label among the classes."""
     place = {label: c for c, label in enumerate(labels_of(classes))}
     for label in labels_of(distinct):
         if label not in place:
@@ -317,14 +309,13 @@ def _places(classes: Array, distinct: Array) -> Array:
 
 
 def _placed(codes: Array, place: Array) -> Array:
-    """Replace each code by its entry in ``place``; -1 stays -1."""
     if (place == np.arange(len(place))).all():
         return codes
     return np.append(place, -1).astype(np.intp)[codes]
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Raise ``ValueError`` if text and other labels are mixed; only an array of objects can mix them."""
+    """Raise ``ValueError`` if text and other labels are mixed in an array of objects."""
     first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
     for kind, k in first.items():
         if issubclass(kind, str):
@@ -343,7 +334,7 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
-    """Labels in the dtype that they would have if no other label were missing."""
+    """Labels in the dtype that they have without missing labels."""
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
         # They are floats only because other labels are missing.
         distinct = distinct.astype(np.int64)

@@ -1,4 +1,4 @@
-"""A column of text as a bag of words: scikit-learn counts the words, and a :class:`Multinomial` reads the counts."""
+"""A column of text as a bag of words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def words_of_letters() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """A text in Unicode's normal form C, where a letter and its accent are one character if possible."""
+    """A text in Unicode's normal form C, where an accented letter is one character if possible."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -72,7 +72,7 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most learned texts of a column share no word with another; ``total`` (word,) are counts of all texts.
+    """Warn if most texts of a column share no word with another; ``total`` (word,) counts all texts.
 
     Without spaces between words, as in some scripts, a sentence counts as one word, which seldom recurs.
     """
@@ -100,7 +100,7 @@ def are_sentences(texts: Collection[Any], rows: float) -> bool:
     """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
 
     Sentences seldom repeat (fewer than two rows per distinct text), and most hold three words that do not begin with a
-    capital letter, unlike names, identifiers, addresses and codes.
+    capital letter, unlike names, addresses and codes.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False
@@ -116,10 +116,9 @@ class Text:
     """A column of text, read as a bag of words.
 
     Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits. The marks
-    of
-    Unicode, such as the vowels of Devanagari, belong to words too, and texts are read in normal form C. A
-    :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text without words, is uninformative. Further
-    learned rows may bring new words, with count 0 in earlier rows. Unlearned words in rows to predict are ignored.
+    of Unicode, such as the vowels of Devanagari, belong to words too, and texts are read in normal form C. A
+    :class:`bayesnb.Multinomial` reads the counts. A cell without words is uninformative. Further learned rows may bring
+    new words; unlearned words in rows to predict are ignored.
 
     Parameters
     ----------
@@ -150,8 +149,7 @@ class Text:
     Notes
     -----
     ``min_df`` and ``max_features`` select words from the rows of the first fit; later rows then bring no new words. A
-    table
-    that is read in parts needs a ``vocabulary`` instead.
+    table that is read in parts needs a ``vocabulary`` instead.
 
     Examples
     --------
@@ -190,7 +188,7 @@ class Text:
 
     @property
     def selects(self) -> bool:
-        """Whether only words selected from the rows of the first fit are counted."""
+        """Whether the rows of the first fit select the words."""
         return self.vocabulary is None and (self.min_df != 1 or self.max_features is not None)
 
     @property
@@ -211,7 +209,7 @@ class Text:
         return Bag(counts, words, codes >= 0)
 
     def counted(self, texts: Sequence[str], words: Names = (), learn: bool = True) -> tuple[sparse.csr_array, Names]:
-        """Counts (row, word) of texts, and the words: known words, and new ones if they are learned."""
+        """Counts (row, word) of texts, and the known and learned words."""
         if not learn or (words and not self.grows):
             counts = self._counter(words).transform(texts) if words else sparse.csr_array((len(texts), 0))
             return sparse.csr_array(counts, dtype=float), words
@@ -232,7 +230,6 @@ class Text:
         return known, every
 
     def _counter(self, words: Names | None = None) -> Any:
-        """scikit-learn's vectorizer with these options, or with known words."""
         from sklearn.feature_extraction.text import CountVectorizer
 
         options = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "prior"}

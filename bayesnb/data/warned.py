@@ -1,8 +1,4 @@
-"""Warnings about tables: unseen levels, identifiers, and columns that an encoder has made.
-
-Unseen levels, and numbers that a chosen family excludes, are read as missing and reported in one warning. A column of
-text is uninformative if nearly every row has its own level. Encoders and scalers are not needed and mislead the model.
-"""
+"""Warnings about tables."""
 
 from __future__ import annotations
 
@@ -50,10 +46,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """Unseen levels by column, and the number of rows that hold them.
-
-    Numbers that the chosen family of a column excludes count as unseen levels.
-    """
+    """Unseen levels by column, and their numbers of rows; numbers that a chosen family excludes are included."""
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
@@ -73,7 +66,6 @@ def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
 
 
 def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]) -> dict[Any, Counter[Any]]:
-    """Numbers that the chosen family of a column excludes, and their numbers of rows."""
     found = {}
     for name in feature.columns:
         if (held := place.get(name, name)) in table.place:
@@ -129,7 +121,6 @@ class UnseenCounter:
         self.found: dict[Any, Counter[Any]] = {}
 
     def counted(self, tables: Iterable[Table]) -> Iterator[Table]:
-        """Yield the same tables, and count their unseen levels."""
         for table in tables:
             self.rows += table.n_rows
             for name, counts in unseen_levels(self.schema, table).items():
@@ -182,7 +173,7 @@ def looks_like_no_class(classes: int, rows: float) -> bool:
 
 
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
-    """A message per column of levels that looks like an identifier and got its family by type."""
+    """A message per column of levels, by type, that looks like an identifier."""
     for name, feature in schema.features.items():
         if not feature.values or feature.origin.kind == "specified":
             continue
@@ -202,7 +193,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
-    """A message per column of whole numbers that is named like an identifier, in a table in memory."""
+    """A message per column of whole numbers, of a table in memory, that is named like an identifier."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = schema.through(Table.of(X)) if keys else None
@@ -246,7 +237,7 @@ FEWEST_LEVELS = 20
 
 
 def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
-    """Warn of each column of text, read as levels by default, whose levels are mostly numbers."""
+    """Warn of columns of text, read as levels by default, whose levels are mostly numbers."""
     for name, feature in schema.features.items():
         if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
             continue
@@ -260,7 +251,7 @@ def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
 
 
 def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
-    """Warn of columns that look like identifiers; check numbers only of tables in memory."""
+    """Warn of columns that look like identifiers; numbers are checked only in tables in memory."""
     for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, IdentifierWarning)
 
@@ -338,12 +329,11 @@ class EncodedColumnsWarning(UserWarning):
     """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
 
     Codes of an ordinal encoder would be read as measurements, under a Gaussian. One-hot columns are not independent
-    given
-    the class, so the model counts their evidence several times. Standardisation does not change the predicted
+    given the class, so the model counts their evidence several times. Standardisation does not change the predicted
     probabilities, but tables and explanations are then in standard deviations.
 
-    To silence it, name the family of the columns, or
-    ``warnings.simplefilter("ignore", bayesnb.errors.EncodedColumnsWarning)``.
+    To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
+    bayesnb.errors.EncodedColumnsWarning)``.
 
     Examples
     --------
@@ -362,7 +352,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn once about all columns in memory that an encoder or a scaler seems to have made."""
+    """Warn once about columns in memory that an encoder or a scaler seems to have made."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
@@ -401,7 +391,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
     """Names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
 
-    Features are joined before any arithmetic, which is a hundred times faster for a wide frame.
+    Joining features before any arithmetic is a hundred times faster for a wide frame.
     """
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():

@@ -1,4 +1,4 @@
-"""Write files completely or not at all: any file, and tables as CSV or Parquet."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def naming(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder, so that a new name in it is not lost; Windows has no such call and does not need it."""
+    """Flush a folder, so that a new name in it is not lost (not needed on Windows)."""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:

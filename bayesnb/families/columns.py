@@ -1,4 +1,4 @@
-"""Encoded columns: values that families read, missing cells, and tables of distinct values."""
+"""Encoded columns, and tables of distinct values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ class Support:
 
     Parameters
     ----------
-    name : str
-    needs : str
-        The phrase for one such value in error messages.
+    name, needs : str
+        The name, and the phrase for one such value in error messages.
     others : tuple of str
-        Class names of families that read other values; suggested in error messages.
+        Families that read other values, for error messages.
     contains : function
         From an array to a boolean array.
     interval : bool
@@ -126,15 +125,7 @@ def dense_cells(x: Column) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """Columns as codes into a table of their values.
-
-    Parameters
-    ----------
-    codes : int array or CSR matrix (row, column)
-        The line of each cell in the table; -1 if missing.
-    values : encoded columns
-        The table, in the form of rows; line k holds the value with code k.
-    """
+    """Columns as codes (row, column), -1 if missing, into a table of their ``values``, whose line k has code k."""
 
     codes: Array
     values: Column
@@ -155,11 +146,10 @@ FEWER = 4
 
 
 def tabulated(x: Column) -> Tabulated | None:
-    """Columns with few distinct values as a table of them; ``None`` if the table would be nearly as long.
+    """Columns with few distinct values as a table of them; ``None`` if it would be nearly as long.
 
     ``x`` are codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix. Counts with an
-    exposure
-    get no table.
+    exposure get no table.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
@@ -209,10 +199,8 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
     """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
 
     ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Blocks
-    of
-    columns are small, so that temporary arrays stay in the second-level cache, and the longer axis is contiguous,
-    because
-    numpy is slow at short loops.
+    of columns are small, so that temporary arrays stay in the cache, and the longer axis is contiguous, because numpy
+    is slow at short loops.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -244,15 +232,7 @@ def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Columns as codes and a dictionary, as in Arrow and pandas.
-
-    Parameters
-    ----------
-    codes : int array (row, column)
-        Position in the column's dictionary; -1 is missing.
-    levels : tuple of tuples
-        The dictionary of each column.
-    """
+    """Columns as codes (row, column), -1 if missing, and the dictionary of levels of each column."""
 
     codes: Array
     levels: tuple[tuple[Any, ...], ...]
@@ -286,7 +266,6 @@ class CategoryCounts(Statistic):
         return CategoryCounts(self.with_levels(levels).counts + other.with_levels(levels).counts, levels)
 
     def with_levels(self, levels: tuple[tuple[Any, ...], ...]) -> CategoryCounts:
-        """Counts for the given levels; other levels are dropped."""
         counts = np.zeros((*self.counts.shape[:2], widest(levels)))
         for column, (mine, wanted) in enumerate(zip(self.levels, levels, strict=True)):
             place = {name: k for k, name in enumerate(mine)}
@@ -339,14 +318,8 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 class Tally:
     """Cells of some rows, which can sum functions of a cell over each class, (class, column).
 
-    Parameters
-    ----------
-    x : encoded columns
-        The rows, or the values of a table.
-    members : Labels or None
-        Classes and weights of rows; None for a table.
-    counts : array (class, column, value) or None
-        Weight of each value of a table; None for rows.
+    ``x`` are rows with classes and weights ``members``, or the values of a table with weights ``counts`` (class,
+    column, value).
     """
 
     x: Column
@@ -362,7 +335,7 @@ class Tally:
         return self.members.totals(value) if self.counts is None else np.einsum("cjv,vj->cj", self.counts, value)
 
     def costs(self, cost: Callable[[Any], Array]) -> Array:
-        """Σ w f per class and column; f depends on cell and class, and is called with one class or a class per row."""
+        """Σ w f per class and column; f is called with one class or a class per row."""
         if self.counts is None:
             return self.members.totals(cost(self.members.codes))
         return np.stack([(own.T * cost(c)).sum(0) for c, own in enumerate(self.counts)])

@@ -103,17 +103,10 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
     def joined_rows(self, ask: Callable[[Family, Any, Array], Any], given: P | Theta, x: Array) -> Any:
         """Combined log density of rows, (..., row, class).
 
-        Parameters
-        ----------
-        ask : function
-            From a part, its belief or θ, and the values that it reads, to a log density.
-        given : Compound or Theta
-            The belief about all parts, or their θ.
-        x : array (row, column)
+        ``ask`` returns a log density from a part, its belief or θ from ``given``, and the values that it reads.
         """
 
     def each(self, *given: Compound | Statistic | Theta) -> Iterator[tuple[Any, ...]]:
-        """Yield each part with its prior or posterior, statistic or θ."""
         by_part = (
             v.parts if isinstance(v, Compound | Statistic) else [of_part(k, v) for k in range(len(self.parts))]
             for v in given
@@ -134,7 +127,6 @@ class CompoundFamily[P: Compound, S: Parts](Family[P, S]):
         return tuple(part.update(own, seen) for part, own, seen in self.each(prior, s))
 
     def evidences(self, prior: P, s: S) -> list[Array]:
-        """Log evidence of each part, (class, column) each."""
         return [part.log_evidence(own, seen) for part, own, seen in self.each(prior, s)]
 
     def variables(self, theta: Theta) -> dict[str, Array]:
@@ -225,14 +217,11 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family
-    predicts. The two parts are independent given the class, so everything has a closed form: a two-part or hurdle model
-    (Cragg 1971; Mullahy 1986). In a *zero-inflated* model (Lambert 1992) the second part generates zeros, too, and
-    there is
-    no closed form. The hurdle models of PyMC truncate counts instead of shifting them by one.
+    family predicts. The two parts are independent given the class, so everything has a closed form: a two-part or
+    hurdle model (Cragg 1971; Mullahy 1986). A *zero-inflated* model (Lambert 1992), in which the second part generates
+    zeros too, has no closed form. The hurdle models of PyMC truncate counts instead of shifting them by one.
 
-    Zeros have a probability, other amounts a density, so compare evidence only between families that all give 0 a
-    probability.
+    Compare evidence only between families that all give 0 a probability, not a density.
 
     Parameters
     ----------
@@ -369,17 +358,13 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     """One of several families generates the values of a class and column; the evidence decides between the families.
 
     The posterior weight of a family is proportional to its prior weight times its evidence in that class and column,
-    and
-    results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky 1999).
-    All
-    rows of a class have the same family, unlike in a mixture distribution, where each row has its own component.
+    and results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky
+    1999). All rows of a class have the same family, unlike in a mixture distribution, where each row has its own
+    component.
 
-    Leaving out a row, or adding a class, changes the weights of one class only; a class with few rows learns nothing
-    about
-    its family from other classes.
-
-    A PolyaTree that takes its cells from the first table has used its rows before the comparison, so its weight is too
-    large; give ``edges`` to avoid this. All priors must be proper.
+    A class with few rows learns nothing about its family from other classes. A PolyaTree that gets its cells from the
+    first table has used the rows before the comparison, so its weight is too large; give ``edges`` to avoid this. All
+    priors must be proper.
 
     Parameters
     ----------
@@ -511,7 +496,6 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     # Each column has its own family, so densities are averaged over families column by column.
 
     def of_columns_alone(self, n: int) -> list[list[Family]]:
-        """The parts for each of n columns, as single-column families."""
         return [[part.gathered([(part, k)]) for part in self.parts] for k in range(n)]
 
     def cells_by_column(self, given: OneOf | Theta, x: Array) -> Iterator[tuple[Array, Array, list[tuple[Any, Any]]]]:
@@ -574,8 +558,7 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
         """log p(x_i | class of i, all rows but i), (row,).
 
         The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the row
-        has
-        weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
+        has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
         """
         if point == "mode":
             self.plug_in(posterior, point)

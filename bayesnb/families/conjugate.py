@@ -1,28 +1,20 @@
-"""The contract of a conjugate pair: a likelihood p(x | θ) with its conjugate prior p(θ).
+"""The contract of a conjugate pair: a likelihood with its conjugate prior.
 
 A pair defines how much one cell adds to the prior's parameters. Its prior (see :class:`bayesnb.priors.Prior`) defines
 posterior, predictive, moments, leave-one-out, evidence and draws given a row. :class:`Conjugate` extends them to
 missing cells, weights and any number of rows.
 
 For a column with few distinct values, formulas are evaluated once per value and class, and rows look up the result (see
-``bayesnb.kernels.densities``). Other columns are processed in blocks of rows. A family with a Student-t density uses
-the compiled loops by defining ``of_reals``.
+``bayesnb.kernels.densities``). Other columns are processed in blocks of rows, or in the compiled loops of ``of_reals``.
 
-To add a pair, write in a file of this folder:
+A pair is a frozen ``Conjugate`` with a default prior, its ``support``, and these methods (see CONTRIBUTING.md):
 
-1. a frozen ``Statistic`` (the sums over rows), unless one in ``bayesnb.statistics`` fits; 2. a frozen ``Conjugate``
-  with a default prior, its ``support``, and these methods:
-
-   * ``statistic``: the sums over rows, per class;
-   * ``resolve_prior``: the prior with its unset parameters filled in from the data;
-   * ``added``: the parameter increments d of a statistic, and its log base measure;
-   * ``said``: the parameter increments d of each cell, and its log base measure;
-   * ``sample``: one x for each θ;
-   * ``pymc_cells``: the distribution of cells in PyMC;
-   * ``linear``, only if the log-odds are linear in the columns;
-
-3. its line in ``bayesnb/families/__init__.pyi``;
-4. its line in ``FAMILIES`` of ``tests/test_laws.py``, which proves it.
+* ``statistic``: the sums over rows, per class;
+* ``resolve_prior``: the prior with its unset parameters filled in from the data;
+* ``added``, ``said``: the increments d and log base measure of a statistic, and of each cell;
+* ``sample``: one x for each θ;
+* ``pymc_cells``: the distribution of cells in PyMC;
+* ``linear``, only if the log-odds are linear in the columns.
 """
 
 from __future__ import annotations
@@ -103,14 +95,14 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, (class, column[, level]), with increments d and ln h of the cell.
+        """The belief about each cell, (class, column[, level]), with its increments d and ln h.
 
         If the columns of a row share one θ, the whole row is one cell.
         """
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column), equal for all
+        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column), equal in all
         classes.
 
         The log Jacobian is a part of ln h; it is 0 for missing cells, and may be None.
@@ -125,8 +117,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
             The log predictive. With ``labels``, the leave-one-out log predictive of learned rows in their own class,
-            NaN
-            if the class without the row is improper. ``None`` if no loop fits.
+            NaN if the class without the row is improper. ``None`` if no loop fits.
         """
         return None
 
@@ -139,11 +130,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
-        """Add the cells at these rows and columns to the open model, one observation per cell.
+        """Add the cells at these rows and columns to the open model, with their ``theta``, one observation per cell.
 
-        ``theta`` holds the parameters per cell. If the columns of a row share one θ, cells are whole rows and
-        ``column`` is
-        empty.
+        If the columns of a row share one θ, cells are whole rows and ``column`` is empty.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -239,8 +228,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
         Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). It is infinite if the moment does
-        not
-        exist.
+        not exist.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -315,17 +303,15 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         return found
 
     def by_cells(self, posterior: P) -> bool:
-        """Whether θ has so many numbers per column (as a tree has) that log p(x | θ) is drawn per cell instead."""
+        """Whether θ is so large per column (as a tree is) that log p(x | θ) is drawn per cell instead."""
         numbers = sum(value.size for value in arrays_of(posterior).values())
         return not self.whole_rows and numbers > MANY_NUMBERS * posterior.proper().size
 
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        ``drawn_along`` draws only the part of θ that a cell depends on, such as six nodes in a tree of 63. Each row has
-        the
-        same distribution as under draws of all of θ, but rows share no θ. ``chosen`` is as in
-        ``log_likelihood_given_row``;
+        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Each row has the same
+        distribution as under draws of all of θ, but rows share no θ. ``chosen`` is as in ``log_likelihood_given_row``;
         None conditions on the data alone.
         """
         parts = []
@@ -427,9 +413,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     ) -> Iterator[tuple[Any, int, Array | None, Cells, Array]]:
         """Yield cells in parts of bounded size: their rows, first column, codes, ``cells``, and which are not missing.
 
-        The codes give the line of each row in a table of values; without codes, lines are rows. ``draws`` per cell
-        limit the
-        size of a part.
+        Codes give the line of each row in a table of values, if there is one. ``draws`` per cell limit the size of a
+        part.
         """
         if self.whole_rows:
             yield from self._whole_rows(posterior, x, draws)
@@ -519,7 +504,7 @@ def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
 
 
 def _theta(left: Any, point: Point, cell: Callable) -> Theta:
-    """Plug-in point of beliefs without a cell; an error names the class and column of the cell."""
+    """Plug-in point of beliefs from which a cell was removed; an error names its class and column."""
     try:
         return left.plug_in(point)
     except LocatedError as error:
@@ -530,7 +515,7 @@ def _theta(left: Any, point: Point, cell: Callable) -> Theta:
 
 
 def tallies(family: Conjugate, x: Column, members: Labels) -> Iterator[Tally]:
-    """Yield the rows in tallies, which sum functions of a cell; the statistic is the sum over tallies."""
+    """Yield the rows in tallies, which sum functions of a cell."""
     table = family.table(x)
     if table is not None:
         lines = rows_of(table.values)
@@ -545,8 +530,7 @@ def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Arra
 
     ln h is the log-likelihood of each cell at the θ that fits it best, so the largest log-likelihood is the sum of ln h
     minus the loss from using one common θ. Both terms stay small. A sum of log base measures would be of the size k ln
-    k,
-    without an accurate digit at counts of 1e15.
+    k, without an accurate digit at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

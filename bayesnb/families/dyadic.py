@@ -20,14 +20,10 @@ class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
     The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
-    two
-    values that occur, where it comes nearest to halving the rows; a column with few values gets a cell per value. The
-    outer
-    intervals are open. The cells of a negated column are these cells in the opposite order: of two cuts that are
-    equally
-    near to halving the rows, the one nearer to the ``head`` of the column is used, and a number half way between two
-    values
-    belongs to the side away from the head.
+    two values that occur, where it comes nearest to halving the rows; a column with few values gets a cell per value.
+    The outer intervals are open. If the column is negated, the cells are the same in the opposite order. Therefore, of
+    two cuts that are equally near to halving the rows, the one nearer to the ``head`` of the column is used, and a
+    number that equals a cut belongs to the side away from the head.
 
     Parameters
     ----------
@@ -105,7 +101,6 @@ class Dyadic:
         return 2**self.depth
 
     def codes(self, x: Array) -> Array:
-        """The interval of each number; -1 for NaN."""
         return reading.intervals(x, self.edges, self.paths)
 
     def names(self, column: Any, depth: int) -> list[str]:
@@ -145,8 +140,7 @@ class Boxes:
     """Edges of the dyadic intervals of several columns, with a fixed density within each interval.
 
     The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
-    u)²,
-    where w is the width of the next interval. A column without edges has one interval with two such tails.
+    u)², where w is the width of the next interval. A column without edges has one interval with two such tails.
 
     Parameters
     ----------

@@ -42,8 +42,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
     ``prior`` is one prior for all classes, or {class: prior}. Axes are ordered: draw, row, class, column, level.
-    Missing
-    values contribute nothing, because their factor integrates to one.
+    Missing values contribute nothing, because their factor integrates to one.
     """
 
     prior: P | Mapping[Any, P]
@@ -163,7 +162,6 @@ class Family[P: Belief, S: Statistic](ABC):
         chosen : int array (draw, row)
             The assumed class of the row.
         common : CommonDraws
-            Random numbers for these draws.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -174,9 +172,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes;
-        otherwise None.
-        """
+        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes."""
         return None
 
     @abstractmethod
@@ -205,8 +201,7 @@ class Family[P: Belief, S: Statistic](ABC):
         """(curvature (class, column, column), weights (class, column), offset (class, term)) of a quadratic form.
 
         log p(x | θ) is the sum of the offsets + weights·x + xᵀ curvature x, up to a constant that classes share.
-        ``None`` if
-        there is no such form.
+        ``None`` if there is no such form.
         """
         return None
 
@@ -283,8 +278,7 @@ class Family[P: Belief, S: Statistic](ABC):
         """The axes of each PyMC variable, without draws.
 
         An axis is "class", "column", "level", or that of a vector parameter. A variable without classes (columns) is
-        shared by
-        all classes (columns).
+        shared by all classes (columns).
         """
 
     @abstractmethod

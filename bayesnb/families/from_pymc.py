@@ -1,4 +1,4 @@
-"""A sampled family with any univariate PyMC distribution and user-defined priors of its parameters."""
+"""A sampled family with any univariate PyMC distribution."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 class Specified:
     """A prior given by a PyMC class and arguments, for one class and column; called with a name and a shape.
 
-    If the arguments define a vector, so is the parameter.
+    If the arguments define a vector, the parameter is a vector, too.
     """
 
     dist: Any
@@ -48,11 +48,7 @@ class Specified:
 class Given(Declared):
     """Priors of a distribution's parameters, independent over parameters, classes and columns.
 
-    Parameters
-    ----------
-    of : {parameter: Specified, callable or number}
-    cells : array (class, column), optional
-        True everywhere, to give the shape; None before the data are known.
+    ``cells`` (class, column) is True everywhere, to give the shape; None before the data are known.
     """
 
     of: Mapping[str, Any]
@@ -76,7 +72,6 @@ class Given(Declared):
 
     @property
     def known(self) -> dict[str, Any]:
-        """Parameters that are fixed at numbers."""
         return {name: value for name, value in self.of.items() if not callable(value)}
 
     @property

@@ -1,4 +1,4 @@
-"""Families of Normal columns, with unknown variance (Normal-Gamma prior) or known variance (Normal prior)."""
+"""Families of Normal columns, with unknown or known variance."""
 
 from __future__ import annotations
 
@@ -93,10 +93,8 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
     """``log_normals`` for many draws, as a matrix product.
 
     The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So x and μ are
-    first
-    centred at the mean of the draws of the class, and divided by its standard deviation. Then either the terms are
-    small,
-    or the result is as large as the terms.
+    first centred at the mean of the draws of the class, and divided by its standard deviation. Then either the terms
+    are small, or the result is as large as the terms.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -180,8 +178,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
         A constant column does not distinguish the classes, but would favour the class with most rows, which has the
-        most
-        evidence for a small variance: by a factor of 10 for a hundred times the rows.
+        most evidence for a small variance: by a factor of 10 for a hundred times the rows.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -263,10 +260,9 @@ class Gaussian(OfUnknownVariance):
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
         Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2 (Bishop
-        1995,
-        "Training with noise is equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance S / n
-        becomes
-        S / n + ε, as in scikit-learn. This b depends on the number of rows, but leaving out a row does not change it.
+        1995, "Training with noise is equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance
+        S / n becomes S / n + ε, as in scikit-learn. This b depends on the number of rows, but leaving out a row does
+        not change it.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:

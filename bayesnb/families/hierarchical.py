@@ -1,4 +1,4 @@
-"""Families whose class parameters shrink towards common values, by an amount that is learned."""
+"""Families whose class parameters shrink towards common values by a learned amount."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
     NUTS samples the shared parameters, and those without a conjugate prior. The other parameters of each class are
-    integrated out, and then drawn exactly given the sampled ones.
+    integrated out, and then drawn exactly.
 
-    With ``together``, all columns of the feature share a hyperprior: one scale, perhaps also a location. The columns
-    are
-    then dependent, so they are one term of the model.
+    With ``together``, all columns of the feature share a hyperprior, which makes them dependent: one term of the model.
+    If classes differ little in most columns, all columns then shrink more.
     """
 
     together: bool = False
@@ -94,11 +93,10 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedShares(Declared):
-    """The prior of the parameters that the classes of a column share: pooled level probabilities, and the strength.
+    """The prior of what the classes of a column share: pooled level probabilities, and the strength.
 
     The prior makes strength / (strength + median) uniform on (0, 1): the uniform shrinkage prior of Daniels (1999). So
-    the
-    weight of the pooled probabilities is uniform in a class with ``median`` rows.
+    the weight of the pooled probabilities is uniform in a class with ``median`` rows.
 
     Parameters
     ----------
@@ -132,12 +130,11 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
 
     The level probabilities of each class shrink towards pooled probabilities, more strongly if the classes differ
-    little
-    (BDA3 5.3, with counts of K levels). θ is integrated out, so NUTS explores small and large strengths equally well.
+    little (BDA3 5.3, with counts of K levels). θ is integrated out, so NUTS explores small and large strengths equally
+    well.
 
     With ``together``, ln(strength / median) is logistic in all columns of the feature, with one location ~ Logistic(0,
-    1)
-    and one scale ~ HalfNormal(1). If classes differ little in most columns, all columns then shrink more.
+    1) and one scale ~ HalfNormal(1).
 
     Parameters
     ----------
@@ -176,8 +173,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
         """Pooled probabilities (column, level), strength (column,), and the shared location and scale.
 
         ln(strength / median) is location + scale × z, because NUTS samples badly from the funnel that strengths of
-        columns with
-        few rows and their shared scale would form.
+        columns with few rows and their shared scale would form.
         """
         import pymc as pm
 
@@ -290,8 +286,7 @@ class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
     The prior is weak on the scale of the column: class means rarely lie further apart than rows, and σ lies between
-    s/20
-    and 1.6 s with probability 0.9, with a long tail above.
+    s/20 and 1.6 s with probability 0.9, with a long tail above.
 
     Parameters
     ----------
@@ -329,13 +324,10 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
 
     Class means shrink towards a common centre, more strongly for classes with few rows and if the classes differ little
     (BDA3 5.4). The μ are integrated out, so NUTS also explores small spreads well. The PyMC model of the whole table
-    uses
-    the non-centred form μ = centre + between × z, z ~ Normal(0, 1).
+    uses the non-centred form μ = centre + between × z, z ~ Normal(0, 1).
 
     With ``together``, the prior of the spread between classes in a column is HalfNormal(scale × the ``between`` of the
-    column), with one scale ~ HalfNormal(1) per feature. If classes differ little in most columns, all columns then
-    shrink
-    more.
+    column), with one scale ~ HalfNormal(1) per feature.
 
     Parameters
     ----------
@@ -377,8 +369,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
 
         Free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads are
         multiples of their prior scale, because NUTS samples badly from the funnel that spreads of columns with few rows
-        and
-        their shared scale would form.
+        and their shared scale would form.
         """
         import pymc as pm
 
@@ -402,8 +393,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Log density of the class means and of the scatter around them (BDA3 5.11).
 
         The mean of n rows of a class has the variance between² + σ²/n around the centre; the rows around it have the
-        density
-        σ^(1-n) exp(-scatter / 2σ²).
+        density σ^(1-n) exp(-scatter / 2σ²).
         """
         from pytensor import tensor as pt
 

@@ -1,4 +1,4 @@
-"""Several columns as a Normal vector, with one covariance per class or one for all classes."""
+"""Several columns as a Normal vector."""
 
 from __future__ import annotations
 
@@ -25,12 +25,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
     This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out; the
-    predictive
-    is a multivariate Student-t. The default prior, :meth:`NormalWishart.shared`, shrinks the covariances towards each
-    other
-    by a learned amount; the limit is linear discriminant analysis. In rows to predict, missing cells are integrated
-    out.
-    A row to learn that is only partly missing raises an error, because it has no conjugate likelihood of the
+    predictive is a multivariate Student-t. The default prior, :meth:`NormalWishart.shared`, shrinks the covariances
+    towards each other by a learned amount; the limit is linear discriminant analysis. In rows to predict, missing cells
+    are integrated out. Rows to learn must not be partly missing, because such a row has no conjugate likelihood of the
     covariance.
 
     Parameters
@@ -85,10 +82,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
         """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
 
         The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class; the
-        number
-        of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and
-        squared
-        distances increase by the Sherman-Morrison formula.
+        number of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g,
+        and squared distances increase by the Sherman-Morrison formula.
         """
         if posterior.share is None or not posterior.share.any():
             return None
@@ -179,10 +174,8 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
     """Log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
 
     ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
-    Ψ is
-    multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and location
-    is
-    (κ/(κ-w))² h divided by this factor.
+    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and
+    location is (κ/(κ-w))² h divided by this factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -239,8 +232,7 @@ class SharedGaussian(MultivariateGaussian):
     All classes have the same covariance, so the log-odds of a plug-in are linear in the columns: linear discriminant
     analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; formulas in
     ``docs/theory/three-covariances.md``). The predictive of each class is a multivariate Student-t. See also
-    ``"gaussian"``
-    (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
+    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
 
     Each row changes the posterior of every class, so intervals are computed from draws; leave-one-out is exact. Methods
     that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.
@@ -350,8 +342,7 @@ class SharedGaussian(MultivariateGaussian):
         """log p(x_i | c, all rows but i) of every class c, (row, class).
 
         Without a row of class k and weight w, Ψ loses w κ_k / (κ_k - w) g gᵀ and ν loses w in every class, where g is
-        the
-        distance of the row from m_k; κ_k loses w.
+        the distance of the row from m_k; κ_k loses w.
         """
         require_whole(x)
         total = np.zeros((len(x), labels.n))

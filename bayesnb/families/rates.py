@@ -36,8 +36,7 @@ class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
     Adding two parts reduces the sum of their largest log-likelihoods by the loss from one common rate. A sum of log
-    base
-    measures, of the size k ln k, would have no accurate digit at counts of 1e15.
+    base measures, of the size k ln k, would have no accurate digit at counts of 1e15.
     """
 
     exposure: Array
@@ -193,8 +192,8 @@ class Poisson(OfRate):
     def of_reals(self, posterior: Gamma, x: Array | Exposed, labels: Labels | None = None) -> Array | None:
         """Log densities of small counts with an exposure e; terms that depend only on the count k are tabulated.
 
-        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leave-one-out gives
-        Σ_{0<i≤k} ln(1 - i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
+        ln p = Σ_{i<k} ln(1 + i/α) - ln k! + k ln(α e/β) - (α + k) ln(1 + e/β). Leave-one-out gives Σ_{0<i≤k} ln(1 -
+        i/α) - ln k! + k ln(α e/β) + (α - k) ln(1 - e/β).
         """
         small = whole_numbers(x.counts) if isinstance(x, Exposed) else None
         if small is None or small[1] >= FEW or not (labels is None or labels.unweighted):
@@ -325,8 +324,7 @@ class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
     With shape 1, it is the Exponential family. Within a class, the standard deviation is the mean divided by √shape.
-    The
-    predictive is a beta prime distribution.
+    The predictive is a beta prime distribution.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """Families without a closed form: PyMC samples the posterior of their parameters.
 
-Given the labels, the posterior factorizes over features, so ``update`` runs NUTS on one feature at a time. Averages
-over the parameters become averages over :class:`Draws` (see :class:`Strata`).
+Given the labels, the posterior factorizes over features, so ``update`` runs NUTS on one feature at a time.
 """
 
 from __future__ import annotations
@@ -85,14 +84,11 @@ class Strata:
     """Draws of columns that share parameters, grouped so that columns are nearly independent within each group.
 
     Given the shared parameters h, such as the scale of their spreads, columns are independent, so the predictive of a
-    row
-    is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
-    exponentially
-    with the number of columns, because the variances of all columns add in the log product. So the draws are sorted
-    into
-    strata of nearly equal h; each column is averaged within a stratum, and the products of these averages are averaged
-    over
-    the strata. One stratum treats the columns as independent; more strata approximate E_h better.
+    row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
+    exponentially with the number of columns, because the variances of all columns add in the log product. So the draws
+    are sorted into strata of nearly equal h; each column is averaged within a stratum, and the products of these
+    averages are averaged over the strata. One stratum treats the columns as independent; more strata approximate E_h
+    better.
 
     Parameters
     ----------
@@ -133,14 +129,8 @@ class Strata:
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
         """Draw a stratum per draw and row, with probability proportional to its density of the row, (draw, row).
 
-        Parameters
-        ----------
-        says : array (stratum, row, class)
-            The log predictive within each stratum.
-        chosen : int array (draw, row)
-            The class of the row.
-        u : array (draw,)
-            Uniform random numbers.
+        ``says`` (stratum, row, class) is the log predictive within each stratum, ``chosen`` (draw, row) the class of
+        the row, and ``u`` (draw,) are uniform random numbers.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
@@ -148,14 +138,9 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Pick a draw from each given stratum with probability proportional to its weight, (pick,).
+        """Pick a draw from each ``stratum`` (pick,) with probability proportional to its weight, (pick,).
 
-        Parameters
-        ----------
-        log_weight : array (draw,)
-        stratum : int array (pick,)
-        u : array (pick,)
-            Uniform random numbers.
+        ``log_weight`` is (draw,), and ``u`` (pick,) are uniform random numbers.
         """
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
@@ -167,7 +152,7 @@ class Strata:
 
 
 def _halved(h: Array, members: Array, most: int) -> Iterator[Array]:
-    """Halve the draws at the median of the parameter with the largest spread, until no part exceeds ``most`` draws."""
+    """Halve the draws at the median of the parameter with the largest spread, down to ``most`` draws."""
     if len(members) <= most:
         yield members
         return
@@ -187,8 +172,8 @@ class LeftOut:
         log p(x_ij | c, D without row i), 0 for a missing cell; one term per column, or one term if columns share
         parameters.
     k : array (row, column)
-        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was
-        sampled again without the row, NaN for a missing cell.
+        Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was sampled
+        again without the row, NaN for a missing cell.
     again : tuple of Convergence
         Diagnostics of posteriors that were sampled again.
     """
@@ -203,10 +188,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
     Given the class and any shared parameters, columns are independent a priori, and so a posteriori. The predictive is
-    a
-    product over columns of averages over draws, within each of the :class:`Strata`; its Monte Carlo error is smaller
-    than
-    that of an average of products over draws.
+    a product over columns of averages over draws, within each of the :class:`Strata`.
 
     Parameters
     ----------
@@ -222,9 +204,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
     @classmethod
     def of_fields(cls, sampler: Sampler, **fields: Any) -> Self:
-        """The family with these fields; ``dataclasses.replace`` cannot set them because constructor arguments
-        differ.
-        """
+        """The family with these fields; the constructor has other arguments, so ``dataclasses.replace`` fails."""
         made = object.__new__(cls)
         made._set_fields(sampler=asdict(sampler), **fields)
         return made
@@ -265,7 +245,6 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return {name: value[index] for name, value in posterior.theta.items()}
 
     def draw_prior(self, prior: P, rng: Generator, n: int) -> dict[str, Array]:
-        """``n`` prior draws of the variables, (draw, ...)."""
         import pymc as pm
 
         with pm.Model():
@@ -327,19 +306,11 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """Leave-one-out densities of learned rows.
 
         Leaving out a row changes the posterior of a column only through the cell in this column, so draws are
-        reweighted
-        column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds within a
-        stratum,
-        whose weight is then the product over columns of the average weight of its draws.
+        reweighted column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds
+        within a stratum, whose weight is then the product over columns of the average weight of its draws.
 
-        Parameters
-        ----------
-        posterior : Draws
-        x : Column
-        labels : Labels
-        learned : (prior, statistic), optional
-            The prior at its full shape, and the statistic that led to the draws. If given, sample again without the
-            cell (or the row, if columns share parameters) where the weights are unreliable.
+        If ``learned``, the prior at its full shape and the statistic, is given, sample again without the cell (or the
+        row, if columns share parameters) where the weights are unreliable.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -410,8 +381,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
     No smaller statistic than the rows is sufficient, so it holds the weight of each distinct value, and the likelihood
-    has
-    one term per distinct value.
+    has one term per distinct value.
     """
 
     @abstractmethod
@@ -454,7 +424,6 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         return pt.inc_subtensor(pt.zeros((n_classes, len(x)))[:, row], log_p).T
 
     def log_densities(self, theta: Mapping[str, Any], value: Any) -> Any:
-        """log p of cells as a tensor (cell,)."""
         import pymc as pm
         from pytensor import tensor as pt
 
@@ -515,8 +484,7 @@ class LocationScale(Declared):
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
     above. Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values
-    of
-    a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
+    of a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
     (2010).
 
     Parameters

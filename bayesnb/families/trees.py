@@ -1,4 +1,4 @@
-"""Distributions over the cells of a dyadic tree with a Pólya tree prior."""
+"""Distributions over the cells of a dyadic tree."""
 
 from __future__ import annotations
 
@@ -111,10 +111,8 @@ class PolyaTree(OnTree[CellCounts]):
 
     The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
     The density within an inner cell is uniform; at distance u beyond the outermost edges, it is proportional to w / (w
-    +
-    u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
-    evidence
-    but not the class probabilities. See :class:`BetaTree` for the learned parameters.
+    + u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
+    evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
 
     Parameters
     ----------
@@ -198,9 +196,7 @@ class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
 
     The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels, unlike
-    under
-    a Dirichlet prior. The difference between a class and the whole column is learned, coarse features first (see
-    :class:`BetaTree`).
+    under a Dirichlet prior (see :class:`BetaTree`).
 
     Parameters
     ----------

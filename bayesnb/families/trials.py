@@ -1,4 +1,4 @@
-"""Families of trials: an outcome among two or K, or failures before a number of successes."""
+"""Families of trials: outcomes, and failures before a number of successes."""
 
 from __future__ import annotations
 
@@ -215,9 +215,8 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
 
     The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, it is
-    the
-    geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz, *Univariate
-    Discrete Distributions*, 6.2.3).
+    the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz,
+    *Univariate Discrete Distributions*, 6.2.3).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""When a loop is compiled, how rows are divided into blocks, and how many threads work on them.
+"""When a loop is compiled, and how rows are divided into blocks and among threads.
 
-A :func:`loop` has numpy code with the same sums beside it. It releases the interpreter's lock, gets contiguous arrays,
-and keeps the rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
+Each :func:`loop` has an equivalent in numpy. It releases the interpreter's lock, gets contiguous arrays, and keeps the
+rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
 
 Blocks depend on the shape of a table alone, and their results are joined in order. So results do not depend on the
 number of threads, to the last bit.
@@ -82,8 +82,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
     A loaded compiler is used from ``from_`` cells on. Loading takes about a second, so numpy is used until it has taken
     about as long: a single call never waits for the compiler, and many calls take at most twice as long as if it had
-    been
-    loaded at once.
+    been loaded at once.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -144,7 +143,7 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """A pool of threads, kept because starting them is slow; a forked process gets a new pool."""
+    """A pool of threads, kept because starting them is slow, but not in a forked process."""
     return ThreadPoolExecutor(n, WORKER)
 
 

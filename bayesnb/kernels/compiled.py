@@ -28,7 +28,7 @@ def in_machine_code(function: Callable, kind: type) -> Callable:
 
 @cache
 def _called(kind: type) -> None:
-    """Make the compiler treat a called object of this kind as its function in machine code."""
+    """Let the compiler treat a called object of this kind as its machine code."""
     typeof_impl.register(kind)(lambda loop, context: typeof_impl(loop.machine, context))
 
 

@@ -1,4 +1,4 @@
-"""Log moments of cells with two derivatives, summed over columns, for many exponents of the same cells."""
+"""Log moments of cells with two derivatives, for many exponents."""
 
 from __future__ import annotations
 
@@ -134,14 +134,8 @@ def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array
 def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
 
-    Parameters
-    ----------
-    away : array (row, class, column)
-        (x - m)² / (2b), NaN if missing.
-    shape : array (class, column, 3)
-        a, ln a and R(a) for :func:`_gamma_ratio`.
-    kappa, base : arrays (class, column)
-        κ, and the part of the log density that t multiplies: -(ln 2πb)/2.
+    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing; ``shape`` (class, column, 3) has a, ln a and R(a)
+    for :func:`_gamma_ratio`; ``base`` (class, column) is the part of the log density that t multiplies: -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

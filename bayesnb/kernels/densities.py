@@ -1,4 +1,4 @@
-"""Log densities of rows by class, summed over columns without a logarithm or temporary array per cell."""
+"""Log densities of rows by class, summed over columns."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
     The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
-    So the
-    columns of each class are ordered by power, and divided into runs. This takes longer than the densities of one row,
-    so
-    a posterior keeps its curves.
+    So the columns of each class are ordered by power, and divided into runs. A posterior keeps its curves, because this
+    takes longer than the densities of one row.
 
     Parameters
     ----------
@@ -75,8 +73,7 @@ class Students:
         """Sums over columns, (row, class), to which NaN adds nothing; a sparse ``x`` becomes dense block by block.
 
         With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
-        the form
-        of a leave-one-out density; NaN if a z² is 1 or more.
+        the form of a leave-one-out density; NaN if a z² is 1 or more.
 
         The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z. If the product overflows, the
         logarithm of each cell is computed.
@@ -119,23 +116,12 @@ def _products_of_runs(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """Write ∏ (1 + sign z²) - 1 over the columns of each run, and Σ top over all columns, for cells that are not
-    missing.
+    """Write ∏ (1 + sign z²) - 1 over the columns of each run, (run, class, row), and Σ top over all columns, (class,
+    row).
 
-    Parameters
-    ----------
-    x : array (row, column)
-    row : int array (row,)
-        Positions of the rows, ordered by class.
-    own : int array (row,), or None
-        The only class to compute for each of them.
-    sign : float
-    order, run : int arrays (class, column)
-        The columns of each class by run, and their runs.
-    location, low, scale, top : arrays (class, column)
-        In this order. z is (x - location - low) scale.
-    product : array (run, class, row)
-    lead : array (class, row)
+    Missing cells add nothing. ``row`` are positions of rows, ordered by class; ``own``, if given, is the only class to
+    compute for each. ``order`` and ``run`` (class, column) are the columns by run, and their runs; ``location``,
+    ``low``, ``scale`` and ``top`` are in this order. z is (x - location - low) scale.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -189,7 +175,7 @@ def _products_of_runs_in_numpy(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """``_products_of_runs`` in numpy, to the last bit, column by column, for all classes of a few rows at once."""
+    """``_products_of_runs`` in numpy, to the last bit, column by column."""
     ends = [*(np.flatnonzero((run[:, 1:] != run[:, :-1]).any(axis=0)) + 1).tolist(), run.shape[1]]
     for c in [slice(None)] if own is None else [slice(c, c + 1) for c in np.unique(own)]:
         rows, slot = slice(None), c
@@ -323,8 +309,7 @@ def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
     """The tables of all columns below each other, each after a line for a missing value; and their first lines.
 
     Classes are padded to a multiple, because the processor's vector adds four together. The leading axes of the table,
-    such
-    as draws, become one axis.
+    such as draws, become one axis.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)

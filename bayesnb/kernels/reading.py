@@ -1,4 +1,4 @@
-"""Prepare cells for the sums: find extreme cells, and code whole numbers and intervals."""
+"""Prepare cells for the sums."""
 
 from __future__ import annotations
 
@@ -141,7 +141,6 @@ def _mark_in_numpy(x: Array, low: Array, found: Array) -> bool:
 
 
 def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
-    """Place of each cell in a table (column, place), and whether the table has it."""
     place = x - low
     return place, (place >= 0) & (place < table.shape[1])
 
@@ -194,10 +193,9 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
     """Write :func:`intervals` to ``found``.
 
-    The five or six steps of a binary search wait for each other. Comparing with all of some 60 edges takes a fifth of
-    the
-    time, because the processor makes four or more comparisons at once. Four edges per pass read and write the counts a
-    fourth as often.
+    Each of the five or six steps of a binary search must wait for the previous one. Comparing with all of some 60 edges
+    takes a fifth of the time, because the processor makes four or more comparisons at once. Four edges per pass read
+    and write the counts a fourth as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -217,8 +215,7 @@ def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
     """The node in which each row stops in binary trees with one question per depth, (row, tree).
 
     The root is 1, and the children of k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
-    cell
-    of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
+    cell of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
 
     Parameters
     ----------

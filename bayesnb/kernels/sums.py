@@ -1,4 +1,4 @@
-"""Sums over rows by class: weights, totals, counts of values and pairs, and moments."""
+"""Sums over rows by class."""
 
 from __future__ import annotations
 
@@ -87,12 +87,7 @@ def _add_stored(
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
     """Weight of each value, (class, column, value).
 
-    Parameters
-    ----------
-    codes : int array or CSR matrix (row, column)
-        -1 is not counted. Stored cells of a sparse matrix are ones, the others zeros.
-    labels, weight : arrays (row,)
-    n_classes, n_values : int
+    ``codes`` (row, column) of -1 are not counted. Stored cells of a sparse matrix are ones, the others zeros.
     """
     if sparse.issparse(codes):
         ones = totals(codes, labels, weight, n_classes)
@@ -131,15 +126,8 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
     """Weight of each pair of cells by class, (class, cell), one pair after another.
 
-    Parameters
-    ----------
-    codes : int array (column, row)
-        -1 is not counted.
-    sizes : int array (column,)
-        Number of cells of each column.
-    columns : int array (pair, 2)
-        The columns of each pair.
-    labels : Labels
+    ``codes`` (column, row) of -1 are not counted; ``sizes`` (column,) are numbers of cells; ``columns`` (pair, 2) are
+    the columns of each pair.
     """
     if blocks.large_enough(codes.shape[1] * len(columns)) and sizes.sum() ** 2 < PRODUCT * len(columns):
         every = _every_pair(codes, sizes, labels)
@@ -158,8 +146,7 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
     """Weight of each pair of cells of all columns by class, (class, cell, cell), by matrix products.
 
     With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. For few cells per
-    column,
-    this takes a fifth of the time of a loop over rows and pairs. Sums of ones over a block are exact in single
+    column, this takes a fifth of the time of a loop over rows and pairs. Sums of ones over a block are exact in single
     precision.
     """
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
@@ -233,8 +220,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
     """The sums of a block about the values ``near``.
 
     Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN. The loop creates its output
-    array,
-    because only then does the compiler know that it overlaps no other array, and adds several columns at once.
+    array, because only then does the compiler know that it overlaps no other array, and adds several columns at once.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))

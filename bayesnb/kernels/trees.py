@@ -1,4 +1,4 @@
-"""Loops over classification trees whose nodes hold counts by class; they have no numpy form."""
+"""Loops over classification trees, without a numpy form."""
 
 from __future__ import annotations
 
@@ -28,15 +28,11 @@ def grow(
     """Grow one tree on some rows and return its number of nodes; ``rows`` is reordered in place.
 
     For each column, a node hashes the key of the column and the sum of the keys of its rows. It tries the columns with
-    the
-    largest hashes and makes the cut with the largest decrease of Gini impurity. Ties are broken by a hash of the keys
-    on
-    both sides. If several adjacent cuts divide the rows in the same way, the middle cut is made; of two middle cuts,
-    the
-    one closer to the middle of the column, or, at equal distance, the one chosen by the hash. If the keys are tied,
-    too,
-    the cuts differ only in names or direction, and the column is not cut. So names and the direction of a column do not
-    matter.
+    the largest hashes and makes the cut with the largest decrease of Gini impurity; a hash of the keys on both sides
+    breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made; of two middle cuts,
+    the one closer to the middle of the column, or, at equal distance, the one chosen by the hash. If even the keys are
+    tied, the cuts differ only in names or direction, and the column is not cut. So names and the direction of a column
+    do not matter.
 
     Parameters
     ----------
@@ -218,18 +214,10 @@ def weigh(
 ) -> None:  # fmt: skip
     """Sum the counts of each tree from leaves to root, and average the evidence over all of its prunings.
 
-    Parameters
-    ----------
-    column, left : int32 array (tree, node)
-    alpha : array (class,)
-    strength : float
-        The sum of alpha.
-    counts : array (tree, node, class)
-        Counts of the rows that stop in each node; overwritten by those of the rows that reach it.
-    known : array (tree, node, class)
-        Output: counts of the rows that continue to a child.
-    of_node, of_known, below : array (tree, node)
-        Output: log evidence of ``counts``, of ``known``, and of all prunings of the subtree.
+    ``strength`` is the sum of ``alpha`` (class,). ``counts`` (tree, node, class) of the rows that stop in each node are
+    overwritten by those of the rows that reach it. Output: ``known`` (tree, node, class), counts of the rows that
+    continue to a child; ``of_node``, ``of_known`` and ``below`` (tree, node), log evidence of ``counts``, of ``known``,
+    and of all prunings of the subtree.
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -270,10 +258,8 @@ def answer(
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
     A learned row is left out: the trees that were grown on it are skipped, and in the other trees its weight is
-    subtracted
-    from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in proportion to
-    the
-    rows with known cells.
+    subtracted from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in
+    proportion to the rows with known cells.
 
     Parameters
     ----------

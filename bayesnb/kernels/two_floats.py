@@ -1,4 +1,4 @@
-"""Numbers with twice the digits of a float, as the unevaluated sum of two floats.
+"""Numbers as the unevaluated sum of two floats.
 
 The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971), so
 :class:`TwoFloat` keeps about 104 bits in sums, products and quotients.
@@ -30,7 +30,7 @@ def two_product(a: Array, b: Array) -> tuple[Array, Array]:
 def rounded_once(a: float, b: float, c: float) -> float:
     """a b + c, rounded once (a fused multiply-add); ``rounded_once(a, b, -(a * b))`` is the rounding error of a b.
 
-    Only loops have it, in machine code (see ``compiled``).
+    Available only in compiled loops (see ``compiled``).
     """
     raise NotImplementedError
 

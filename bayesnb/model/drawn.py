@@ -1,4 +1,4 @@
-"""A posterior that is known by its draws only, such as that of a model that was edited in PyMC.
+"""A posterior that is known by its draws only.
 
 Parameters may depend on each other across columns and classes, so averages are over draws of all of them at once.
 """
@@ -38,8 +38,7 @@ class DrawnPosterior:
     """A posterior of all parameters that is known by its draws only.
 
     The probability of a row and a class is the mean of p(c, x | θ) over draws. Attributes of :class:`Posterior` that
-    are not
-    defined here raise :class:`NoClosedFormError`.
+    are not defined here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
@@ -207,10 +206,8 @@ class DrawnPosterior:
 
         The posterior given the row x is proportional to p(x | θ) p(θ | D), so draws are resampled for each row with
         probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). The mean of p(c | x, θ) over the resampled draws is
-        the ratio
-        of mean joints, up to the error of resampling. It is systematic, with a smaller error than independent picks
-        (Douc and
-        Cappé 2005).
+        the ratio of mean joints, up to the error of resampling. Systematic resampling has a smaller error than
+        independent picks (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset
@@ -229,8 +226,7 @@ class DrawnPosterior:
         """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,).
 
         It is the smallest effective number of draws of a parameter, times (Σ w)² / (n Σ w²) for weights w = p(x | θ)
-        (Kish
-        1965).
+        (Kish 1965).
         """
         share = np.full(n_rows, min(1.0, self.convergence.ess / self.n_draws))
         if power:

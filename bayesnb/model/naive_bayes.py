@@ -1,4 +1,4 @@
-"""The model of all features: its specification, its posterior, and its parameters."""
+"""The model of all features, its posterior and its parameters."""
 
 from __future__ import annotations
 
@@ -75,7 +75,6 @@ class Parameters:
         return self.log_pi.size + sum(v.size for theta in self.features.values() for v in theta.values())
 
     def repeated(self, n: int) -> Parameters:
-        """Repeat a point ``n`` times, as draws."""
         return self.at(None).at(np.zeros(n, np.intp))
 
     def flattened(self) -> Parameters:
@@ -131,9 +130,7 @@ class NaiveBayes:
         return replace(self, features=families, label=self.label.flat())
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that priors {class: prior} name, with or without rows; a class prior that is an array
-        names all.
-        """
+        """The classes that priors {class: prior} name, with or without rows; an array names all."""
         named = self.label.named_classes(labels)
         for family in self.features.values():
             named += family.named_classes()
@@ -161,7 +158,6 @@ class NaiveBayes:
 
     @property
     def sampled(self) -> tuple[Any, ...]:
-        """Names of the features whose posteriors are draws."""
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
@@ -287,7 +283,7 @@ class Posterior:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The usual number of chains and draws per chain: 4 and 1000, or fewer if a sampled feature has fewer."""
+        """The usual number of chains and draws per chain: 4 and 1000, or those of a sampled feature if fewer."""
         samplers = [self.model.features[name].sampler for name in self.model.sampled]
         return min([4, *(each.chains for each in samplers)]), min([1000, *(each.draws for each in samplers)])
 
@@ -317,7 +313,6 @@ class Posterior:
         return Posterior(model, seen, self.label_prior, picked(self.prior), self.label, picked(self.features))
 
     def conjugate_part(self) -> Posterior:
-        """The posterior without sampled features."""
         sampled = self.model.sampled
         return self.only([name for name in self.model.features if name not in sampled]) if sampled else self
 
@@ -386,21 +381,11 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
         For each draw given the data, a class c is drawn from p(c | x, D), and the parameters of class c are drawn
-        again, given
-        the data and the row, of which those of other classes are independent. The draws are exact, and all rows share
-        random
-        numbers. For a sampled feature, draws are resampled from its chain with probabilities proportional to their
-        likelihood
-        of the cell.
+        again, given the data and the row. The parameters of other classes do not depend on the row. The draws are
+        exact, and all rows share random numbers. For a sampled feature, draws are resampled from its chain with
+        probabilities proportional to their likelihood of the cell.
 
-        Parameters
-        ----------
-        drawn : Parameters
-            Draws given the data. Features that they lack are drawn per cell.
-        power : {0, 1}
-        common : CommonDraws
-        data, n_rows
-        offset : array that broadcasts to (row, class)
+        Features that ``drawn`` (draws given the data) lacks are drawn per cell; ``offset`` broadcasts to (row, class).
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -427,7 +412,6 @@ class Posterior:
         return np.full(n_rows, float(n))
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The parameters that an estimate plugs in; the posterior mean for "predictive"."""
         rule = estimate_rule(estimate)
         believed = self._under_flat_priors() if rule.flat else self
         return believed.point(rule.point)
@@ -436,7 +420,6 @@ class Posterior:
         return self.model.flat().posterior(self.statistics)
 
     def log_joint(self, data: Data, n_rows: int, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x), (row, class), by an estimate."""
         if not estimate_rule(estimate).plugs_in:
             return self.log_predictive(data, n_rows)
         return self.plug_in(estimate).log_joint(data, n_rows)
@@ -471,19 +454,11 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint of learned rows.
+        """Leave-one-out log joint of learned rows, log p(c, x_i | D without row i), (row, class), and of each sampled
+        feature.
 
         It is exact for conjugate features: without a row, only the factors of its class and the class probabilities
-        change. A
-        prior that was scaled to the data keeps its scale. ``data``, ``labels`` and ``refit`` are as in
-        :meth:`sampled_left_out`.
-
-        Returns
-        -------
-        log_joint : array (row, class)
-            log p(c, x_i | D without row i).
-        sampled : {name: LeftOut}
-            The contributions of the sampled features.
+        change. A prior that was scaled to the data keeps its scale.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -496,7 +471,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
-        With ``refit``, sample again, without the row, if its importance weights are unreliable.
+        With ``refit``, sample again without each row whose importance weights are unreliable.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -519,8 +494,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        a
-        ``point`` is plugged in, the row is not left out of such a prior.
+        a ``point`` is plugged in, the row is not left out of such a prior.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

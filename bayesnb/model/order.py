@@ -1,7 +1,7 @@
-"""An order of the rows of a table that depends only on their content: start with :class:`Order`.
+"""An order of the rows of a table that depends only on their content.
 
-Folds and samples need one random number per row. If it depended on the position of the row, results would depend on the
-order of the table. So it depends on a key of the row, computed from its content.
+Folds and samples need one random number per row, which depends on a key computed from the content of the row. If it
+depended on the position, results would depend on the order of the table.
 """
 
 from __future__ import annotations
@@ -29,17 +29,12 @@ class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
-    the
-    smaller first, so that the direction of a column does not matter. The key of a column is the sum of the keys of its
-    cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one more
-    cell.
-    Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement, as in
-    tests of
-    graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all rows below and
-    above,
-    the smaller first. Missing cells and columns with fewer than two values add nothing. A row of weight 2 adds the same
-    as
-    two rows.
+    the smaller first, so that the direction of a column does not matter. The key of a column is the sum of the keys of
+    its cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one
+    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement,
+    as in tests of graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all
+    rows below and above, the smaller first. Missing cells and columns with fewer than two values add nothing. A row of
+    weight 2 adds the same as two rows.
 
     Parameters
     ----------
@@ -81,7 +76,6 @@ class Order:
 
     @classmethod
     def under(cls, model: NaiveBayes, data: Data, labels: Labels) -> Order:
-        """Keys of labelled rows encoded for a model."""
         bags = [k for k, family in enumerate(model.features.values()) if family.support == BAG]
         return cls.of([data[name] for name in model.features], labels, bags)
 
@@ -105,8 +99,7 @@ class Order:
         """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.
 
         If all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are nondecreasing integers
-        from 0.
-        Rows with the same turn differ only in names and directions, so they must be treated alike.
+        from 0. Rows with the same turn differ only in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))
@@ -178,12 +171,10 @@ def _parts(x: Column) -> tuple[Column, ...]:
 
 
 def _new(sorted_keys: Array) -> Array:
-    """Whether each key differs from the one before it."""
     return np.append(True, np.diff(sorted_keys) != 0)[: len(sorted_keys)]
 
 
 def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
-    """The first key of each cell of a column, (cell,)."""
     counts = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64)
     np.add.at(counts, codes, weight)
     found = _mixed(counts)
@@ -198,7 +189,6 @@ def beside(sums: Array) -> Array:
 
 
 def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
-    """The keys of rows from the keys of their cells."""
     keys = np.zeros(n, np.uint64)
     for rows, codes, cells, _ in columns:
         column = _mixed(np.sum(cells, keepdims=True, dtype=np.uint64))

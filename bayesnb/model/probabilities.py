@@ -1,4 +1,4 @@
-"""Class probabilities p(c | x) from log p(c, x), and the evidence of data."""
+"""Class probabilities, and the evidence of data."""
 
 from __future__ import annotations
 
@@ -74,8 +74,7 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
     """Probabilities along the last axis, or their logarithms with ``logs``.
 
     The largest joint of a row is subtracted first, because next to a joint of -1e17 the logarithm of the sum would be
-    lost
-    to rounding. log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
+    lost to rounding. log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 

@@ -1,9 +1,8 @@
 """Compute features with equal specifications together, as one block of columns.
 
 In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all,
-because loops over several columns take fewer logarithms, and each column of a table with 100,000 columns has few cells.
-Columns do not depend on each other, so :func:`each` joins columns with equal families and priors, and divides the
-result.
+because loops over several columns take fewer logarithms, and wide tables have few cells per column. Columns do not
+depend on each other, so :func:`each` joins those with equal families and priors, and divides the result.
 """
 
 from __future__ import annotations
@@ -43,7 +42,9 @@ def groups(
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """The types and values of a family, or ``None`` if it cannot share a stack; different priors may print alike."""
+    """Types and values of a family, to compare with others (``repr`` is ambiguous); ``None`` if it cannot share a
+    stack.
+    """
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -65,16 +66,8 @@ def each[T](
 ) -> dict[Any, T]:
     """Call ``ask`` for each feature, or for stacks of features with equal specifications.
 
-    Parameters
-    ----------
-    features : {name: Family}
-    n_rows : int
-        Rows of the largest array in ``ask``.
-    ask : callable
-        From the family and the (joined) values in each of ``given`` to ``None``, a statistic, a prior, or a tuple.
-    naming : callable
-        Returns a context that names a single feature in errors.
-    *given : {name: statistic, prior or encoded column}
+    ``ask`` takes the family and the (joined) values in each of ``given``, and returns ``None``, a statistic, a prior,
+    or a tuple. ``n_rows`` is for its largest array; ``naming`` returns a context that names a feature in errors.
     """
     answers = {}
     for family, names in groups(features, n_rows, *given):

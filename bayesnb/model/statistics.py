@@ -1,4 +1,4 @@
-"""The sufficient statistics of the whole model, and error messages that name its parts."""
+"""The sufficient statistics of the whole model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,8 @@ def reliability_weights(weight: Any) -> Array:
 
     A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Survey or
     reliability weights only compare rows with each other. Here they are multiplied by one number, so that their sum is
-    the
-    effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of equally weighted rows
-    has
-    the same variance. Rescale the weights of all rows together, before any of them is learned.
+    the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of equally weighted
+    rows has the same variance. Rescale the weights of all rows together, before any of them is learned.
 
     Raises
     ------
@@ -163,7 +161,6 @@ class Statistics:
         return Statistics(tuple(labels), rows, {name: s.take(index) for name, s in self.features.items()}, squares)
 
     def widened(self, other: Statistics) -> Statistics:
-        """Add the features of ``other``, without rows."""
         nothing = [-1] * len(self.labels)
         new = {name: s.take(nothing) for name, s in other.features.items() if name not in self.features}
         return replace(self, features={**self.features, **new}) if new else self
@@ -194,7 +191,6 @@ class Statistics:
         return self + other * -1.0
 
     def close_to(self, other: Statistics) -> bool:
-        """Whether all counts and sums are equal up to rounding."""
         if self.labels != other.labels or self.features.keys() != other.features.keys():
             return False
         pairs = [(self.rows, other.rows)] + [(s, other.features[name]) for name, s in self.features.items()]

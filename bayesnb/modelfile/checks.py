@@ -1,4 +1,4 @@
-"""Check that the content of a model file is consistent, and that some rows can have produced it.
+"""Check that a model file is consistent, and that some rows can have produced it.
 
 Values that follow from others are computed again and compared.
 """
@@ -62,7 +62,6 @@ def require_schema(schema: Schema) -> None:
 
 
 def _fits(feature: Feature) -> bool:
-    """Whether the parts of a feature are consistent."""
     columns, levels, kinds, source = feature.columns, feature.levels, feature.kinds, feature.source
     if not isinstance(feature.family, Family) or not _tuples((columns, kinds, source, feature.tried, feature.declared)):
         return False
@@ -249,7 +248,6 @@ def _require_trees(trees: LabelTrees, grid: Grid) -> None:
 
 
 def _counts(found: PairCounts, pairs: tuple[tuple[int, int], ...], sizes: tuple[int, ...]) -> bool:
-    """Whether these are counts of the given pairs of columns, with these numbers of cells."""
     width = sum(sizes[i] * sizes[j] for i, j in pairs)
     return (found.pairs, found.sizes, found.counts.shape[1:]) == (pairs, sizes, (width,))
 
@@ -259,7 +257,6 @@ def _columns(schema: Schema) -> int:
 
 
 def _require_cells(cells: Cells, schema: Schema) -> None:
-    """Raise an error for cells that no columns of this schema have."""
     grid, joint = cells.grid, cells.joint
     sound = isinstance(cells.shapes, bool) and _tuples(joint)
     together = [k for block in joint for k in block] if sound else []

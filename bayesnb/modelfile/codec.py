@@ -1,9 +1,9 @@
-"""Convert a tree of this package's data classes to JSON and arrays, and back, without loss.
+"""Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total"; a large
-array of mostly zeros, as the other numbers and their positions. Everything else is JSON, with one key that names the
-type if JSON alone does not determine it. Only a closed list of classes is decoded: names in a document are never
-imported, called or looked up anywhere else.
+Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Large
+arrays of mostly zeros are stored as the other numbers and their positions. Everything else is JSON, with one key that
+names the type if JSON alone does not determine it. Only a closed list of classes is decoded: names in a document are
+never imported, called or looked up anywhere else.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """An array of texts or other values; count its memory: short cells of type "<U33000000" are large."""
+        """An array of texts or other values, within the remaining memory: short cells of "<U33000000" are large."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")

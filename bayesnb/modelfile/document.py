@@ -1,4 +1,4 @@
-"""The content of a model file: schema, statistics, classes, and the parameters of the estimator.
+"""The content of a model file.
 
 Nothing in a file is executed. Everything read is checked: numbers are finite, and some rows can have produced them.
 """
@@ -53,9 +53,7 @@ class Contents:
     ----------
     configuration : {name: value}
         The parameters of the estimator.
-    schema : Schema
-    statistics : Statistics
-    classes : array (class,)
+    schema, statistics, classes
     target : column name or None
         The class column, if known.
     reading : {"drop": columns, "na": texts, "keep_na": texts}
@@ -65,16 +63,13 @@ class Contents:
     declared : tuple
         Classes that exist even without rows.
     dependence : Dependence or None
-        The learned dependence between features.
     draws : {name: Draws}
         Posterior draws of the sampled features.
     drawn : {name: value}
-        For a model from ``from_draws``: the draws of its log class probabilities and parameters, and their
-        convergence.
-    hash : str
-        The digest of all fields above and of ``version``, as 64 hexadecimal digits; "" before writing.
-    version : str
-        The version of bayesnb that wrote the file; "" before writing.
+        For a model from ``from_draws``: draws of its log class probabilities and parameters, and their convergence.
+    hash, version : str
+        The digest of all other fields, as 64 hexadecimal digits, and the version of bayesnb that wrote the file; ""
+        before writing.
     """
 
     configuration: Mapping[str, Any]
@@ -93,7 +88,6 @@ class Contents:
 
     @classmethod
     def of(cls, configuration: Mapping[str, Any], learned: Any) -> Contents:
-        """The file contents for a classifier that was learned with these parameters."""
         fitted = learned.posterior.fitted
         draws = {name: fitted.features[name] for name in fitted.model.sampled}
         same = {name: getattr(learned, name) for name in WRITTEN if name not in ("configuration", "draws", "drawn")}

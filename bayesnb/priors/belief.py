@@ -171,7 +171,6 @@ class Belief(ABC):
         return made
 
     def at(self, index: Any) -> Self:
-        """The cells of these classes."""
         return self._picked((slice(None),) * self._class_axis + (index,))
 
     def columns(self, index: Any) -> Self:
@@ -186,17 +185,14 @@ class Prior(Belief):
     """A conjugate prior of θ: the posterior belongs to the same class.
 
     Data add the increments d to its parameters: ``counts`` of levels, ``events`` and their ``exposure``, … All
-    integrals
-    over θ that a family needs follow from the generating function along d,
+    integrals over θ that a family needs follow from the generating function along d,
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, divided by its maximum, whose logarithm is peak(d) (0 if there
-    is
-    none): the terms of ln L_d may be so much larger than the result that no digit would be left, as at counts of 1e15.
-    At
-    t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the mean and variance of ln
-    L_d.
+    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
+    The terms of ln L_d may be far larger than the result: at counts of 1e15, no digit would be left without this
+    division. At t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the mean and
+    variance of ln L_d.
 
     To add a prior, write a frozen dataclass with array fields, the methods below, and ``over``, which expands it to the
     shape of the data.
@@ -226,7 +222,6 @@ class Prior(Belief):
         return parts if len(parts) > 1 else parts[0]
 
     def log_prob(self, *point: Array) -> Array:
-        """Log density at θ, in the form of ``mean``."""
         return sum(self.log_prob_of_each(self.theta(*point)))
 
     @abstractmethod
@@ -303,7 +298,6 @@ class Prior(Belief):
 
     @classmethod
     def point(cls, theta: Theta) -> tuple[Array, ...]:
-        """The inverse of ``theta``."""
         return tuple(theta[name] for name in cls.parameters)
 
     def plug_in(self, point: Point) -> Theta:
@@ -316,7 +310,6 @@ class Prior(Belief):
 
 
 def _field_at(value: Any, cell: Any) -> Any:
-    """Cells of a field; a scalar applies to all cells."""
     if isinstance(value, Mapping):
         return {name: _field_at(v, cell) for name, v in value.items()}
     if isinstance(value, tuple):

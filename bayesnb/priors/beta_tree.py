@@ -1,7 +1,7 @@
-"""The prior of a density of any shape: a Pólya tree with optional stopping.
+"""The prior of a density of any shape: a Pólya tree.
 
-:class:`BetaTree` is the distribution of all nodes of a dyadic tree; :class:`Path` has only the nodes above one cell,
-which are all that a further row in it changes. Nodes are numbered level by level, the root first.
+:class:`BetaTree` is the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one cell; a
+further row in this cell changes no others. Nodes are numbered level by level, the root first.
 """
 
 from __future__ import annotations
@@ -66,13 +66,9 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """Sum over all ways to stop.
 
-    Parameters
-    ----------
-    near, own : tuples of arrays (..., node)
-        Log evidence if the node stops (``near``) or splits (``own``), alone or with two derivatives. The nodes form a
-        whole tree, or a path with one node per depth.
-    log_stop, log_split : arrays (..., node)
-        ln P(stop) and ln P(split) of each node.
+    ``near`` and ``own`` (..., node) are the log evidence if the node stops or splits, alone or with two derivatives,
+    with ``log_stop`` and ``log_split`` of the same shape. The nodes form a whole tree, or a path with one node per
+    depth.
 
     Returns
     -------
@@ -117,16 +113,9 @@ def descend(nodes: Array) -> Array:
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell.
+    """Log probability of each cell, from log shares ``left`` and ``right`` of the halves of each node, (..., node).
 
-    Parameters
-    ----------
-    left, right : arrays (..., node)
-        Log shares of the halves of each node.
-    low, high : arrays (..., node)
-        1 for a half that can hold values, 0 for one with probability 0.
-    arrays : module
-        numpy, or ``pytensor.tensor``.
+    ``low`` and ``high`` are 1 for a half that can hold values, otherwise 0; ``arrays`` is numpy or ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
     right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
@@ -141,9 +130,8 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 class Stopping(ABC):
     """The nodes of a whole tree, or of the path to a cell; each node stops or splits.
 
-    If a node stops, so do all nodes below it. With d further rows, the evidence changes by the factor R of the root,
-    with
-    the factors r_stop and r_split of a single node. At each node
+    With d further rows, the evidence changes by the factor R of the root, with the factors r_stop and r_split of a
+    single node. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -170,7 +158,6 @@ class Stopping(ABC):
         return climb(near, own, *self.states)[0][1:]
 
     def after(self, states: tuple[Array, Array], *d: Array, t: float | Array = 1.0) -> tuple[Array, Array]:
-        """The states after t times d."""
         near, own = ((v.along(*d, t=t),) for v in (self.close, self.own))
         with np.errstate(invalid="ignore"):
             found = climb(near, own, *states)[1]
@@ -185,13 +172,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The nodes above a cell, as a prior for one row in that cell.
 
-    Parameters
-    ----------
-    own, close : Outcome
-        Distribution of the share of the half that contains the cell, (..., depth), if the node splits (``own``) or
-        stops (``close``).
-    states : pair of arrays (..., depth)
-        ln P(stop) and ln P(split) of each node.
+    ``own`` and ``close`` are the distributions of the share of the half that contains the cell, (..., depth), if the
+    node splits or stops, and ``states`` ln P(stop) and ln P(split).
     """
 
     own: Outcome
@@ -240,13 +222,10 @@ class BetaTree(Stopping, Prior):
     """A Pólya tree: a density that is halved repeatedly into shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
 
     Each node of a dyadic tree either *splits* or *stops*; if it stops, so do all nodes below it. At depth d, the share
-    θ of
-    the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
-    ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is
-    distributed
-    like the column stays close to it, and other classes learn their own density where they differ. The sum over the
-    states
-    of all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
+    θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is ``strength``
+    · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is distributed like the
+    column stays close to it, and other classes learn their own density where they differ. The sum over the states of
+    all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
 
     Parameters
     ----------
@@ -293,9 +272,7 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand to (class, column, node). ``cells`` (column, cell) has the weights in the whole column, 0 only without
-        width.
-        """
+        """Expand to (class, column, node). ``cells`` (column, cell) are weights, 0 only for a cell without width."""
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
             pooled = left / (left + right)
@@ -401,7 +378,6 @@ class BetaTree(Stopping, Prior):
         return {"log_cell": log_cells(log(share), log(1 - share), np.ones(NODES), np.ones(NODES)), "share": share}
 
     def of_shares(self, left: Array, right: Array) -> Theta:
-        """θ from the log shares of both halves of each node."""
         return {"log_cell": log_cells(left, right, self.share, 1 - self.share), "share": np.exp(left)}
 
     def plug_in(self, point: Point) -> Theta:

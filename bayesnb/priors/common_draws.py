@@ -15,17 +15,10 @@ from bayesnb.numerics import Array, log_gamma_draw
 
 @dataclass(frozen=True)
 class CommonDraws:
-    """Reproducible random numbers: equal keys give equal numbers.
+    """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    Arrays are (draw, row, class, column); row, class and column may have length 1.
-
-    Parameters
-    ----------
-    draws : int
-    key : tuple of int
-        The seed, and integers that identify the drawn quantity.
-    first : int
-        Position of the first column among all columns.
+    The last three axes may have length 1. ``key`` has the seed and integers that identify the drawn quantity; ``first``
+    is the position of the first column among all columns.
     """
 
     draws: int
@@ -37,7 +30,6 @@ class CommonDraws:
         return replace(self, key=(*self.key, *key))
 
     def from_column(self, first: int) -> CommonDraws:
-        """The random numbers from column ``first`` on."""
         return replace(self, first=first)
 
     def generator(self, *key: int) -> Generator:
@@ -47,7 +39,7 @@ class CommonDraws:
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
         """Logarithms of Gamma(shape, 1) variates; ``shape`` is ([row,] class, column), and equal shapes share draws.
 
-        Different ``kind`` are independent.
+        Variates of different ``kind`` are independent.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])

@@ -84,10 +84,8 @@ class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
     The choice is summed out. The posterior weight of a part is proportional to its prior weight times its evidence, and
-    all
-    other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
-    chosen
-    keeps the prior of its θ. Samplers have no variable for the choice.
+    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
+    chosen keeps the prior of its θ. Samplers have no variable for the choice.
 
     Parameters
     ----------
@@ -148,8 +146,7 @@ class OneOf(Compound):
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
         By Bayes' rule, it is proportional to the posterior weight of the part, times posterior over prior density of
-        its
-        parameters.
+        its parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -167,7 +164,7 @@ class OneOf(Compound):
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add the choice among parts to θ, which the PyMC model sums out."""
+    """Add to θ the choice among parts, which the PyMC model sums out."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):

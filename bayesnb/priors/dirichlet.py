@@ -46,10 +46,8 @@ class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
     Formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided by
-    their
-    sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a term
-    for
-    their sum.
+    their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a
+    term for their sum.
     """
 
     point_axes = 3
@@ -81,7 +79,7 @@ class SimplexPrior(Prior):
     @classmethod
     @abstractmethod
     def imaginary(cls, rows: float, per: Literal["class", "feature", "pooled"], tuned: bool | None = None) -> Self:
-        """Imaginary rows per class, per feature (its classes divide them), or per class, like the whole column."""
+        """Imaginary rows: for each class, for the whole feature, or pooled (distributed like the whole column)."""
 
     @classmethod
     def jeffreys(cls) -> Self:
@@ -215,7 +213,6 @@ class SimplexPrior(Prior):
 
     @classmethod
     def best(cls, *d: Array) -> Theta:
-        """The maximum likelihood estimate."""
         counts = cls.counted(*d)
         return {"log_theta": log(counts / np.maximum(counts.sum(-1, keepdims=True), np.finfo(float).tiny))}
 
@@ -339,11 +336,9 @@ class Dirichlet(SimplexPrior):
         return float(self.along(rows) + self.peak(rows))
 
     def log_base(self, rows: Array) -> float:
-        """The part of log p(labels) without the probabilities."""
         return 0.0
 
     def named_classes(self, labels: Sequence[Any]) -> list[Any]:
-        """The classes that the prior names; all for an array."""
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
@@ -354,8 +349,7 @@ class Dirichlet(SimplexPrior):
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
         ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by a sum over
-        classes, a
-        Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
+        classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
@@ -365,19 +359,12 @@ class Dirichlet(SimplexPrior):
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
-        """The t above which ``log_powers`` exists."""
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """Expand the prior to (class, column, level).
+        """Expand the prior to (class, column, level); shorter columns are padded with structural zeros.
 
-        Parameters
-        ----------
-        levels : sequence of tuples
-            Levels of each column; shorter columns are padded with structural zeros.
-        n_classes : int
-        counts : array (column, level), optional
-            Weight of each level over all classes.
+        ``counts`` (column, level) are the weights over all classes.
         """
         full = np.zeros((n_classes, len(levels), max([1, *map(len, levels)])))
         for column, names in enumerate(levels):
@@ -477,19 +464,9 @@ def concentrations(
     n_classes: int,
     counts: Array | None,
 ) -> Array:
-    """Concentration of each level of a column, broadcastable to (class, level).
+    """Concentration of each level ``names`` of a column, broadcastable to (class, level).
 
-    Parameters
-    ----------
-    alpha, per
-        As in :class:`bayesnb.Dirichlet`.
-    column : int
-        Position of the column.
-    names : tuple
-        Its levels.
-    n_classes : int
-    counts : array (level,) or None
-        Weight of each level in the whole column.
+    ``alpha`` and ``per`` are as in :class:`bayesnb.Dirichlet`; ``counts`` (level,) are the weights in the whole column.
     """
     if isinstance(alpha, Mapping):
         given = list(alpha)

@@ -48,7 +48,7 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
-    """The two positive parameters at which the distribution function has the wanted values."""
+    """The two positive parameters at which a distribution function has the wanted values."""
     from scipy import optimize
 
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
@@ -65,7 +65,7 @@ def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array
 
 
 def rows_like(name: str, values: Array, n: float) -> Array:
-    """Check typical rows and ``n``, the number of rows that the prior is worth; return the rows as numbers.
+    """Check typical rows and the number ``n`` that the prior is worth; return the rows as numbers.
 
     Raises
     ------
@@ -104,10 +104,8 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
     """Estimate the factors of a prior at its full shape, by the name of each strength.
 
     The factors maximize the evidence of all classes and columns of a feature, with increments ``d`` and log base
-    measure
-    ``log_h``, times a hyperprior that keeps them near 1 if there are few data (type II maximum likelihood: MacKay 1992;
-    for
-    counts Minka 2000).
+    measure ``log_h``, times a hyperprior that keeps them near 1 if there are few data (type II maximum likelihood:
+    MacKay 1992; for counts Minka 2000).
     """
     from scipy import optimize
 

@@ -136,8 +136,7 @@ class Gamma(Prior):
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
         For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], computed from
-        half the
-        likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
+        half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)

@@ -56,8 +56,7 @@ def _roots(matrix: Array) -> tuple[Array, Array]:
     """The lower roots (or the identity matrix), and whether each matrix has a root.
 
     If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix counts as singular
-    even
-    if rounding lets LAPACK succeed, so a result does not depend on the other matrices.
+    even if rounding lets LAPACK succeed, so a result does not depend on the other matrices.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -102,16 +101,8 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model; NUTS samples the logarithm of their root.
 
-    PyMC's Wishart has no transform, so NUTS would leave the set of positive definite matrices.
-
-    Parameters
-    ----------
-    name : str
-    nu : tensor (class,)
-        Degrees of freedom.
-    mean : tensor (class, column, column)
-        Ψ⁻¹, the mean divided by ν.
-    dims : tuple of str
+    PyMC's Wishart has no transform, so NUTS would leave the set of positive definite matrices. ``nu`` (class,) are the
+    degrees of freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform

@@ -1,4 +1,4 @@
-"""The prior of the mean of a Normal with known variance, and the base class of all priors of a mean.
+"""The prior of the mean of a Normal, and the base class of such priors.
 
 A location is two floats, so that values far from 0 keep their digits.
 """
@@ -31,9 +31,7 @@ class Located(Prior):
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """Move the location by ``share`` of the gap towards a mean, starting from the nearer of the two, for
-        accuracy.
-        """
+        """Move the location by ``share`` of the gap towards a mean, from the nearer of the two, for accuracy."""
         near, gap = share > 0.5, self.gap(mean, low)
         step = np.where(near, low - gap * (1 - share), self.low + gap * share)
         return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
@@ -56,7 +54,7 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """0, the maximum at the mean of the rows. If Λ is unknown, equal rows have none."""
+        """0, the maximum at the mean of the rows. If Λ is unknown, equal rows have no maximum."""
         return np.zeros(np.shape(d[0]))
 
 

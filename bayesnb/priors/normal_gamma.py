@@ -1,4 +1,4 @@
-"""The prior of the mean and precision of a Normal, and its base class."""
+"""The prior of the mean and precision of a Normal."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
     For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. This class has
-    the
-    formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
+    the formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
 
     Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about it,
     which is absent for a single row.
@@ -110,8 +109,7 @@ class UnknownPrecision(Located):
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
         If ν is large, the logarithms of the two normalizers are far larger than their difference, which is computed
-        without
-        them.
+        without them.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -146,8 +144,7 @@ class UnknownPrecision(Located):
         """Draws of ln L of rows without scatter.
 
         The distribution of L depends on the length of the gap, not on its direction. With the first axis along the gap,
-        only
-        the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
+        only the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
@@ -367,8 +364,7 @@ class NormalGamma(UnknownPrecision):
         """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
 
         With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. The
-        expanded
-        square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
+        expanded square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

@@ -32,8 +32,7 @@ class NormalWishart(UnknownPrecision):
 
     The conjugate prior of a vector of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
     dof = ν - d + 1 is the degrees of freedom of the predictive Student-t. Marginal priors of fewer columns have the
-    same
-    ``dof``; that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
+    same ``dof``; that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -102,12 +101,9 @@ class NormalWishart(UnknownPrecision):
         """Shrink the covariance of each class towards the covariance within classes, which is worth ``dof`` rows.
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
-        Rayens
-        1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole columns and
-        no
-        correlations. By default, ``dof`` maximizes the evidence of all classes, times a log-normal hyperprior with
-        median d
-        and standard deviation 2 of ln dof.
+        Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole
+        columns and no correlations. By default, ``dof`` maximizes the evidence of all classes, times a log-normal
+        hyperprior with median d and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 
@@ -155,7 +151,6 @@ class NormalWishart(UnknownPrecision):
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
-        """The marginal distribution of some columns."""
         low = self.low[..., index]
         return self._with(m=self.m[..., index], scale=self.scale[..., index[:, None], index], low=low)
 
@@ -245,7 +240,8 @@ class NormalWishart(UnknownPrecision):
 def _within(s: Scatter, variance: Array) -> Array:
     """The covariance within classes, from the rows and d / 2 imaginary rows with the pooled variances.
 
-    Otherwise the covariance of fewer rows than columns would be singular, and the evidence would favour it.
+    Without imaginary rows, the covariance of fewer rows than columns would be singular, and the evidence would favour
+    it.
     """
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
@@ -255,8 +251,7 @@ def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> f
     """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
 
     With Ψ = dof T, the evidence depends only on eigenvalues relative to T: those of the scatter plus the term for the
-    shift
-    of the mean. So each value of ``dof`` takes O(d) operations.
+    shift of the mean. So each value of ``dof`` takes O(d) operations.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

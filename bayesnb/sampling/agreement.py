@@ -153,9 +153,8 @@ class Agreement:
     def plot(self) -> Figure:
         """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
 
-        They agree if all points of the left panel lie in the grey band. Points may leave the diagonal together, because
-        all
-        quantities come from the same draws.
+        Draws and closed form agree if all points of the left panel lie in the grey band. Points may leave the diagonal
+        together, because all quantities come from the same draws.
         """
         import matplotlib.pyplot as plt
 
@@ -376,8 +375,7 @@ def _resolved(log_moments: Array, n_draws: int) -> Array:
     """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
     The skewness of the averaged quantity r, of mean 1, must be far smaller than √draws. ``log_moments`` are ln E[r²]
-    and
-    ln E[r³].
+    and ln E[r³].
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)

@@ -61,8 +61,7 @@ class Calibration:
         """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
         It combines the tests of all order statistics by a Cauchy mean. Under uniform ranks, a p-value below 0.01 has
-        probability
-        0.01, but below 0.1 about 0.13.
+        probability 0.01, but below 0.1 about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -87,8 +86,7 @@ class Calibration:
         DataFrame (quantity, ...)
             ``p_value``; ``centre``, the mean rank from 0 to 1: above 0.5 if draws are too low, below if too high;
             ``spread``, the standard deviation of the ranks relative to uniform ranks: above 1 if the posterior is too
-            narrow,
-            below if too wide.
+            narrow, below if too wide.
         """
         share = (self.ranks[self.p_values.index] + 0.5) / (self.draws + 1)
         uniform = np.sqrt((1 - (self.draws + 1.0) ** -2) / 12)
@@ -106,8 +104,8 @@ class Calibration:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
         The posterior is too narrow if the line is first above and then below 0, too wide in the opposite case, and
-        shifted if
-        the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows p-values.
+        shifted if the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
+        p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -172,8 +170,7 @@ def calibrate(
     The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
     would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
     quantities shapes sensitivity). Ties get a random rank. For nearly independent draws, "nuts" uses every tenth draw,
-    and
-    "gibbs" the last state of one chain per draw.
+    and "gibbs" the last state of one chain per draw.
 
     Examples
     --------

@@ -91,9 +91,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
-    There is no prior group if a prior is improper, or if the posterior is known by draws only; the first of these are
-    then
-    used. Posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise resampled.
+    An improper prior has no group. If the posterior is known by draws only, its first draws are used, without a prior
+    group. Posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise resampled.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -123,10 +122,8 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
     The density of (μ, τ) is split into those of τ and of μ given τ. In a sampled feature, each density is conditional
-    on the
-    variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a Student-t,
-    have
-    no density.
+    on the variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a
+    Student-t, have no density.
 
     Raises
     ------

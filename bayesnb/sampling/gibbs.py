@@ -101,18 +101,13 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and
-    Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others with the parameters integrated
-    out,
-    updates the statistics once per row instead of once per step. It forgets its start in fewer sweeps, but only by a
-    small
-    factor (see ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work unless there
-    are
-    very few rows.
+    and Robert 1994). A collapsed sampler (Liu 1994) draws each label given all others, with the parameters integrated
+    out, and updates the statistics once per row. It forgets its start in fewer sweeps, but only by a small factor (see
+    ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work unless there are very few
+    rows.
 
     All chains step at once, as further positions on the class axis. They start at independent draws from ``alone``,
-    which
-    are more widely spread than the posterior given all rows, as r_hat requires.
+    which are more widely spread than the posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -168,8 +163,7 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
     """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
 
     ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Otherwise, if nearly half of
-    the
-    labels are wrong, a chain would take long to leave them.
+    the labels are wrong, a chain would take long to leave them.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong

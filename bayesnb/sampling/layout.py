@@ -1,7 +1,7 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
-``mu_size[ant]``. PyMC would take long to compile more than ``APART`` columns, so all columns of one kind then share a
+``mu_size[ant]``. More than ``APART`` columns would take PyMC long to compile. Then all columns of one kind share a
 variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate.
 The model that ``nuts`` samples always shares variables; its draws are then renamed.
 """
@@ -37,13 +37,10 @@ class Block:
     name : str
         Ending of the variable names.
     family : Family
-        Likelihood at all positions.
-    members : tuple of (feature, column)
-        At each position.
-    columns : tuple of str
-        Names of the positions.
+    members, columns : tuples
+        (feature, column) at each position, and the name of the position.
     categories : tuple of str or None
-        Names of the levels, or of the nodes of a tree.
+        Levels, or nodes of a tree.
     axes : {parameter: axes}
         Axes of each parameter, including columns: "class", "column", "level", or a family-specific name.
     whole : bool
@@ -84,12 +81,10 @@ class Block:
         return tuple("class_label" if axis == "class" else self.dim(axis) for axis in axes)
 
     def dim(self, axis: str) -> str:
-        """The dimension of any axis but the class axis."""
         named = {"column": "feature", "column_2": "feature_2", "level": "category"}
         return f"{self.name}_{named.get(axis, axis)}"
 
     def coords(self) -> dict[str, list[Any]]:
-        """Coordinates of all dimensions but the class label."""
         found: dict[str, list[Any]] = {}
         if not (self.of_words or self.apart):
             found[self.dim("column")] = list(self.columns)
@@ -121,11 +116,10 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join priors, posteriors or statistics of the features of the block.
+        """Join priors, posteriors or statistics of the features of the block, whose arrays have the column as second
+        axis.
 
-        The second axis of their arrays is the column, which the prior or posterior of a single column with separate
-        variables
-        loses.
+        A single column with separate variables loses this axis.
         """
         if self.whole:
             return parts[self.members[0][0]]
@@ -144,8 +138,7 @@ def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     levels.
 
     ``apart`` decides whether each column of a small table gets separate variables. A categorical column with a single
-    level
-    has θ = 1, so it needs no variable and no block.
+    level has θ = 1, so it needs no variable and no block.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -190,7 +183,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
     """Yield the columns that have variables, as (feature, column, number of levels or None).
 
-    Of columns that are read together, only the first is yielded.
+    If columns are read together, only the first is yielded.
     """
     for feature, family in model.features.items():
         s = statistics.features[feature]
@@ -264,7 +257,6 @@ def _joined(names: list[str], position: int) -> str:
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with a number added to each repetition."""
     seen: dict[str, int] = {}
     numbered = []
     for name in names:

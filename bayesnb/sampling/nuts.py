@@ -95,9 +95,8 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    Probabilities become centred logarithms, which a rare level moves together, so their covariances matter, as do those
-    of
-    the means and precisions of a vector of columns. All other variables are independent.
+    Probabilities become centred logarithms, which a rare level moves together, so their covariances matter. So do those
+    of the means and precisions of a vector of columns. All other variables are independent.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

@@ -50,8 +50,8 @@ def build(
     Returns
     -------
     pymc.Model
-        Its variables are π and those of the columns or kinds of columns (see
-        :func:`~bayesnb.sampling.layout.blocks`); its coordinates are ``class_label``, ``…_feature``, ``…_category``.
+        Its variables are π and those of the columns or kinds of columns (see :func:`~bayesnb.sampling.layout.blocks`);
+        its coordinates are ``class_label``, ``…_feature``, ``…_category``.
 
     Raises
     ------
@@ -160,8 +160,7 @@ def _observe_joint(
     """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
 
     As a function of y_i, it is p(y_i | x_i, θ) up to a factor, so posterior predictive draws of ``y`` are classes given
-    the
-    columns.
+    the columns.
     """
     import pymc as pm
 
@@ -199,23 +198,9 @@ def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, A
 def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: Array, apart: bool = True) -> pm.Model:
     """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
 
-    Parameters
-    ----------
-    posterior : Posterior
-        Only its priors are used.
-    labelled : Statistics
-        Of the labelled rows.
-    data : {name: encoded column}
-        The unlabelled rows.
-    weight : array (row,)
-        The power of the likelihood of each unlabelled row.
-    apart : bool, optional
-        Whether each column of a small table gets separate variables.
-
-    Returns
-    -------
-    pymc.Model
-        The model of :func:`build`, with the Potential ``unlabelled``.
+    Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows, ``data`` the unlabelled
+    rows, and ``weight`` (row,) the power of the likelihood of each. Otherwise the model is that of :func:`build`, with
+    the Potential ``unlabelled``.
 
     Notes
     -----

@@ -3,8 +3,8 @@
 The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in ``log_likelihood``, and
 ``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and
 ``log_likelihood``. So these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ), and
-``compare`` ranks classifiers by how well they predict the class. The columns are in the subtree ``columns``, and log
-p(x, y | θ) is in the subtree ``joint``, which ArviZ accepts like the tree.
+``compare`` ranks classifiers by how well they predict the class. The subtree ``columns`` holds the columns, and the
+subtree ``joint`` log p(x, y | θ); ArviZ accepts each like the tree.
 """
 
 from __future__ import annotations
@@ -61,15 +61,8 @@ class RowsOfTree:
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
     """Attributes that record how a tree was drawn, with PyMC's names.
 
-    Parameters
-    ----------
-    sampler : str
-    seed : seed
-        Stored as text if it is not an integer.
-    start : float
-        ``time.perf_counter`` when sampling began.
-    sampled : DataTree, optional
-        The tree of another library, whose name and version are in its attributes.
+    ``start`` is ``time.perf_counter`` when sampling began; the attributes of ``sampled``, a tree of another library,
+    have its name and version.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -87,18 +80,9 @@ def build(
     rows: RowsOfTree | None = None,
     attributes: Mapping[str, Any] | None = None,
 ) -> DataTree:
-    """Make a ``DataTree`` with named coordinates from groups of variables.
+    """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...); ``posterior`` is required.
 
-    Parameters
-    ----------
-    groups : {group: {variable: array}}
-        Draws, (chain, draw, ...); ``posterior`` is required. "columns/log_likelihood" is a group of the subtree
-        ``columns`` or ``joint``.
-    posterior : Posterior
-    rows : RowsOfTree, optional
-        For ``observed_data``.
-    attributes : mapping, optional
-        Attributes of the tree and of its group ``posterior``.
+    "columns/log_likelihood" is a group of the subtree ``columns`` or ``joint``; ``rows`` are for ``observed_data``.
 
     Returns
     -------
@@ -179,19 +163,8 @@ def before_data(
 ) -> DataTree:
     """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row.
 
-    Parameters
-    ----------
-    prior : Posterior
-        Without data.
-    statistics : Statistics
-        For quantities without a distribution in the model, such as the length of a row of counts.
-    shape : (int, int)
-        Numbers of chains and of draws per chain.
-    n_rows : int
-        Rows of each drawn table.
-    rng, attributes
-    rows : RowsOfTree, optional
-        For ``observed_data``.
+    ``statistics`` hold quantities without a distribution in the model, such as the length of a row of counts. ``shape``
+    is (chains, draws per chain); ``n_rows`` is the length of each table; ``rows`` are for ``observed_data``.
     """
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
@@ -227,23 +200,12 @@ def of_rows(
     """Make the groups that describe rows, (chain, draw, row, ...).
 
     ``log_likelihood`` has log p(y_i | x_i, θ), and log p(x_i, y_i | θ) in the subtree ``joint``. Dividing the posterior
-    by
-    p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is p(y_i |
-    x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive group
-    has a
-    class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log p(x_ij | y_i,
-    θ) of
-    each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
+    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is
+    p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive
+    group has a class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log
+    p(x_ij | y_i, θ) of each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
 
-    Parameters
-    ----------
-    groups : {group: {variable: array}}
-        The draws: ``posterior`` and, if needed, ``prior``.
-    wanted : sequence
-        Names from ``OF_ROWS``; add "columns" for the same groups of the columns.
-    posterior : Posterior
-    rows : RowsOfTree
-    rng : Generator
+    ``wanted`` are names from ``OF_ROWS``; add "columns" for the same groups of the columns.
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -325,8 +287,7 @@ def _replicates(
     """Draw new cells for rows of the classes ``codes``, ([draw,] row), as ``x_…`` (chain, draw, row[, feature]).
 
     The model conditions on the length of a bag of words and on the exposure of a count; replicates have the average
-    length
-    and exposure 1.
+    length and exposure 1.
     """
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []

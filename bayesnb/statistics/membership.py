@@ -34,7 +34,6 @@ class Labels:
 
     @classmethod
     def of(cls, codes: Any, n: int | None = None, weight: Any = None) -> Labels:
-        """Labels from codes; weights are 1 by default."""
         codes = np.asarray(codes, np.intp)
         weight = every_row(len(codes)) if weight is None else np.asarray(weight, float)
         return cls(codes, weight, int(codes.max(initial=-1)) + 1 if n is None else n)

@@ -1,4 +1,4 @@
-"""Mean and scatter of real numbers per class, accurate enough to remove rows again.
+"""Mean and scatter of real numbers per class.
 
 Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With weights n, totals T and scatters S,
 
@@ -40,8 +40,7 @@ class Centred(Statistic):
 
     Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part; ``lost`` (class,
     column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0,
-    which
-    distinguishes zeros from values that are tiny compared with unlearned rows.
+    which distinguishes zeros from values that are tiny compared with unlearned rows.
     """
 
     n: Array
@@ -95,7 +94,6 @@ class Centred(Statistic):
 
     @property
     def low(self) -> Array:
-        """The low-order part of the mean."""
         return self.centre.low
 
     def __add__(self, other: Self) -> Self:
@@ -123,7 +121,6 @@ class Centred(Statistic):
         return self.n
 
     def pooled(self) -> Self:
-        """The statistic of all classes joined to one."""
         return (self if len(self.n) else self.take([-1])).joined(1)
 
     def of_columns(self) -> tuple[Array, Array, Array]:

@@ -90,8 +90,7 @@ class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
     The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words), ``a -
-    b``
-    unlearns ``b``, and ``a * 0.9`` discounts.
+    b`` unlearns ``b``, and ``a * 0.9`` discounts.
     """
 
     def __add__(self, other: Self) -> Self:
@@ -109,11 +108,9 @@ class Statistic(ABC):
         return self + other * -1.0
 
     def arrays(self) -> dict[str, Array]:
-        """The numeric fields."""
         return {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), np.ndarray)}
 
     def names(self) -> dict[str, Any]:
-        """The fields that hold names."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
@@ -149,8 +146,7 @@ class Statistic(ABC):
         """Remove rounding errors from a statistic that is ``before`` minus some of its rows.
 
         Weights near 0 become 0. A clearly negative weight raises :class:`UnlearnedError`: the subtracted rows are not
-        in
-        ``before``.
+        in ``before``.
         """
         whole, settled = (before + self * 0.0).arrays(), {}
         for name, value in self.rounded(before).arrays().items():

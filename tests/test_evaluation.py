@@ -15,14 +15,16 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from bayesnb import BayesianNB, Categorical, Dirichlet, datasets
+from bayesnb.data.targets import read_target
 from bayesnb.evaluation import compare, evaluate
+from bayesnb.evaluation.folds import splits
 from bayesnb.inference.scoring import brier_decomposition, calibration_error, scores
 
 TENNIS, PLAY = datasets.play_tennis()
@@ -148,8 +150,8 @@ SEVERAL = {
 
 @pytest.mark.parametrize("clf", SEVERAL.values(), ids=SEVERAL)
 def test_folds_get_the_scores_of_scikit_learn(clf):
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
     codes = (SEX == "male").to_numpy().astype(int)
+    folds = [*splits(HEIGHTS, read_target(SEX), 5, np.arange(40))]
     proba = cross_val_predict(clf, HEIGHTS, codes, cv=folds, method="predict_proba")
     found = evaluate(clf, HEIGHTS, SEX, cv=5)
     assert found["accuracy"] == accuracy_score(codes, proba.argmax(axis=1))

@@ -9,11 +9,16 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.naive_bayes import GaussianNB
 
 import bayesnb as nb
 from bayesnb.data.rows import drawn, few_rows
 from bayesnb.data.tables import Table
+from bayesnb.data.targets import read_target
+from bayesnb.evaluation import scorecard
 from bayesnb.evaluation.estimates import compare_estimates
+from bayesnb.evaluation.folds import splits
+from bayesnb.report.questions import Asking
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(
@@ -87,3 +92,27 @@ def test_a_comparison_on_a_sample_of_rows_does_not_depend_on_their_order():
         compare_estimates(nb.BayesianNB(), X.iloc[k], y.iloc[k], dependence=(), rows=50) for k in (slice(None), order)
     )
     pd.testing.assert_frame_equal(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("clf", [nb.BayesianNB(), GaussianNB(var_smoothing=0.1)])
+def test_folds_scores_and_their_intervals_do_not_depend_on_the_order_of_rows(clf):
+    X, y = nb.datasets.penguins()
+    X, y = (frame.iloc[::5] for frame in (X.select_dtypes("number").fillna(40.0), y))
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = (scorecard(clf, X.iloc[k], y.iloc[k], cv=3) for k in (slice(None), order))
+    pd.testing.assert_frame_equal(one.table, other.table, rtol=1e-9)
+    _, codes = np.unique(y, return_inverse=True)
+    folds = [test for _, test in splits(X, read_target(y), 3, np.arange(len(X)))]
+    assert_array_equal(np.sort(np.concatenate(folds)), np.arange(len(X)))
+    counts = np.array([np.bincount(codes[fold], minlength=3) for fold in folds])
+    assert (np.ptp(counts, axis=0) <= 1).all()
+    assert np.ptp(counts.sum(axis=1)) <= 1
+
+
+def test_a_report_shows_the_same_rows_of_a_long_table_in_any_order():
+    X, y = ROWS.drop(columns="day"), ROWS["x"] + ROWS["n"] > 1
+    model = nb.BayesianNB().fit(X, y).classifier_
+    asked = (Asking(model, Table.of(X.iloc[k]), None) for k in (slice(None), slice(None, None, -1)))
+    one, other = (asking.answer("uncertainty").select_dtypes("number").to_numpy() for asking in asked)
+    assert len(one) == 200
+    np.testing.assert_allclose(np.sort(one, axis=0), np.sort(other, axis=0), rtol=1e-9)

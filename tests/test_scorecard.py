@@ -215,7 +215,7 @@ def test_a_model_that_expects_more_than_the_interval_holds_is_called_overconfide
     assert card.confidence == "overconfident"
     assert card.sentence == (
         "70% of 200 rows are predicted correctly (89% interval: 65% to 75%; the model expected 99%). Always guessing "
-        "'a' gets 50%. Log loss 1.39 (1.14 to 1.64); the model expected 0.056: it is overconfident. The class "
+        "'a' gets 50%. Log loss 1.39 (1.14 to 1.63); the model expected 0.056: it is overconfident. The class "
         "frequencies alone have a log loss of 0.69: the model is worse."
     )
     assert card_of(*right_in(0.7, 0.55)).confidence == "underconfident"

@@ -223,8 +223,13 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
     """Sorted positions of at most ``most`` rows, drawn by their content and class."""
     if table.n_rows <= most:
         return np.arange(table.n_rows)
+    return np.sort(np.argsort(row_numbers(table, seed, codes), kind="stable")[:most])
+
+
+def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
+    """Return a random number of each row, uint64 (row,), from its content, its class and its count of equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
-    return np.sort(np.argsort(_Copies(seed).numbers(keys), kind="stable")[:most])
+    return _Copies(seed).numbers(keys)
 
 
 def row_keys(table: Table) -> Array:

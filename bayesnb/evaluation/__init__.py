@@ -39,8 +39,9 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, which are shuffled with
-        a fixed seed. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are held-out rows.
+        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, to which
+        rows are dealt by their content. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are
+        held-out rows.
 
     Returns
     -------
@@ -119,17 +120,17 @@ def scorecard(
     >>> card = scorecard(BayesianNB(), *datasets.play_tennis())
     >>> print(card.sentence)
     50% of 14 rows are predicted correctly (89% interval: 30% to 70%; the model expected 68%). Always guessing 'yes'
-    gets 64%. Log loss 0.74 (0.52 to 1.05); the model expected 0.58: its confidence agrees with these rows. With 14
+    gets 64%. Log loss 0.74 (0.52 to 1.04); the model expected 0.58: its confidence agrees with these rows. With 14
     rows, the model is not measurably better than the class frequencies (0.65).
     >>> card.table[["value", "lower", "upper", "claimed", "frequencies"]].round(2)
                        value  lower  upper  claimed  frequencies
     score
     accuracy            0.50   0.30   0.70     0.68         0.64
     balanced_accuracy   0.43   0.29   0.64      NaN         0.50
-    log_loss            0.74   0.52   1.05     0.58         0.65
-    brier               0.50   0.34   0.71     0.40         0.46
+    log_loss            0.74   0.52   1.04     0.58         0.65
+    brier               0.50   0.34   0.70     0.40         0.46
     ece                 0.33   0.20   0.48     0.20         0.00
-    auc                 0.53   0.28   0.75      NaN         0.50
+    auc                 0.53   0.29   0.75      NaN         0.50
     """
     never: dict[Any, int] = {}
     if cv is None:

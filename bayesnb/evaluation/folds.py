@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesnb import learning
 from bayesnb.data.arrow import in_memory
+from bayesnb.data.rows import row_numbers
 from bayesnb.data.schema import Schema
 from bayesnb.data.specifications import Unlabelled
 from bayesnb.data.tables import Table
@@ -26,6 +27,9 @@ from bayesnb.learning import EstimatorParameters
 from bayesnb.priors import Array, Dirichlet, first
 
 type Folds = Literal["loo"] | int | None
+
+SEED = 2
+"""Seed of the numbers by which rows are dealt to folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +120,7 @@ def folds_of(
             np.searchsorted(scored, test),
             lambda fitted, test=test: log_joint_of(fitted, rows_at(X, test)),
         )
-        for train, test in splits(target, cv, scored)
+        for train, test in splits(X, target, cv, scored)
     ], at_rows(target, scored)
 
 
@@ -186,11 +190,12 @@ def at_rows(target: Target, rows: Array) -> Target:
     return Target(target.codes[rows], target.classes, target.declared)
 
 
-def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
+def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Rows are dealt to folds by their positions, as scikit-learn deals them, and not by their content: any classifier and
-    any X that it reads can be scored, and all classifiers on the same folds. Leave-one-out has no folds.
+    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells, so the folds are the
+    same for all classifiers and do not depend on the order of the rows. Rows that only another classifier can read,
+    such as images, are dealt by their positions.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):
@@ -217,11 +222,17 @@ def splits(target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Arra
             f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} by "
             "leave-one-out, which has no such limit (and takes no dependence)"
         )
-    from sklearn.model_selection import StratifiedKFold
-
-    for train, test in StratifiedKFold(n, shuffle=True, random_state=0).split(codes, codes):
-        if len(test := np.intersect1d(test, scored, assume_unique=True)):
-            yield train, test
+    # Classes are told apart by their sizes, so that new names of classes change the folds only where sizes are equal.
+    size = np.bincount(codes)[codes]
+    try:
+        numbers = row_numbers(Table.of(X), SEED, size)
+    except (TypeError, ValueError):
+        numbers = np.random.default_rng(SEED).permutation(len(codes))
+    fold = np.empty(len(codes), int)
+    fold[np.lexsort((numbers, codes, size))] = np.arange(len(codes)) % n
+    for k in range(n):
+        if len(test := scored[fold[scored] == k]):
+            yield np.flatnonzero(fold != k), test
 
 
 def few_folds(codes: Array) -> int:

@@ -236,6 +236,9 @@ def scorecard_of(
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
+    # So that intervals do not depend on the order of the rows.
+    order = np.lexsort((*log_joint.T, codes))
+    log_joint, codes = log_joint[order], codes[order]
     log_proba = log_proba_of(log_joint)
     guess = guesses(log_proba)
     n_rows = np.bincount(codes, minlength=len(classes))

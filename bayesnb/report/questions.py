@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.special import entr
 
 from bayesnb import learning, plots
+from bayesnb.data.rows import few_rows
 from bayesnb.evaluation import rows_at
 from bayesnb.inference.explain import AVERAGING, OFFSET, oddities
 from bayesnb.inference.questions import QUESTIONS, Question, Shown
@@ -60,7 +61,7 @@ class Asking:
     ----------
     model : Classifier
     X : table
-        Questions without labels use at most 200 evenly spaced rows.
+        Questions without labels use at most 200 rows, drawn by their content.
     y : labels
     prob : float, optional
         The probability of the intervals.
@@ -89,7 +90,7 @@ class Asking:
             if shown.advised:
                 model = learning.as_advised(model, self.advice, self.X, self.y)
             if "y" not in question.options and rows.n_rows > MOST_ROWS:
-                rows = rows_at(rows, np.linspace(0, rows.n_rows - 1, MOST_ROWS).astype(int))
+                rows = rows_at(rows, few_rows(rows, MOST_ROWS, 0))
             given = {"X": rows, "y": self.y, "prob": self.prob} | dict(shown.asks)
             given = {option: value for option, value in given.items() if option in question.options}
             self._answers[name] = question.function(model, **given)

@@ -279,7 +279,8 @@ class Bounded(Reading):
     Notes
     -----
     p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
-    distribution is assumed beyond a bound. An unlearned bound is an unseen level.
+    distribution is assumed beyond a bound, so the parameters of "number of COLUMN" describe only the numbers in the
+    table. A bound that no learned row has is an unseen level.
 
     Examples
     --------
@@ -715,7 +716,8 @@ class Choices(Reading):
 
     Notes
     -----
-    Options are independent given the class, so read options that exclude each other as one column of levels instead.
+    Options are independent given the class, so read options that exclude each other as one column of levels instead. A
+    missing cell is uninformative about all options.
 
     Examples
     --------

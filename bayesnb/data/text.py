@@ -117,8 +117,8 @@ class Text:
 
     Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits. The marks
     of Unicode, such as the vowels of Devanagari, belong to words too, and texts are read in normal form C. A
-    :class:`bayesnb.Multinomial` reads the counts. A cell without words is uninformative. Further learned rows may bring
-    new words; unlearned words in rows to predict are ignored.
+    :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text without words, is uninformative. Further
+    learned rows may bring new words; unlearned words in rows to predict are ignored.
 
     Parameters
     ----------

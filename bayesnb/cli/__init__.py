@@ -1,7 +1,6 @@
-"""The command line: parses arguments, calls the package, prints results.
+"""The command line: parses arguments, calls the package, prints results to stdout and everything else to stderr.
 
-Results go to stdout, everything else to stderr. Commands import their modules when they run, so that ``bayesnb --help``
-starts quickly.
+Commands import their modules when they run, so that ``bayesnb --help`` starts quickly.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
     """Run the command and return its exit code; an error is printed as one line.
 
-    An error counts as an interruption if a signal has ``arrived`` before.
+    If a signal has ``arrived``, an error counts as an interruption.
     """
     try:
         terminal.set_up_streams()

@@ -1,4 +1,4 @@
-"""``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``: commands that evaluate a model on rows."""
+"""The commands that evaluate a model on rows: ``bayesnb explain``, ``predict``, ``export``, ``sample`` and ``ask``."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def asked() -> Mapping[str, Question]:
 
 
 def _command(name: str) -> click.Command:
-    """Make a question a command that prints a section of the report, CSV or JSON."""
+    """A command that asks a question and prints a section of the report, CSV or JSON."""
 
     def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
         from bayesnb.report.questions import section_of, table_of

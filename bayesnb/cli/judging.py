@@ -310,8 +310,8 @@ def audit(
     200 is the maximum. A label is doubtful if the model of all other rows gives it a small probability. If the audit
     advises a dependence, this model includes it.
 
-    There is no option --dependence here: the audit tests whether naive Bayes needs a dependence, and its first sentence
-    names it. `compare` and `report` show how much it improves predictions.
+    There is no option --dependence: the first sentence names the dependence to use, and `compare` and `report` show how
+    much it improves predictions.
     """
     from bayesnb.data.tables import Table
     from bayesnb.report.questions import Asking

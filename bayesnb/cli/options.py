@@ -1,9 +1,8 @@
 """The options of all commands, each under one name, with one default and one meaning.
 
-Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` (the model) or of
-:class:`bayesnb.data.csv_reader.Format` (how to read a file). Their type, default and text come from signatures and
-docstrings; :func:`of_parameter` reads them from the file that :mod:`bayesnb.cli.stated` writes. The other options, the
-rows to predict and the output, are defined here.
+Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
+:class:`bayesnb.data.csv_reader.Format`. Their type, default and text come from signatures and docstrings, by the file
+that :mod:`bayesnb.cli.stated` writes. The other options are defined here.
 """
 
 from __future__ import annotations
@@ -265,7 +264,7 @@ def command(
     arguments : str
         As in the help, where ``[NEW]`` is optional.
     asks : "module:function", several separated by blanks
-        The functions whose parameters are the options that are neither in ``OPTIONS`` nor fields of ``STATED``.
+        The functions whose parameters are the remaining options.
     epilog : str, optional
         By default a text about the last argument.
     names : names of options

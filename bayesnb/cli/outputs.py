@@ -29,23 +29,11 @@ OWN_PICTURE = "bayesnb audit"
 def require_output(
     output: str | None, kind: str, inputs: Iterable[str], is_own: Callable[[str], bool], force: bool
 ) -> None:
-    """Raise an error for an unsuitable output before any work is done.
+    """Raise ``click.BadParameter`` for an unsuitable output before any work is done.
 
-    Parameters
-    ----------
-    output : path, "-" or None
-        "-" and None are not files and are always accepted.
-    kind : key of WRITTEN
-    inputs : paths, globs, "-", or names of embedded data
-        The input files.
-    is_own : function of a path
-        Whether this command could have written the file; a second run may then replace it.
-    force : bool
-        Replace any existing file that is not an input.
-
-    Raises
-    ------
-    click.BadParameter
+    ``inputs`` may be paths, globs, "-" or names of embedded data. A file that ``is_own``, which this command could have
+    written, may be replaced; ``force`` replaces any file that is not an input. An output of "-" or None is not a file
+    and always accepted.
     """
     if output is None or output == "-":
         return

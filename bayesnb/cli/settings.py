@@ -1,6 +1,5 @@
-"""The options that specify a model, shared by all commands that learn.
-
-They correspond to parameters of the estimator. :func:`fit_command` writes them as a command to copy.
+"""The options that specify a model, shared by all commands that learn; they correspond to parameters of the
+estimator.
 """
 
 from __future__ import annotations

@@ -33,18 +33,7 @@ NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categor
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A table named on the command line.
-
-    Parameters
-    ----------
-    name : str
-    embedded : DataFrame, optional
-        With its class column.
-    file : Source, optional
-        Of any other table.
-    settings : Settings
-        Its columns in ``drop`` are left out.
-    """
+    """A table named on the command line: an embedded data set with its class column, or a file."""
 
     name: str
     embedded: pd.DataFrame | None
@@ -144,14 +133,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
     """Open a table: a path if it has a suffix, or is a folder or an existing file; otherwise an embedded data set.
 
-    Parameters
-    ----------
-    data : str
-    format : Format
-    settings : Settings, optional
-        All columns that they name must exist.
-    names : names of columns
-        Recognize a header in the first line.
+    The columns that ``settings`` name must exist; the columns in ``names`` recognize a header in the first line.
     """
     from bayesnb.data.readers import Source
 
@@ -202,20 +184,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table in memory and the model fitted to it.
-
-    Parameters
-    ----------
-    name : str
-        The table, as the user named it.
-    X : DataFrame
-    y : Series
-    parameters : EstimatorParameters
-        The parameters of the fit.
-    clf : Classifier
-    remarks : tuple of Remark
-        The findings about the columns.
-    """
+    """A table in memory as the user named it, the model fitted to it, and the findings about its columns."""
 
     name: str
     X: pd.DataFrame
@@ -230,8 +199,7 @@ def fitted(
 ) -> FittedTable:
     """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
 
-    If rows are weighted and ``repeat`` is true, rows are repeated, so that their weight in the scores is that in the
-    fit.
+    With ``repeat``, rows with weights are repeated, so that their weight in the scores is that in the fit.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -266,9 +234,9 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence if the estimate plugs in a point, as in textbooks; if columns, which would
-    have no exponents, may join later; or if exponents cannot be learned, with the reason on stderr. If models were
-    averaged, stderr names them.
+    The default, "auto", adds no dependence if the estimate plugs in a point; if columns, which would have no exponents,
+    may join later; or if exponents cannot be learned, with the reason on stderr. If models were averaged, stderr names
+    them.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

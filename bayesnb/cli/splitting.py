@@ -57,10 +57,10 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """A mask of the drawn rows: this share of each class, rounded, by the content of a row and the seed.
+    """A mask of the drawn rows: this share of each class, rounded, with the smallest hashes of their content under the
+    seed.
 
-    The rows of a class with the smallest hashes are drawn. The key of the hash is the seed. Equal rows are numbered,
-    and the numbers are hashed too, so it does not matter which row is which.
+    Equal rows are numbered, and the numbers are hashed too.
     """
     import numpy as np
     import pandas as pd

@@ -1,7 +1,6 @@
 """Write the file of facts about options, from signatures and docstrings: ``python -m bayesnb.cli.stated``.
 
-The functions are in modules that import numerical libraries, which takes a second. The help of a command and the error
-about a mistyped option read the file instead.
+Help and the error about a mistyped option read this file, because importing the functions takes a second.
 """
 
 from __future__ import annotations

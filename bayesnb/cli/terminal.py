@@ -1,7 +1,7 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so every control
-character is shown escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
+Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so it gets control
+characters escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
 """
 
 from __future__ import annotations
@@ -31,14 +31,7 @@ LONGEST = 2000
 
 
 def visible(text: Any, keep: str = "") -> str:
-    """Escape the control characters of a text.
-
-    Parameters
-    ----------
-    text : anything that can be written as text
-    keep : str
-        Control characters to leave unchanged.
-    """
+    """Escape the control characters of a text, except those in ``keep``."""
     text = str(text)
     return text if text.isprintable() else "".join(_shown(c) if c not in keep else c for c in text)
 
@@ -101,8 +94,8 @@ def set_up_streams() -> None:
 def ended_by_signals() -> Iterator[list[int]]:
     """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed.
 
-    Yield the list of signals that have arrived, which identifies an interruption even if it surfaces as another error,
-    such as the ImportError of an interrupted import.
+    Yield the list of signals that have arrived, because an interruption may surface as another error, such as an
+    ImportError.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():

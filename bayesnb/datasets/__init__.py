@@ -1,8 +1,7 @@
 """Five small example tables, each as features and a target.
 
-Start with :func:`load`, or with the function of a table: :func:`play_tennis`, :func:`buys_computer`, :func:`posts`,
-:func:`heights`, :func:`penguins`. Each call reads the file again, so you may change the result. Sources and licences
-are in the ``README.md`` of this folder.
+Each call reads the file again, so you may change the result. Sources and licences are in the ``README.md`` of this
+folder.
 """
 
 from __future__ import annotations

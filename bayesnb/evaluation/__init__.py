@@ -1,8 +1,4 @@
-"""Evaluate predicted probabilities on rows that were not learned.
-
-:func:`scorecard` and :func:`evaluate` score one classifier, :func:`compare` several. :func:`compare_estimates` compares
-the four estimates of one naive Bayes model, and models with exponents and pairs.
-"""
+"""Evaluate predicted probabilities on rows that were not learned."""
 
 from __future__ import annotations
 
@@ -39,16 +35,15 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, to which
-        rows are dealt by their content. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are
-        held-out rows.
+        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, to which rows are dealt
+        by their content. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are held out.
 
     Returns
     -------
     Series
         ``accuracy``, ``balanced_accuracy``, ``log_loss``, ``brier``, ``ece`` and ``auc`` as in :func:`scores`,
-        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and ``rows``, the
-        number of rows. :func:`scorecard` adds intervals and scores of simple forecasts.
+        ``reliability``, ``resolution`` and ``uncertainty`` as in :func:`brier_decomposition`, and the number of
+        ``rows``.
 
     Raises
     ------
@@ -103,7 +98,7 @@ def scorecard(
     Returns
     -------
     Scorecard
-        ``print`` shows one sentence, the table of scores and the confusion matrix.
+        It prints as one sentence, the table of scores and the confusion matrix.
 
     Raises
     ------
@@ -178,18 +173,8 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """Class probabilities of held-out rows, as scored by :func:`evaluate`.
-
-    Parameters
-    ----------
-    clf, X, y, cv
-        As in :func:`evaluate`.
-
-    Returns
-    -------
-    proba : array (row, class)
-    codes : int array (row,)
-        The position of each row's class.
+    """Class probabilities of held-out rows, (row, class), and the position of each row's class, as scored by
+    :func:`evaluate`.
     """
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     return np.exp(log_proba_of(log_joint)), codes
@@ -209,9 +194,8 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
         ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the paired
-        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a true
-        class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered by the
-        Brier score.
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. Equal log scores are ordered by
+        the Brier score.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""Compare the four estimates of one naive Bayes model, and models with exponents and pairs.
-
-:func:`comparison` also explains the table of :func:`compare_estimates`.
-"""
+"""Compare the four estimates of one naive Bayes model, and models with exponents and pairs."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ class Comparison:
     table : DataFrame
         The table of :func:`compare_estimates`.
     how : {name: HeldOut}
-        How the rows were held out from each estimate and each dependence.
+        How the rows were held out from each line.
     answers : {name: log p(c, x) as (row, class)}
         The lines of the table that exist.
     absent : {name: error}
@@ -98,10 +95,7 @@ class Comparison:
 
     @property
     def worse(self) -> list[Any]:
-        """The lines that are worse than the best by more than two standard errors of the paired difference.
-
-        Rounding errors are ignored.
-        """
+        """The lines that are worse than the best by more than two standard errors of the paired difference."""
         gap, se = (self.table[name].astype(float) for name in ("difference", "se_difference"))
         return [*gap.index[_credible(gap, se)]]
 
@@ -109,8 +103,8 @@ class Comparison:
     def recommended(self) -> Any:
         """The default, or the best of the lines that are clearly better.
 
-        Clearly better means a log loss smaller by more than two standard errors and 0.0005 nats per row. A plug-in
-        whose regret is infinite, because it gives probability 0 to values that may occur, is not recommended.
+        Clearly better means a log loss smaller by more than two standard errors and 0.0005 nats per row. A plug-in of
+        infinite regret is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:
@@ -189,10 +183,9 @@ class Comparison:
         -------
         DataFrame (estimate, ...)
             ``log_loss``, ``brier`` and ``accuracy``, each with an interval, ``…_lower`` to ``…_upper``, of probability
-            ``attrs["prob"]``; ``difference``, the log loss minus that of the best line, and its standard error
-            ``se_difference`` from paired rows; ``regret``, the expected increase in log loss of a plug-in over full
-            Bayes, in nats per row, if the model is right; ``impossible``, the number of held-out rows to whose class it
-            gave probability 0. Lines that do not exist on these data are NaN.
+            ``attrs["prob"]``; ``difference``, ``se_difference`` and the regret as in :func:`compare_estimates`;
+            ``impossible``, the number of held-out rows whose class has probability 0. Lines that do not exist on these
+            data are NaN.
 
         Examples
         --------
@@ -331,17 +324,17 @@ def compare_estimates(
     Parameters
     ----------
     clf : BayesianNB
-        Its parameters are used, except ``estimate`` and ``dependence``; it need not be fitted.
+        It need not be fitted; its ``estimate`` and ``dependence`` are replaced.
     X, y
         As in :func:`bayesnb.evaluate`.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
         The dependences to compare with the estimates. Even with "loo", they are scored by folds, because exponents
-        learn from the labels: five folds, or two from 65,536 rows on, since exponents learn from at most half of these.
-        If at most a fifth of all rows is scored, these rows are held out once. Each fold requires a fit.
+        learn from the labels: five folds, or two from 65,536 rows on. If at most a fifth of all rows is scored, these
+        rows are held out once.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. The model learns all rows.
+        Score at most this number of rows, drawn at random.
     random_state : int
         Seed of the random draw of rows.
 
@@ -352,8 +345,7 @@ def compare_estimates(
         ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
         paired rows; ``from_predictive``, the largest difference of a class probability from the fully Bayesian
         probability of naive Bayes; ``price``, the regret of a plug-in: its expected increase in log loss over full
-        Bayes, in nats per row, if the model is right (:func:`bayesnb.design.plug_in_price`); ``note``, the reason if an
-        estimate does not exist on these data.
+        Bayes, in nats per row, if the model is right; ``note``, the reason if an estimate does not exist on these data.
 
     Examples
     --------
@@ -396,8 +388,7 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The line that is recommended unless another line is clearly better; by default that of ``clf``, if the table
-        contains it, otherwise "predictive".
+        The line to recommend unless another is clearly better; by default that of ``clf``, or "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)

@@ -34,15 +34,9 @@ SEED = 2
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A classifier, its held-out rows, and a function that predicts these rows.
+    """A classifier, the positions of its held-out rows, and a function that predicts these rows.
 
-    Parameters
-    ----------
-    fitted : classifier
-    rows : int array or slice
-        Positions of the held-out rows.
-    ask : function of a classifier
-        log p(c, x) of the held-out rows, up to a constant per row, as (row, class).
+    ``ask`` returns log p(c, x) of the held-out rows, up to a constant per row, as (row, class).
     """
 
     fitted: Any
@@ -55,13 +49,8 @@ def folds_of(
 ) -> tuple[list[Fold], Target]:
     """The folds of a table, each scored row in one fold, and the true classes of the scored rows.
 
-    Parameters
-    ----------
-    clf, X, y, cv
-        As in :func:`bayesnb.evaluate`; ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to
-        the rows that are not scored; an array (row,) is the fold of each row.
-    scored : int array, optional
-        Sorted positions of the rows to score; by default all rows.
+    ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to the rows that are not scored; an
+    array (row,) is the fold of each row. ``scored`` are sorted positions, by default of all rows.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):

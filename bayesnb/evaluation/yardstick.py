@@ -2,9 +2,8 @@
 
 On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. In simulated tables, whose
 parameters θ are drawn from their prior and whose rows are drawn given θ, p(c | x, θ) is known, and so is its exact
-distribution given the table and the row, the posterior of a conjugate model. A method is scored by the distance of its
-distribution from the exact one, and by the coverage of its intervals. The exact distribution itself scores the same
-with few draws as with many.
+posterior given the table and the row. A method is scored by the distance of its distribution from the exact one, and by
+the coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ class World:
     Parameters
     ----------
     features : {column: Family}
-        With proper priors, from which θ is drawn; the prior of the class probabilities is Dirichlet(1).
+        With proper priors; the prior of the class probabilities is Dirichlet(1).
     seen : function
-        Transforms the drawn rows before methods see them, for example by repeating columns, so that naive Bayes becomes
-        false. It must be invertible, so that the true probabilities do not change.
+        Transforms the drawn rows before methods see them, for example by repeating columns. It must be invertible, so
+        that the true probabilities do not change.
     true : bool
         Whether naive Bayes is true for the transformed rows.
     """
@@ -119,9 +118,8 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier fitted with several seeds, such as one tree of a forest or one neural network.
-
-    With neural networks, this is a deep ensemble (Lakshminarayanan, Pritzel and Blundell 2017).
+    """A scikit-learn classifier fitted with several seeds, such as one tree of a forest or one neural network (a
+    deep ensemble: Lakshminarayanan, Pritzel and Blundell 2017).
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -203,7 +201,7 @@ def yardstick(
     prob: float | None = None,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Score methods on simulated tables: is the stated uncertainty of a class probability right?
+    """Score on simulated tables how well methods state the uncertainty of a class probability.
 
     Parameters
     ----------
@@ -212,8 +210,7 @@ def yardstick(
         row) for the rows ``asked``, (draw, row), of which at most 400 are used, or the ends of intervals, (row, 2).
         ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
-        ``bayesnb.evaluation.yardstick.WORLDS`` by default: three in which naive Bayes is true, and three in which it is
-        not.
+        ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
     tables : int
         Number of tables drawn from each world.
     rows, asked : int
@@ -226,12 +223,11 @@ def yardstick(
     -------
     DataFrame ((world, method), ...)
         ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain p(1 | row, θ),
-        and ``level``, the coverage that the exact distribution has on average with as many draws. ``level`` is below
-        ``prob`` if there are few draws: the widest interval of 5 draws, from the smallest to the largest, covers a
-        sixth draw with probability 4/6. ``width`` is the mean width of the intervals. ``crps`` is the continuous ranked
+        and ``level``, the mean coverage of the exact distribution with the same number of draws, which is below
+        ``prob`` if there are few. ``width`` is the mean width of the intervals. ``crps`` is the continuous ranked
         probability score at the truth in its fair form, whose mean does not depend on the number of draws (Ferro 2014);
-        smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus the distance of
-        as many exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
+        smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus that of the same
+        number of exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
         ``coverage``, ``width``, ``crps`` and ``distance`` over tables. ``seconds`` is processor time per table, and
         ``true`` states whether naive Bayes is true in the world. A method that returns intervals has no ``draws``,
         ``crps`` and ``distance``. The method "exact" is a third sample of the posterior of the world.
@@ -315,11 +311,11 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
-    No score depends on the number of draws. If m draws and the truth are exchangeable, as for the exact law, the truth
-    falls into each of the m + 1 gaps between draws with the same probability. So quantiles at the ranks q (m + 1) have
-    the nominal coverage, as long as these ranks lie between 1 and m; otherwise the interval from the smallest to the
-    largest draw has the coverage (m - 1) / (m + 1). The mean difference of two draws is taken over pairs of different
-    draws, and the noise of m draws is subtracted from their distance.
+    No score depends on the number of draws. If m draws and the truth are exchangeable, the truth falls into each of the
+    m + 1 gaps between draws with the same probability. So quantiles at the ranks q (m + 1) have the nominal coverage,
+    as long as these ranks lie between 1 and m; otherwise the interval from the smallest to the largest draw has the
+    coverage (m - 1) / (m + 1). The mean difference of two draws is taken over pairs of different draws, and the noise
+    of m draws is subtracted from their distance.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -193,8 +193,8 @@ def sensitivity(table: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per factor of the model, and a last line for all factors together. A filled marker shows the mean over
-        the rows of the largest change over the classes, a hollow marker its maximum. At most 30 factors are shown,
-        those with the most influential priors.
+        the rows of the largest change over the classes, a hollow marker its maximum. Only the 30 factors with the most
+        influential priors are shown.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def watch(found: Watch, most: int = 8) -> Figure:
     Returns
     -------
     Figure
-        One line per column and class: the logarithm of its e-value, with an alarm where it crosses the dashed line.
+        One line per column and class: its log e-value, with an alarm where it crosses the dashed line.
 
     Raises
     ------

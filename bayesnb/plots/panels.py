@@ -1,7 +1,4 @@
-"""Shared parts of the plots: colours, markers, escaped names, and figures of several panels.
-
-The colours of Okabe and Ito (2008) suit colour-blind readers.
-"""
+"""Shared parts of the plots. The colours of Okabe and Ito (2008) suit colour-blind readers."""
 
 from __future__ import annotations
 

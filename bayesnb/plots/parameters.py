@@ -26,14 +26,14 @@ def prior_posterior(tree: DataTree, variable: str | Sequence[str], **selection: 
     variable : str or list of str
         Variables of the tree, such as ``"pi"`` or ``["mu_bill_length_mm", "mu_bill_depth_mm"]``.
     **selection
-        Coordinates to keep, such as ``outlook_category="sunny"``; a list keeps several. Each remaining coordinate,
-        except the class, gets a separate panel.
+        Coordinates to keep, such as ``outlook_category="sunny"`` or a list. Each remaining coordinate, except the
+        class, gets a separate panel.
 
     Returns
     -------
     Figure
-        One density per class, in the unit of the parameter; the prior is dashed. A panel shows the range of the
-        posteriors and half of it on either side, so a wide prior is cut off.
+        One density per class; the prior is dashed. A panel shows the range of the posteriors and half of it on either
+        side.
 
     Raises
     ------

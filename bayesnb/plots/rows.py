@@ -114,8 +114,7 @@ def ledger(frame: pd.DataFrame, unit: str | None = None, entries: int = 20) -> F
     -------
     Figure
         Bars to the right favour the label, bars to the left the other class; lines are intervals. A missing value has
-        no bar. An infinite contribution, from a probability of 0, reaches the edge of the figure; if both probabilities
-        are 0, the text is 0/0.
+        no bar. An infinite contribution reaches the edge of the figure; if both probabilities are 0, the text is 0/0.
 
     Raises
     ------

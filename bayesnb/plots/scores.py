@@ -153,7 +153,7 @@ def worth_of_rows(found: pd.DataFrame) -> Figure:
     -------
     Figure
         On the left the expected loss per row, with a band if ``found`` has one; on the right the price of each plug-in,
-        and the price below which it does not matter; both against the total number of learned rows.
+        and the largest negligible price; both against the total number of learned rows.
 
     Examples
     --------

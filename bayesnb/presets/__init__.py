@@ -1,9 +1,8 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
-:func:`sklearn`, :func:`e1071`, :func:`klar`, :func:`spark` and :func:`weka` are named after the library. Like these
-libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. Some behaviours
-cannot be reproduced by a prior: most of these libraries replace small probabilities by a constant, and ``bayesnb``
-never does. The docstrings list them, and setting their parameters raises an error.
+Like these libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. But most
+of these libraries replace small probabilities by a constant, which ``bayesnb`` never does; setting their parameters for
+this raises an error.
 
 Everything else works as usual: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
 priors with ``set_params(estimate="predictive")``. Only the log evidence is missing if a prior is improper, such as the
@@ -48,12 +47,12 @@ def sklearn(
     var_smoothing : float
         Share of the largest variance of the number columns that is added to every variance, as in ``GaussianNB``.
     model : {"GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"}, optional
-        Treat all columns like this class, whatever their type: counts in a dense table need "MultinomialNB".
+        Treat all columns like this class: counts in a dense table need "MultinomialNB".
 
     Returns
     -------
     BayesianNB
-        Not fitted. Its attributes are those of ``BayesianNB``.
+        Not fitted.
 
     Raises
     ------
@@ -101,8 +100,8 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     laplace : float
         Smoothing of levels; e1071 does not smooth by default.
     threshold, eps : float
-        Arguments of ``predict`` in e1071, with defaults 0.001 and 0. It replaces each probability, density and standard
-        deviation of at most ``eps`` by ``threshold``. Here both must be 0, which replaces nothing.
+        Arguments of ``predict`` in e1071, which replaces probabilities, densities and standard deviations of at most
+        ``eps`` by ``threshold``. Here both must be 0, which replaces nothing.
 
     Returns
     -------
@@ -116,14 +115,12 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal,
-    because no relevant value is replaced. (With ``threshold = 0``, e1071 returns NaN for a class in which a level was
-    unseen.) With the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0.
-    Their replaced factors fit no model: the density of a number far from a class becomes 0.001, which may be far more
-    than the density of a nearer class.
+    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal. (With
+    ``threshold = 0``, e1071 returns NaN for a class in which a level was unseen.) With the default of 0.001, rows
+    differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001, which may be far more than
+    the density of a nearer class.
 
-    In R, pass text as factors: e1071 does not know the number of levels of strings, and with ``laplace`` their
-    probabilities sum to more than 1.
+    In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
 
     Examples
     --------
@@ -154,8 +151,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     usekernel : bool
         Must be False: kernel densities have no counterpart here.
     threshold : float
-        An argument of ``predict`` in klaR, with default 0.001; it replaces probabilities and densities of 0. Here it
-        must be 0, which replaces nothing.
+        An argument of ``predict`` in klaR, which replaces probabilities and densities of 0. Here it must be 0.
 
     Returns
     -------
@@ -241,15 +237,14 @@ def weka() -> BayesianNB:
     -------
     BayesianNB
         Not fitted. Number columns have a single estimate and no posterior, so models with such columns have no
-        intervals, no exact leave-one-out and no model files. Models of categorical columns only have all of them.
+        intervals, no exact leave-one-out and no model files.
 
     Notes
     -----
-    In Weka, no factor of a probability is below 1e-75, so a column has no influence if its value is far from all
-    classes. Weka also subtracts two distribution functions, which leaves few digits if both are nearly 1. Neither
-    happens here, so the numbers may differ for values more than about six standard deviations above the means of all
-    classes, or 18 below them.
-    Weka's options for kernel densities (``-K``) and for bins (``-D``) have no counterpart in this preset.
+    In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
+    both are nearly 1. So the numbers may differ for values more than about six standard deviations above the means of
+    all classes, or 18 below them. Weka's options for kernel densities (``-K``) and for bins (``-D``) have no
+    counterpart in this preset.
 
     Examples
     --------

@@ -38,8 +38,6 @@ class RoundedGaussian(Pointwise[Precision]):
     deviation is at least h / 6. The probability of a value is that of the interval of width h around it. *Source: the
     classes ``NaiveBayes`` and ``NormalEstimator`` of Weka 3.6 to 3.8.*
 
-    This rule has no posterior, so there are no draws, no evidence and no exact leave-one-out.
-
     Examples
     --------
     >>> from bayesnb import BayesianNB
@@ -115,8 +113,8 @@ NO_MODEL = "Weka's rule is not a probabilistic model, so it cannot be sampled; u
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:
     """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²).
 
-    A difference of two distribution functions near 1 loses digits, so an interval above the mean is mirrored to below
-    it. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), which works even if both underflow to 0.
+    An interval above the mean is mirrored to below it, because a difference of distribution functions near 1 loses
+    digits. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if both underflow to 0.
     """
     away = np.rint(x / h) * h - mu
     near = -np.abs(away)

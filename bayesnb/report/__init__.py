@@ -1,7 +1,6 @@
 """A report of a fitted model as one page: what was learned, how good it is, and which rows are uncertain.
 
-``page`` chooses the sections and their order. ``scores`` and ``questions`` build the sections from ``parts``, also for
-the command line. ``writer`` renders the page with ``templates``.
+``page`` chooses the sections, ``scores`` and ``questions`` build them from ``parts``, and ``writer`` renders the page.
 """
 
 import lazy_loader

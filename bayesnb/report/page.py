@@ -1,4 +1,4 @@
-"""The content of the report of a fitted model, identical in every format: scores, uncertain rows, and questions."""
+"""The content of the report of a fitted model, identical in every format."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def report(
     clf : BayesianNB
         Fitted.
     X, y : table and labels
-        Exactly the learned rows, because the estimator does not store them.
+        Exactly the learned rows.
     title : str
     format : {"html", "md"}
         One self-contained HTML page, or Markdown with tables instead of pictures.
@@ -91,21 +91,20 @@ def report(
     draws : int
         The number of exact posterior draws for the entropies.
     progress : callable, optional
-        Called with a text that names the current step and the seconds since the start.
+        Called with the current step and the seconds since the start, as text.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random. The model learns all rows.
+        Score at most this number of rows, drawn at random.
     remarks : sequence of str
-        Sentences about the table to list first among the findings, such as the remarks of ``bayesnb inspect``.
+        Sentences about the table to list first among the findings.
     form : {"python", "command"}
         Whether cures are spelled for Python, as in ``dependence="weighted"``, or for the command line.
 
     Returns
     -------
     str
-        The page. Its last section gives the reason for sections that do not exist for the model, such as the evidence
-        under an improper prior.
+        The page. Its last section explains which sections do not exist for the model.
 
     Raises
     ------
@@ -172,7 +171,7 @@ def write(page: str, path: str | Path) -> None:
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written; the old file then stays unchanged.
+        If the folder does not exist or cannot be written.
     """
     with replacing(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")

@@ -1,7 +1,4 @@
-"""The parts of a page or a screen (sections, paragraphs, lists, tables, pictures), and the format of numbers.
-
-:mod:`bayesnb.report.writer` and the command line render them.
-"""
+"""The parts of a page or a screen (sections, paragraphs, lists, tables, pictures), and the format of numbers."""
 
 from __future__ import annotations
 
@@ -29,14 +26,10 @@ NUMBER = re.compile(r"[-+−]?[\d∞—](?:[-+−±–\d∞—.,:%() e]| to )*")
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """The last column of a table, with one bar per row.
+    """The last column of a table, with one bar per row, (row,): positive to the right, NaN for a missing bar or
+    interval.
 
-    Parameters
-    ----------
-    sizes, lower, upper : array (row,)
-        Lengths of the bars, positive to the right, and their intervals; NaN for a missing bar or interval.
-    label, against : str
-        The classes that bars to the right and bars to the left favour.
+    Bars to the right favour the class ``label``, bars to the left ``against``.
     """
 
     sizes: Array
@@ -48,17 +41,9 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class TablePart:
-    """A table.
+    """A table, whose index contains the row headings.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The index contains the row headings.
-    caption : str
-    folded : bool
-        Whether HTML shows it only on demand.
-    bars : Bars, optional
-        If given, the last row is the total of the other rows.
+    HTML shows it only on demand if ``folded``. With ``bars``, the last row is the total of the other rows.
     """
 
     frame: pd.DataFrame
@@ -91,19 +76,10 @@ type Part = Sentence | TablePart | Picture | FindingList
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A heading and its content.
+    """A heading and its content, in which a text is a paragraph.
 
-    Parameters
-    ----------
-    title : str
-    parts : sequence of parts
-        A text is a paragraph.
-    lead : str or Message
-        The first sentence, which is the answer.
-    finding : str or Message
-        One sentence for the list of findings.
-    folded : bool
-        Whether HTML shows the section only on demand.
+    ``lead`` is the first sentence, which is the answer; ``finding`` is one sentence for the list of findings. HTML
+    shows the section only on demand if ``folded``.
     """
 
     title: str
@@ -177,15 +153,8 @@ def _digits(column: pd.Series) -> int | None:
 class CellTexts:
     """The cells of a frame as texts, without empty columns.
 
-    Parameters
-    ----------
-    names : list of str
-        The names of the index and of the columns.
-    rows : list of list of str
-    numbers : list of bool
-        Whether each column contains numbers.
-    heads : int
-        Number of columns that are the index.
+    ``names`` are the names of the index (its first ``heads``) and of the columns; ``numbers`` states which columns
+    contain numbers.
     """
 
     names: list[str]
@@ -217,8 +186,8 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format the answer of a question for people: intervals and standard errors share a cell with their number.
 
-    ``lower`` and ``upper`` belong to the column before them, also if ``sd`` is in between, or to the ``median`` between
-    them. ``se`` and ``x_se`` belong to the column before them.
+    ``lower`` and ``upper`` belong to the column before them, skipping ``sd``, or to the ``median`` between them. ``se``
+    and ``x_se`` belong to the column before them.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

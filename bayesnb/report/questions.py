@@ -57,14 +57,7 @@ MEANT = {
 class Asking:
     """A fitted model with its learned rows; answers each question once.
 
-    Parameters
-    ----------
-    model : Classifier
-    X : table
-        Questions without labels use at most 200 rows, drawn by their content.
-    y : labels
-    prob : float, optional
-        The probability of the intervals.
+    Questions without labels use at most 200 rows, drawn by their content.
     """
 
     model: Classifier
@@ -109,14 +102,8 @@ class Asking:
 
 
 def section_of(question: Question, found: Any, top: int | None = None) -> Section:
-    """A section for the answer to a question: a sentence, a picture, the first lines of the table, and a legend.
-
-    Parameters
-    ----------
-    question : Question
-    found : its answer
-    top : int, optional
-        Number of lines of the table; by default that of the question.
+    """A section for the answer to a question: a sentence, a picture, the first ``top`` lines of the table, and a
+    legend.
     """
     shown = question.shown or Shown(question.name.replace("_", " ").capitalize(), finding=False)
     says, lines = shown.says(found), shown.lines(found)

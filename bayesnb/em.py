@@ -1,7 +1,4 @@
-"""EM for unlabelled rows: find the mode of the posterior.
-
-The corresponding PyMC model, with the labels summed out, is ``sampling.pymc_model.summed_out``.
-"""
+"""EM for unlabelled rows: find the mode of the posterior."""
 
 from __future__ import annotations
 

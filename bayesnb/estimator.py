@@ -1,7 +1,4 @@
-"""The scikit-learn estimator.
-
-Each method that learns replaces one frozen object, ``classifier_``, which answers all questions.
-"""
+"""The scikit-learn estimator; each method that learns replaces its one frozen object, ``classifier_``."""
 
 from __future__ import annotations
 

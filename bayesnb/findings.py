@@ -1,8 +1,4 @@
-"""Findings about columns that deserve attention before a model is fitted.
-
-Each rule examines one column in a sample of the rows. :func:`inspect` and the command ``bayesnb inspect`` give the same
-findings.
-"""
+"""Findings about columns that deserve attention before a model is fitted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Functions that make a classifier from rows. Each returns a new classifier and changes nothing.
 
-What is learned is one object, :class:`Learned`, which can be added, subtracted and scaled. All functions end in
-:func:`believed`, which computes the classifier. ``before`` is the classifier before the new rows, or ``None``.
+What is learned is one object, :class:`Learned`, which can be added, subtracted and scaled. ``before`` is the classifier
+before the new rows, or ``None``.
 """
 
 from __future__ import annotations
@@ -359,8 +359,7 @@ def _parts(
 ) -> Iterator[TrainingRows | Summary]:
     """Yield the parts of a table: rows in memory, or summaries of a table that is read in parts.
 
-    A summary has no rows in which shapes and pairs could be counted; if they must be, the rows of each part are yielded
-    instead.
+    If shapes and pairs must be counted, which needs rows, the rows of each part are yielded instead.
     """
     schema, X = _schema(settings, before), _beside(X, y, sample_weight)
     if not engines.streams(X):

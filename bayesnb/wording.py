@@ -1,9 +1,8 @@
 """Messages with values, suggested options and did-you-mean hints.
 
-Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, such as
-column names, numbers and a suggested option (:class:`Cure`). :func:`written` formats it for Python or the command line:
-the same cure is spelled ``dependence="pairwise"`` or ``--dependence pairwise``. Names and values of the user are
-inserted unchanged and are never parsed as a template.
+Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, which
+:func:`written` formats for Python or the command line: the same :class:`Cure` is spelled ``dependence="pairwise"`` or
+``--dependence pairwise``. Names and values of the user are never parsed as a template.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Features after the readings: ``Missing`` of a column flags the first of its feature columns."""
+    """Features of a table after its readings; a ``Missing`` flags the first feature column of its column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)

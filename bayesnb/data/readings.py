@@ -1,7 +1,6 @@
 """Readings: how cells that are neither numbers nor levels become feature columns.
 
-A date becomes elapsed time, month, weekday and hour; "15 U/L" becomes 15; "Email; Phone" becomes a column of 0 and 1
-per option. The schema keeps each :class:`Reading`, so later tables are read in the same way.
+The schema keeps each :class:`Reading`, so later tables are read in the same way.
 """
 
 from __future__ import annotations
@@ -783,8 +782,7 @@ def _split(text: str, separator: str) -> list[str]:
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
     """Yield the reading as choices if options recur in other combinations and in varying number.
 
-    Names ("Smith, John") and places ("Paris, France") have equally many parts in every cell, and parts of sentences
-    seldom recur, so none of these are choices.
+    Cells with equally many parts, such as names ("Smith, John"), are not choices; parts of sentences seldom recur.
     """
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:

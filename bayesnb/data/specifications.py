@@ -41,7 +41,7 @@ class Unlabelled:
     weight : float
         λ, the weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
-        Number of starting points of EM. The best solution is kept.
+        Number of starting points of EM, of which the best solution is kept.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Families made of other families: :class:`Mixture`, :class:`Hurdle` and their base class.
-
-A compound family defines what each part reads, and how priors and densities are combined.
-"""
+"""Families made of other families: :class:`Mixture`, :class:`Hurdle` and their base class."""
 
 from __future__ import annotations
 

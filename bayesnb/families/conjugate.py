@@ -4,8 +4,8 @@ A pair defines how much one cell adds to the prior's parameters. Its prior (see 
 posterior, predictive, moments, leave-one-out, evidence and draws given a row. :class:`Conjugate` extends them to
 missing cells, weights and any number of rows.
 
-For a column with few distinct values, formulas are evaluated once per value and class, and rows look up the result (see
-``bayesnb.kernels.densities``). Other columns are processed in blocks of rows, or in the compiled loops of ``of_reals``.
+Formulas are evaluated once per distinct value and class if values recur (see ``bayesnb.kernels.densities``), otherwise
+in blocks of rows, or in the compiled loops of ``of_reals``.
 
 A pair is a frozen ``Conjugate`` with a default prior, its ``support``, and these methods (see CONTRIBUTING.md):
 
@@ -310,9 +310,9 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def drawn_by_cells(self, posterior: P, x: Column, chosen: Array | None, common: CommonDraws) -> Array:
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
-        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Each row has the same
-        distribution as under draws of all of θ, but rows share no θ. ``chosen`` is as in ``log_likelihood_given_row``;
-        None conditions on the data alone.
+        Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Rows share no θ, but each
+        row has the same distribution as if they did. If ``chosen`` (see ``log_likelihood_given_row``) is None,
+        condition on the data alone.
         """
         parts = []
         for c in range(len(posterior.proper())):

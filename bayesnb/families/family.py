@@ -1,7 +1,6 @@
 """The base class of all families.
 
-Most families are conjugate pairs, whose methods :class:`bayesnb.families.conjugate.Conjugate` implements. Those without
-a closed form are in ``sampled``.
+Most families are conjugate pairs (:class:`bayesnb.families.conjugate.Conjugate`); the others are in ``sampled``.
 """
 
 from __future__ import annotations
@@ -277,8 +276,8 @@ class Family[P: Belief, S: Statistic](ABC):
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each PyMC variable, without draws.
 
-        An axis is "class", "column", "level", or that of a vector parameter. A variable without classes (columns) is
-        shared by all classes (columns).
+        An axis is "class", "column", "level", or that of a vector parameter. A variable without a class (column) axis
+        is shared by all classes (columns).
         """
 
     @abstractmethod

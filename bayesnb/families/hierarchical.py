@@ -285,8 +285,7 @@ def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> 
 class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
-    The prior is weak on the scale of the column: class means rarely lie further apart than rows, and σ lies between
-    s/20 and 1.6 s with probability 0.9, with a long tail above.
+    It is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail above.
 
     Parameters
     ----------
@@ -368,8 +367,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
         """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
 
         Free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads are
-        multiples of their prior scale, because NUTS samples badly from the funnel that spreads of columns with few rows
-        and their shared scale would form.
+        multiples of their prior scale, to avoid a funnel as in :class:`HierarchicalCategorical`.
         """
         import pymc as pm
 

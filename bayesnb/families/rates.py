@@ -35,8 +35,8 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    Adding two parts reduces the sum of their largest log-likelihoods by the loss from one common rate. A sum of log
-    base measures, of the size k ln k, would have no accurate digit at counts of 1e15.
+    Adding two parts reduces the sum of their largest log-likelihoods by the loss from one common rate (see
+    ``conjugate.pooled``).
     """
 
     exposure: Array

@@ -1,7 +1,4 @@
-"""Families without a closed form: PyMC samples the posterior of their parameters.
-
-Given the labels, the posterior factorizes over features, so ``update`` runs NUTS on one feature at a time.
-"""
+"""Families without a closed form: PyMC samples the posterior of their parameters, one feature at a time."""
 
 from __future__ import annotations
 
@@ -187,8 +184,8 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Given the class and any shared parameters, columns are independent a priori, and so a posteriori. The predictive is
-    a product over columns of averages over draws, within each of the :class:`Strata`.
+    Given the class and any shared parameters, columns are independent. The predictive is a product over columns of
+    averages over draws, within each of the :class:`Strata`.
 
     Parameters
     ----------

@@ -1,8 +1,6 @@
 """The naive Bayes model: specification, sufficient statistics and posterior.
 
-:class:`NaiveBayes` computes the ``statistics`` of rows (which add) and the ``posterior``, which has a ``point`` and
-``draw`` of :class:`Parameters`, and the ``log_joint`` and ``log_predictive`` of new rows. Data are a dictionary of
-encoded features; class labels are codes.
+Data are a dictionary of encoded features; class labels are codes.
 """
 
 from bayesnb.estimates import ESTIMATES as ESTIMATES

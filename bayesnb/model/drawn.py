@@ -1,7 +1,4 @@
-"""A posterior that is known by its draws only.
-
-Parameters may depend on each other across columns and classes, so averages are over draws of all of them at once.
-"""
+"""A posterior that is known by its draws only."""
 
 from __future__ import annotations
 
@@ -35,10 +32,10 @@ LARGEST_ERROR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior of all parameters that is known by its draws only.
+    """A posterior of all parameters that is known by its draws only, such as that of a model that was edited in PyMC.
 
-    The probability of a row and a class is the mean of p(c, x | θ) over draws. Attributes of :class:`Posterior` that
-    are not defined here raise :class:`NoClosedFormError`.
+    Parameters may depend on each other across columns and classes, so p(c, x) is the mean of p(c, x | θ) over draws.
+    Attributes of :class:`Posterior` that are not defined here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------

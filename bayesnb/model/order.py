@@ -1,7 +1,6 @@
 """An order of the rows of a table that depends only on their content.
 
-Folds and samples need one random number per row, which depends on a key computed from the content of the row. If it
-depended on the position, results would depend on the order of the table.
+Folds and samples need one random number per row, which must not depend on the order of the table.
 """
 
 from __future__ import annotations

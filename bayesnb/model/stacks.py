@@ -1,8 +1,8 @@
 """Compute features with equal specifications together, as one block of columns.
 
 In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all,
-because loops over several columns take fewer logarithms, and wide tables have few cells per column. Columns do not
-depend on each other, so :func:`each` joins those with equal families and priors, and divides the result.
+because loops over several columns take fewer logarithms, and wide tables have few cells per column. Columns with equal
+families and priors can be joined, because columns do not depend on each other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The prior of a density of any shape: a Pólya tree.
 
-:class:`BetaTree` is the distribution of all nodes of a dyadic tree. :class:`Path` has only the nodes above one cell; a
-further row in this cell changes no others. Nodes are numbered level by level, the root first.
+Nodes are numbered level by level, the root first. A further row in a cell changes only the nodes above it.
 """
 
 from __future__ import annotations

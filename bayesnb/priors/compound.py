@@ -83,9 +83,9 @@ class AllOf(Compound):
 class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
-    The choice is summed out. The posterior weight of a part is proportional to its prior weight times its evidence, and
-    all other results are averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not
-    chosen keeps the prior of its θ. Samplers have no variable for the choice.
+    The posterior weight of a part is proportional to its prior weight times its evidence, and all other results are
+    averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not chosen keeps the
+    prior of its θ. Samplers have no variable for the choice, which is summed out.
 
     Parameters
     ----------

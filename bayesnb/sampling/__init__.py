@@ -1,8 +1,7 @@
 """Sampling the posterior, which checks the closed form.
 
 ``layout`` names the variables, ``pymc_model`` builds the PyMC model, and ``nuts`` samples it. ``gibbs`` samples
-unlabelled rows. ``draws`` draws parameters exactly, or reads them from a tree. ``trees`` makes ArviZ's ``DataTree``.
-``agreement`` compares draws with the closed form.
+unlabelled rows. ``draws`` draws exactly. ``trees`` makes ArviZ's ``DataTree``. ``agreement`` checks the closed form.
 """
 
 import lazy_loader

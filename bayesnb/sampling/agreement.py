@@ -1,8 +1,7 @@
 """Check the closed form against sampled draws, quantity by quantity.
 
-:func:`check` compares the mean and variance of every parameter, every factor p(x_f | c, D) and every class predictive
-with the closed form, in units of the Monte Carlo standard error. It averages the joint over draws, not the normalized
-probability.
+Means and variances of parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo
+standard error. The joint is averaged over draws, not the normalized probability.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
-EM (``bayesnb.em``) finds one point and replaces labels by expected counts. The Gibbs sampler draws the labels, so its
-parameter draws have the full spread of the posterior. Given all labels, that posterior is conjugate; p(label | row,
-parameters) is the class probability, which changes if a seen label may be wrong.
+Unlike EM (``bayesnb.em``), it draws the labels, so its parameter draws have the full spread of the posterior. Given all
+labels, the posterior of the parameters is conjugate; p(label | row, parameters) is the class probability, which changes
+if a seen label may be wrong.
 """
 
 from __future__ import annotations

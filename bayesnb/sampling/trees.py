@@ -1,10 +1,9 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-The groups follow ArviZ 1. Without arguments, ``loo`` and ``compare`` need a single array in ``log_likelihood``, and
-``plot_loo_pit`` and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and
-``log_likelihood``. So these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ), and
-``compare`` ranks classifiers by how well they predict the class. The subtree ``columns`` holds the columns, and the
-subtree ``joint`` log p(x, y | θ); ArviZ accepts each like the tree.
+Without arguments, ``loo`` and ``compare`` of ArviZ 1 need a single array in ``log_likelihood``, and ``plot_loo_pit``
+and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and ``log_likelihood``. So
+these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ). The subtree ``columns`` holds
+the columns, and the subtree ``joint`` log p(x, y | θ); ArviZ accepts each like the tree.
 """
 
 from __future__ import annotations

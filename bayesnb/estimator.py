@@ -167,6 +167,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         partitions, trees that see the label, and a linear model. With at most 4,096 rows, the model then keeps the
         cells of all rows; "auto-counts" keeps only counts. "forests" learns no exponent: it averages naive Bayes with
         every forest of edges between columns, in closed form (see :func:`bayesnb.checks.forests`).
+    unknown : label or {label: probability}, optional
+        The name of one more class, which stands for all classes that have no rows, such as a new species. Its density
+        is the prior predictive, where the strengths of default priors are learned from the spread of the known classes.
+        By default its probability follows from the number of rows per class (Pitman-Yor). Such a model has no
+        ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -214,6 +219,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         unlabelled: Any = None,
         random_state: Any = None,
         dependence: DependenceName | Exponents | None = None,
+        unknown: Any = None,
     ) -> None:
         self.features = features
         self.class_prior = class_prior
@@ -224,6 +230,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         self.unlabelled = unlabelled
         self.random_state = random_state
         self.dependence = dependence
+        self.unknown = unknown
 
     @property
     def _parameters(self) -> learning.EstimatorParameters:
@@ -552,6 +559,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         y, X = named_columns(X, {"y": y})
         target = read_target(y)
         target.require_labels("a score needs the true class")
+        target = target.or_unknown(self.classes_, self.classifier_.unknown)
         return ClassifierMixin.score(self, X, target.classes[target.codes], sample_weight)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -602,7 +610,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         learned = self.classifier_
         for name, counts in (
             ("estimate", self.estimate == learned.estimate),
-            ("class_prior", same(label_prior(self), learned.posterior.model.label)),
+            ("class_prior or unknown", same(label_prior(self), learned.posterior.model.label)),
         ):
             if not counts:
                 raise ValueError(

@@ -41,6 +41,7 @@ from bayesnb.model import Data, DrawnPosterior, Posterior, Statistics, estimate_
 from bayesnb.modelfile import document
 from bayesnb.modelfile.container import ModelFileError
 from bayesnb.priors import Array
+from bayesnb.priors.class_prior import WithUnknown
 from bayesnb.statistics.membership import Labels
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, RefusedError, require_choice
@@ -73,7 +74,9 @@ class Learned:
     def by(cls, settings: EstimatorParameters, model: Classifier) -> Learned:
         """What a classifier has learned; raise an error if its posterior does not follow from that."""
         model.posterior.require_statistics()
-        return cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
+        found = cls(model.schema, model.statistics, model.classes, model.declared, _counts(settings, model))
+        known = [label != model.unknown for label in labels_of(model.classes)]
+        return found if all(known) else found.over(model.classes[known])
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
@@ -175,6 +178,13 @@ def _of_table(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any)
                 "some rows have no label, and exponents are learned from labels that are known; fit the labelled rows "
                 "alone, or use {cure}",
                 cure=Cure("dependence"),
+            )
+        if settings.unknown is not None:
+            raise RefusedError(
+                "some rows have no label, and EM would count them as rows of the class of {unknown}, which has none; "
+                "leave them out with {cure}",
+                unknown=Cure("unknown", label_prior(settings).unknown),
+                cure=Cure("unlabelled", Unlabelled(weight=0)),
             )
         if settings.unlabelled is None and len(rows.target.classes):
             warn_of_unlabelled(int((~rows.target.labelled).sum()), len(rows.target))
@@ -422,8 +432,8 @@ def without_rows(
 
 
 def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows | Summary) -> Classifier:
-    learned, labels, named = Learned.by(settings, before), labels_of(before.classes), before.named_classes
-    rows, counted = before.statistics.rows, learned.counts.rows.counts.sum()
+    learned, named = Learned.by(settings, before), before.named_classes
+    labels, rows, counted = labels_of(learned.classes), learned.statistics.rows, learned.counts.rows.counts.sum()
     if not learned.counts.cells.empty and counted < rows.sum() * (1 - 1e-9):
         raise ValueError(
             f"the dependence was learned from the cells of columns in {counted:,.0f} of {rows.sum():,.0f} rows, and "
@@ -437,7 +447,7 @@ def _less(settings: EstimatorParameters, before: Classifier, part: TrainingRows 
             f"these are all rows of all classes, {list(labels)}, and a classifier needs a class: name the classes "
             "that are to stay, with partial_fit(..., classes=[...]) or class_prior={label: probability}"
         )
-    return believed(settings, before, rest.over(before.classes[stays]))
+    return believed(settings, before, rest.over(learned.classes[stays]))
 
 
 def merged(settings: EstimatorParameters, before: Classifier, other: Classifier, keep: bool = False) -> Classifier:
@@ -448,9 +458,10 @@ def merged(settings: EstimatorParameters, before: Classifier, other: Classifier,
     """
     mine, theirs = (Learned.by(settings, each) for each in (before, other))
     mine, theirs = replace(mine, schema=_schema(settings, before)).alike(theirs)
-    theirs = replace(theirs, schema=mine.schema.merged(theirs.schema), declared=other.named_classes)
+    named = [label for label in other.named_classes if label != other.unknown]
+    theirs = replace(theirs, schema=mine.schema.merged(theirs.schema), declared=tuple(named))
     if mine.counts.cells.empty or (keep and not counts_alike(settings, before, other)):
-        theirs = replace(theirs, counts=mine.counts.of_classes(len(other.classes)))
+        theirs = replace(theirs, counts=mine.counts.of_classes(len(theirs.classes)))
     elif theirs.counts.cells.empty:
         raise RefusedError(
             "the other model has counted no cells of shapes and pairs; fit it with the same dependence, or set {cure}, "
@@ -533,6 +544,12 @@ def require_dependence(settings: EstimatorParameters) -> None:
     if settings.dependence is not None:
         dependent.named(settings.dependence)
         require_prior(settings.estimate)
+        if settings.unknown is not None:
+            raise RefusedError(
+                "exponents are learned from labels, and no row has a label of the class of {unknown}; use {cure}",
+                unknown=Cure("unknown", label_prior(settings).unknown),
+                cure=Cure("dependence"),
+            )
 
 
 def _beside(X: Any, y: Any, sample_weight: Any) -> Any:
@@ -598,6 +615,13 @@ def believed(settings: EstimatorParameters, before: Classifier | None, learned: 
         kept = {name: getattr(before, name) for name in ("target", "reading", "em", "expected")}
         others = kept | others
     learned = learned.over(classes)
+    if isinstance(label, WithUnknown) and learned.statistics.rows[labels_of(classes).index(label.unknown)] > 0:
+        raise RefusedError(
+            "rows have the label {label!r}, which {unknown} gives to the class without rows; give it another name, or "
+            "leave these rows out",
+            label=label.unknown,
+            unknown=Cure("unknown", label.unknown),
+        )
     statistics = learned.statistics.arranged(schema.features)
     schema.require_words()
     if settings.dependence is not None:

@@ -57,7 +57,9 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     odd = table.unreadable([target, settings.weight])
     table = replace(table, settings=replace(settings, drop=(*settings.drop, *(remark.column for remark in odd))))
     passing, sample = watched(table)
-    asked = EstimatorParameters(unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None})
+    asked = EstimatorParameters(
+        unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None, "unknown": None}
+    )
     summary = engines.summary(asked, passing, target, settings.weight)
     frame = sample()
     seen = [*odd, *table.examined(frame, target, summary.rows)]

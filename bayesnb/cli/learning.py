@@ -43,7 +43,7 @@ def fit(
         if not isinstance(spec, tuple) and not any(may_be_of(column, name) for name in table.names):
             table.require(column, "--feature")
     # The labels of a class prior stay text until the classes are known.
-    by_text = {"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {}
+    by_text = {"unknown": None} | ({"class_prior": None} if isinstance(parameters["class_prior"], Mapping) else {})
     asked = learning.EstimatorParameters(estimate=estimate, unlabelled=Unlabelled(weight=0), **parameters | by_text)
     passing, sample = watched(table)
     if settings.dependence == "none":
@@ -64,12 +64,13 @@ def fit(
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)
     classes = summary.classes
-    asked = replace(asked, features=features, class_prior=by_label(parameters["class_prior"], classes.tolist()))
+    named = by_label(parameters, classes.tolist())
+    asked = replace(asked, features=features, class_prior=named["class_prior"], unknown=named["unknown"])
     reading = {"drop": settings.drop, "na": format.na, "keep_na": format.keep_na}
     clf = learning.with_part(asked, None, replace(summary, schema=schema), target=target, reading=reading)
     if summary.blank:
         say(f"{summary.blank:,} rows without a class are left out")
-    rows = dict(zip(classes, clf.statistics.rows, strict=True))
+    rows = dict(zip(clf.classes, clf.statistics.rows, strict=True))
     say(f"{summary.rows:,} rows, {len(summary.schema.features)} features; {count_of(rows, 8)}")
     if drawn is not None:
         labels = drawn.target.classes[drawn.target.codes]

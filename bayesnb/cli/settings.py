@@ -45,6 +45,9 @@ class Settings:
         them; one for each; or also terms of pairs. auto averages over none, weighted, pairwise with terms of near rows
         and random partitions, trees, and a linear model, weighed by their predictions of held-out rows. auto-counts
         leaves near rows out, so that the model file holds counts and no row.
+    unknown : str, optional
+        Name of one more class, which stands for all classes that have no rows, or LABEL=P with its probability. The
+        columns then have no dependence.
 
     Notes
     -----
@@ -60,6 +63,7 @@ class Settings:
     absent: Literal["error", "missing"] = "error"
     columns: Literal["fixed", "grow"] = "fixed"
     dependence: Literal["auto", "auto-counts", "none", "tempered", "weighted", "pairwise", "forests"] = "auto"
+    unknown: str | None = field(default=None, metadata={"metavar": "LABEL[=P]"})
 
     @property
     def of_all(self) -> str | None:
@@ -92,13 +96,14 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator, without ``dependence`` and ``--m``; the class prior has labels as text."""
+        """The parameters of the estimator, without ``dependence`` and ``--m``; labels are text (``by_label``)."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
             "unseen": self.unseen,
             "absent": self.absent,
             "columns": self.columns,
+            "unknown": self.unknown,
         }
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
@@ -127,19 +132,46 @@ class Settings:
         return replace(schema, features=smooth), chosen or None
 
 
-def by_label(given: Any, labels: list[Any]) -> Any:
-    """Replace the texts of labels by the labels; if labels are text, a label without rows may be named."""
-    if not isinstance(given, Mapping):
-        return given
-    texts = {str(label): label for label in labels}
-    if all(isinstance(label, str) for label in labels):
-        texts |= {text: text for text in given}
-    if set(given) != set(texts):
+def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
+    """Replace the texts of labels by labels in the parameters ``class_prior`` and ``unknown``.
+
+    If all labels are text, the class prior may name a label without rows.
+    """
+    given, said, unknown = parameters["class_prior"], parameters["unknown"], None
+    texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
+    extra = {}
+    if said is not None:
+        text, mass = _with_mass(said)
+        extra[text] = label = text if textual else _number(text, labels)
+        unknown = label if mass is None else {label: mass}
+    if isinstance(given, Mapping):
+        extra |= {text: text for text in given if textual}
+        if not set(texts) <= set(given) <= {*texts, *extra}:
+            raise click.BadParameter(
+                f"Expected a probability for each of {list(map(str, labels))}; got {list(given)}",
+                param_hint="--class-prior",
+            )
+        given = {(extra | texts)[text]: p for text, p in given.items()}
+    return {**parameters, "class_prior": given, "unknown": unknown}
+
+
+def _with_mass(said: str) -> tuple[str, float | None]:
+    """The parts of LABEL=P; a label alone has no probability."""
+    label, _, p = said.rpartition("=")
+    try:
+        return (label, float(p)) if label else (said, None)
+    except ValueError:
+        return said, None
+
+
+def _number(text: str, labels: list[Any]) -> Any:
+    try:
+        return float(text) if any(isinstance(label, float) for label in labels) else int(text)
+    except ValueError as error:
         raise click.BadParameter(
-            f"Expected a probability for each of {list(map(str, labels))}; got {list(given)}",
-            param_hint="--class-prior",
-        )
-    return {texts[text]: p for text, p in given.items()}
+            f"the labels are numbers, so the unknown class needs a number, such as -1; got {text!r}",
+            param_hint="--unknown",
+        ) from error
 
 
 def _features(specified: Sequence[str], m: float | None) -> dict[str, Any]:

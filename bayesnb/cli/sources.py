@@ -223,7 +223,7 @@ def fitted(
     if settings.m is not None:
         schema = Schema.infer(Table.of(X), parameters["features"], settings.unseen)
         parameters["features"] = settings.smoothed(schema)[1]
-    parameters["class_prior"] = by_label(parameters["class_prior"], read_target(y).classes.tolist())
+    parameters = by_label(parameters, read_target(y).classes.tolist())
     asked = learning.EstimatorParameters(random_state=seed, **parameters)
     asked, clf = with_dependence(asked, settings, lambda asked: learning.fitted(asked, X, y, weight))
     return FittedTable(table.name, X, y, asked, clf, tuple(remarks))
@@ -234,16 +234,16 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence if the estimate plugs in a point; if columns, which would have no exponents,
-    may join later; or if exponents cannot be learned, with the reason on stderr. If models were averaged, stderr names
-    them.
+    The default, "auto", adds no dependence if the estimate plugs in a point; if columns or classes, which would have no
+    exponents, may join later; or if exponents cannot be learned, with the reason on stderr. If models were averaged,
+    stderr names them.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError
 
     if settings.dependence != "auto":
         asked = replace(asked, dependence=None if settings.dependence == "none" else settings.dependence)
-    elif asked.estimate == "predictive" and asked.columns != "grow":
+    elif asked.estimate == "predictive" and asked.columns != "grow" and asked.unknown is None:
         asked = replace(asked, dependence="auto")
     try:
         clf = learn(asked)

@@ -27,7 +27,8 @@ from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Categorical
 from bayesnb.model import Data, about
 from bayesnb.model.order import Order, size
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import Array, Dirichlet
+from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, RefusedError
 
@@ -257,7 +258,7 @@ def _of_others(
     table: Table,
     labels: Labels,
     named: Sequence[Any],
-    label: Dirichlet | FixedProbabilities,
+    label: LabelPrior,
     columns: Mapping[Any, Any],
 ) -> Array:
     """Leave-one-out log joint of the class prior and the features with given families, (row, class)."""

@@ -33,9 +33,10 @@ from bayesnb.data.specifications import ByType, by_type_of, entries
 from bayesnb.data.tables import Table
 from bayesnb.data.text import BY_CHARACTERS
 from bayesnb.families.columns import BAG, united
-from bayesnb.families.family import prior_text
+from bayesnb.families.family import Family, prior_text
 from bayesnb.model import Data, NaiveBayes, Statistics, about
-from bayesnb.priors import UNSEEN, Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import UNSEEN, Array
+from bayesnb.priors.class_prior import LabelPrior, WithUnknown
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import Cure, Message, RefusedError, meant, require_choice, warn
 
@@ -179,9 +180,13 @@ class Schema:
         """How to treat a column that learned rows do not have."""
         return "missing" if self.columns == "grow" else "error"
 
-    def model(self, label: Dirichlet | FixedProbabilities) -> NaiveBayes:
+    def model(self, label: LabelPrior) -> NaiveBayes:
+        """The generative model of these features; with an unknown class, default priors are learned."""
         families = {name: feature.family for name, feature in self.features.items()}
-        return NaiveBayes(families, label, {name: feature.columns for name, feature in self.features.items()})
+        columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
+        if isinstance(label, WithUnknown):
+            families, unknown = {name: family.shrunk() for name, family in families.items()}, label.unknown
+        return NaiveBayes(families, label, columns, unknown)
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells.
@@ -336,16 +341,21 @@ class Schema:
             columns |= feature.decode(encoded[name])
         return pd.DataFrame({name: columns[name] for name in self.names if name in columns})
 
-    def describe(self, statistics: Statistics | None = None) -> pd.DataFrame:
-        """One row per feature: family, prior, learned values, columns, levels, missing fraction, reason."""
+    def describe(
+        self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
+    ) -> pd.DataFrame:
+        """One row per feature: family, prior, learned values, columns, levels, missing fraction, reason.
+
+        ``families`` are those of the model, whose priors may be learned.
+        """
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]
         units = {name: f", in {unit}" for name, unit in marked if unit}
         for name, feature in self.features.items():
-            missing, learned = np.nan, ""
+            missing, learned, family = np.nan, "", (families or {}).get(name, feature.family)
             if statistics is not None:
-                learned = feature.family.learned(statistics.features[name])
+                learned = family.learned(statistics.features[name])
                 seen = statistics.features[name].seen().sum(0)
                 missing = float(1 - seen.mean() / max(statistics.rows.sum(), np.finfo(float).tiny))
                 missing = 0.0 if abs(missing) < 1e-12 else missing
@@ -353,7 +363,7 @@ class Schema:
                 {
                     "feature": name,
                     "family": feature.family.title,
-                    "prior": f"{prior_text(feature.family)}{learned and f', learned: {learned}'}",
+                    "prior": f"{prior_text(family)}{learned and f', learned: {learned}'}",
                     "columns": len(feature.named),
                     "levels": feature.shown_levels(),
                     "missing": missing,

@@ -24,7 +24,7 @@ from bayesnb.families.rates import Exponential, Poisson
 from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
-from bayesnb.priors import Array, Beta, Dirichlet, FixedProbabilities, class_prior
+from bayesnb.priors import Array, Beta, Dirichlet, class_prior
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import items_of, meant_of_all, require_choice, require_whole
 
@@ -74,6 +74,7 @@ class EstimatorParameters:
     unlabelled: Any = None
     random_state: Any = None
     dependence: Any = None
+    unknown: Any = None
 
     @classmethod
     def of(cls, settings: Any, **others: Any) -> EstimatorParameters:
@@ -83,9 +84,10 @@ class EstimatorParameters:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
-def label_prior(settings: EstimatorParameters) -> Dirichlet | FixedProbabilities:
+def label_prior(settings: EstimatorParameters) -> class_prior.LabelPrior:
     """The prior of the class probabilities."""
-    return Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
+    prior = Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
+    return class_prior.with_unknown(prior, settings.unknown)
 
 
 @dataclass(frozen=True, eq=False)

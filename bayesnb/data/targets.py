@@ -103,6 +103,15 @@ class Target:
         """The rows for which a mask is true, and only their classes."""
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
+    def or_unknown(self, classes: Array, unknown: Any) -> Target:
+        """Return the labels; with an unknown class, each label that is not among the classes becomes this class."""
+        known = {*labels_of(classes)}
+        if unknown is None or known.issuperset(labels_of(self.classes)):
+            return self
+        united = with_named(self.classes, [unknown])
+        each = array_of([label if label in known else unknown for label in labels_of(self.classes)])
+        return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
+
     def among(self, classes: Array) -> Array:
         """Codes (row,) among other classes, -1 if missing; ``ValueError`` if a label is not one of them."""
         return _placed(self.codes, _places(classes, self.classes))

@@ -11,7 +11,7 @@ import pandas as pd
 from bayesnb.data.arrow import in_memory
 from bayesnb.data.tables import Table
 from bayesnb.evaluation.estimates import Comparison, compare_estimates, comparison, minus, standard_error
-from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, rows_at, true_classes
+from bayesnb.evaluation.folds import Folds, answers_of, few_folds, folds_of, learned_or_unknown, rows_at, true_classes
 from bayesnb.inference.methods import FittedModel
 from bayesnb.inference.scorecard import HeldOut, Scorecard, scorecard_of
 from bayesnb.inference.scoring import brier_decomposition, log_proba_of, own, scores
@@ -159,13 +159,13 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
     if learned is None or y is None:
         return X, y, {}
     table: Any = X if hasattr(X := in_memory(X), "shape") and not isinstance(X, Mapping) else Table.of(X)
-    target = true_classes(clf, y, table.n_rows if isinstance(table, Table) else table.shape[0])
+    target = learned_or_unknown(clf, true_classes(clf, y, table.n_rows if isinstance(table, Table) else table.shape[0]))
     known = {*np.asarray(learned).tolist()}
     counts = np.bincount(target.codes, minlength=len(target.classes))
     labels = target.classes.tolist()
     never = {label: int(n) for label, n in zip(labels, counts, strict=True) if label not in known}
     if not never:
-        return X, y, {}
+        return X, target.classes[target.codes], {}
     if len(never) == len(labels):
         raise ValueError(f"no row has a class that was learned: the classes are {list(known)}, and y has {labels[:20]}")
     keep = np.flatnonzero(np.isin(target.codes, [c for c, label in enumerate(labels) if label in known]))

@@ -65,6 +65,7 @@ def folds_of(
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(clf)
+        target = learned_or_unknown(clf, target)
         return [Fold(clf, slice(None), lambda fitted: log_joint_of(fitted, X))], target
     if isinstance(clf, Classifier):
         raise ValueError(
@@ -137,6 +138,11 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
         raise ValueError("Expected at least one row to score; got a table of none")
     target.require_labels("a score needs the true class")
     return target
+
+
+def learned_or_unknown(clf: Any, target: Target) -> Target:
+    """The labels, where labels that were not learned become the unknown class of a fitted model, if it has one."""
+    return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
 def _length(rows: Any) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
@@ -22,7 +22,7 @@ from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.priors.elicitation import learned_strengths, strengthened
 from bayesnb.priors.given import read_prior
 from bayesnb.statistics.membership import Column, Labels
-from bayesnb.statistics.statistic import Statistic, joined
+from bayesnb.statistics.statistic import Statistic, joined, same
 
 type Name = Callable[[str], str]
 type Dims = Mapping[str, tuple[str, ...]]
@@ -213,6 +213,18 @@ class Family[P: Belief, S: Statistic](ABC):
     @property
     def learns_prior(self) -> bool:
         return bool(getattr(self.prior, "tuned", None)) or any(part.learns_prior for part in self.parts)
+
+    def shrunk(self) -> Self:
+        """The family with the strength of its prior learned from all classes, if its prior is the default.
+
+        The classes of a column are then draws from one distribution of classes, whose spread they teach. A prior that
+        the user gave, or whose strength cannot be learned, is kept.
+        """
+        if self.parts:
+            return self.with_parts([part.shrunk() for part in self.parts])
+        default = next((f.default_factory for f in fields(self) if f.name == "prior"), MISSING)
+        learns = "learned" in self.conjugate.by_name and default is not MISSING and same(self.prior, default())
+        return replace(self, prior=self.conjugate.learned()) if learns else self
 
     def learned(self, s: S) -> str:
         """Learned hyperparameters as text; "" if there are none."""

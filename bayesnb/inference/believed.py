@@ -247,7 +247,15 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate is a mode and a sampled feature has no formula for it."""
+    """Raise if the estimate plugs in parameters of an unknown class, or if a sampled feature has no formula for it."""
+    if model.unknown is not None and estimate_rule(estimate).plugs_in:
+        raise RefusedError(
+            "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "
+            "integrated out; use {cure}",
+            estimate=Cure("estimate", estimate),
+            label=model.unknown,
+            cure=Cure("estimate", "predictive"),
+        )
     if estimate_rule(estimate).point == "mode":
         model.require_exact(Cure("estimate", estimate), USE_DRAWS, apart=False)
 

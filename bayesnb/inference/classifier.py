@@ -34,7 +34,8 @@ from bayesnb.model import (
     Posterior,
     Statistics,
 )
-from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors import Array
+from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import warn
 
@@ -99,7 +100,7 @@ class Classifier(FittedModel):
         schema: Schema,
         statistics: Statistics,
         classes: Array,
-        label: Dirichlet | FixedProbabilities,
+        label: LabelPrior,
         estimate: Estimate = "predictive",
         draws: Mapping[Any, Draws] | None = None,
         **others: Any,
@@ -136,6 +137,11 @@ class Classifier(FittedModel):
     def named_classes(self) -> tuple[Any, ...]:
         """The classes that the user or a prior named, whether or not there are rows of them."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
+
+    @property
+    def unknown(self) -> Any:
+        """The class that stands for all classes without rows; None if there is none."""
+        return self.posterior.model.unknown
 
     @property
     def posterior(self) -> Posterior | DrawnPosterior:

@@ -277,6 +277,9 @@ def describe(classifier: Classifier) -> pd.DataFrame:
     humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
     wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
     """
-    statistics, found = classifier.statistics, classifier.schema.describe(classifier.statistics)
+    statistics, found = (
+        classifier.statistics,
+        classifier.schema.describe(classifier.statistics, classifier.posterior.model.features),
+    )
     found.attrs |= {"rows": float(statistics.rows.sum()), "effective_rows": statistics.effective_rows}
     return found

@@ -20,6 +20,7 @@ from bayesnb.model.probabilities import Evidence, add_row, normalize
 from bayesnb.model.statistics import Data, Statistics, about, require_countable
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities, Prior, Size, Theta, log
 from bayesnb.priors.belief import Point
+from bayesnb.priors.class_prior import LabelPrior
 from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels, in_every_class
 from bayesnb.statistics.statistic import Statistic
@@ -98,10 +99,12 @@ class NaiveBayes:
     Parameters
     ----------
     features : {name: Family}
-    label : Dirichlet or FixedProbabilities
+    label : Dirichlet, FixedProbabilities or WithUnknown
         Prior of the class probabilities.
     columns : {name: column names}, optional
         For features with several columns.
+    unknown : label, optional
+        The class that stands for all classes without rows.
 
     Examples
     --------
@@ -120,8 +123,9 @@ class NaiveBayes:
     """
 
     features: Mapping[str, Family]
-    label: Dirichlet | FixedProbabilities = field(default_factory=Dirichlet)
+    label: LabelPrior = field(default_factory=Dirichlet)
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    unknown: Any = None
 
     def flat(self) -> NaiveBayes:
         """The model with flat priors, whose posterior mode is the maximum likelihood estimate."""
@@ -330,7 +334,7 @@ class Posterior:
                 "(the family takes draws=, tune= and target_accept=), or give it firmer priors",
             )
 
-    def with_class_prior(self, prior: Dirichlet | FixedProbabilities) -> Posterior:
+    def with_class_prior(self, prior: LabelPrior) -> Posterior:
         label_prior = prior.over_classes(self.labels, self.statistics.rows)
         label = label_prior.update(self.statistics.rows)
         return replace(self, model=replace(self.model, label=prior), label_prior=label_prior, label=label)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
-from bayesnb.numerics import Array, Size, log
+from bayesnb.numerics import Array, Size, log, log_rising
 from bayesnb.priors.belief import Belief, Theta, by_label
 from bayesnb.priors.dirichlet import Dirichlet, log_shares_without, named_by
 from bayesnb.priors.given import read_prior
@@ -124,6 +124,121 @@ class FixedProbabilities(Belief):
         import pymc as pm
 
         return pm.Deterministic(name("theta"), pm.math.constant(self.p), dims=dims)
+
+
+def mass_of_new_class(rows: Array) -> float:
+    """The probability that the next row has a new class, from the weights (class,) of the classes with rows.
+
+    Classes arrive by a Pitman-Yor process of strength 1 and discount d (Pitman and Yor 1997): of n rows in K classes,
+    the next row has a new class with probability (1 + d K) / (1 + n), and d is averaged over its posterior under a
+    uniform prior. The probability of these class sizes is proportional to ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d)
+    (Pitman 1995). So many classes of a single row make a new class probable, as in the estimate of Good and Turing
+    (Lijoi, Mena and Prünster 2007). A class counts as at least one row, because the formula knows no smaller class.
+
+    >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
+    (0.0083, 0.99)
+    """
+    sizes = np.maximum(rows, 1.0)[:, None]
+    # If classes are large, the posterior of d is close to 0. The substitution d = u² places most nodes there.
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    u = (nodes + 1) / 2
+    d = u**2
+    log_density = (np.log1p(np.arange(1, len(rows))[:, None] * d)).sum(0) + log_rising(1 - d, sizes - 1).sum(0)
+    share = np.exp(log_density - log_density.max()) * weights * u
+    return float((1 + (share @ d) / share.sum() * len(rows)) / (1 + sizes.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class WithUnknown:
+    """The prior of the known classes, and of one more class, which stands for all classes without rows.
+
+    Among themselves, the known classes keep their prior. If it is a Dirichlet, the unknown class gets the concentration
+    under which the posterior mean of its probability is its mass. The posterior of a Pitman-Yor process is a Dirichlet
+    of this form (Pitman 1996), and the relative probabilities of some outcomes of a Dirichlet are independent of the
+    others.
+
+    Parameters
+    ----------
+    prior : Dirichlet or FixedProbabilities
+        If it names the unknown class, it gives its mass, too.
+    unknown : label
+    mass : float, optional
+        The probability of the unknown class; by default that of :func:`mass_of_new_class`.
+    """
+
+    prior: Dirichlet | FixedProbabilities
+    unknown: Any
+    mass: float | None = None
+
+    def flat(self) -> WithUnknown:
+        return replace(self, prior=self.prior.flat())
+
+    def named_classes(self, labels: Sequence[Any]) -> list[Any]:
+        return [*self.prior.named_classes([label for label in labels if label != self.unknown]), self.unknown]
+
+    @property
+    def given(self) -> bool:
+        """Whether the prior names the unknown class."""
+        return self.unknown in self.prior.named_classes(())
+
+    def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet | FixedProbabilities:
+        if self.given:
+            return self.prior.over_classes(labels, rows)
+        known = np.array([label != self.unknown for label in labels])
+        if not known.any():
+            return FixedProbabilities(np.ones(1))
+        before = self.prior.over_classes([label for label in labels if label != self.unknown], rows[known])
+        mass = mass_of_new_class(rows[known]) if self.mass is None else self.mass
+        if isinstance(before, FixedProbabilities):
+            return FixedProbabilities(_among(known, before.p * (1 - mass), mass))
+        return Dirichlet(_among(known, before.alpha, mass / (1 - mass) * before.update(rows[known]).alpha.sum()))
+
+    def log_left_out(self, posterior: Any, rows: Array, codes: Array, weight: Array, point: str) -> Array:
+        """log p(c | all labels but that of the row); the concentration or the mass of the unknown class is kept."""
+        found = self.prior.log_left_out(posterior, rows, codes, weight, point)
+        if self.given or isinstance(posterior, Dirichlet) or self.prior.p is not None:
+            return found
+        # Among frequencies, the unknown class is the only class without rows that has a probability.
+        unknown = (rows == 0) & (posterior.p > 0)
+        return np.where(unknown, log(posterior.p), found + np.log1p(-posterior.p[unknown].sum()))
+
+
+def _among(known: Array, values: Array, other: float) -> Array:
+    """The values of the known classes (class,), and the value of the unknown class in its place."""
+    found = np.full(len(known), other)
+    found[known] = values
+    return found
+
+
+type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
+"""The prior of the class probabilities, before it is expanded to the classes."""
+
+
+def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
+    """The class prior with an unknown class, given as its label or as {label: probability}; None adds none.
+
+    Raises
+    ------
+    ValueError
+        If more than one label is given, if the probability is not between 0 and 1, or if it is given twice.
+    """
+    if given is None:
+        return prior
+    if not isinstance(given, Mapping):
+        return WithUnknown(prior, given)
+    try:
+        ((label, mass),) = given.items()
+        inside = 0 < mass < 1
+    except (TypeError, ValueError):
+        inside = False
+    if not inside:
+        raise ValueError(
+            f"unknown: Expected a label, or {{label: probability}} of one label, between 0 and 1; got {given!r}"
+        )
+    made = WithUnknown(prior, label, float(mass))
+    if made.given:
+        raise ValueError(f"unknown: class_prior gives a probability to {label!r}, too; give it in one of the two")
+    return made
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:

@@ -306,9 +306,8 @@ def audit(
     DATA is the name of an embedded data set, or a path as for `fit`. Naive Bayes assumes that the columns are
     independent given the class. The audit tests this for every pair of columns with a Bayes factor, the mutual
     information, and the gain in log loss on held-out rows if the pair is modelled. It then compares columns and pairs
-    with tables simulated from the model. The time grows with the number of pairs: 30 columns take a few seconds, and
-    200 is the maximum. A label is doubtful if the model of all other rows gives it a small probability. If the audit
-    advises a dependence, this model includes it.
+    with tables simulated from the model. At most 200 columns are possible. A label is doubtful if the model of all
+    other rows gives it a small probability. If the audit advises a dependence, this model includes it.
 
     There is no option --dependence: the first sentence names the dependence to use, and `compare` and `report` show how
     much it improves predictions.

@@ -48,7 +48,9 @@ class Command(click.Command):
     asks: Sequence[str] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options and arguments of the command; the options ``asks`` come from the file of facts."""
+        """The options and arguments of the command; the options of the functions ``asks`` are read from the file of
+        facts.
+        """
         asks, self.asks = self.asks, ()
         self.params += [of_parameter(name, self.functions) for name in asks]
         return super().get_params(ctx)
@@ -65,7 +67,7 @@ class Command(click.Command):
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """An option in a group of the help, as a function of the parameter that takes it."""
+    """A function that makes an option in a group of the help, given the name of its parameter."""
 
     def made(name: str) -> click.Option:
         shown = settings.get("default") not in (None, False, ())

@@ -149,7 +149,7 @@ def stdout() -> TextIO:
 
 
 def say(text: str | Message) -> None:
-    """Print a message on stderr, if it exists."""
+    """Print a message on stderr, unless there is no stderr."""
     if sys.stderr is not None:
         click.echo(visible(written(text, "command")), err=True)
 

@@ -121,7 +121,7 @@ class Grid:
 
     @classmethod
     def of(cls, posterior: Posterior, data: Data, weight: Array, order: Order) -> Grid:
-        """The cells of the columns of encoded rows; intervals halve the weighted rows.
+        """The cells of the columns of encoded rows; each cut of a real column halves the weight of the rows.
 
         A column with fewer than two values has no cells.
         """
@@ -142,7 +142,6 @@ class Grid:
         return np.array([isinstance(cut, Dyadic) for cut in self.cuts], bool)
 
     def only(self, columns: Sequence[int]) -> Grid:
-        """A grid of some of the columns."""
         features, places = tuple(self.features[k] for k in columns), tuple(self.places[k] for k in columns)
         return Grid(features, places, self.terms[list(columns)], tuple(self.cuts[k] for k in columns))
 
@@ -177,8 +176,7 @@ class Grid:
     def ranks(self, codes: Array) -> Array:
         """The position of each cell among the existing cells of its column, (column, row).
 
-        Intervals are numbered by their paths, which skip other numbers if the column is negated; the positions are then
-        in reverse order.
+        If the column is negated, the positions are in reverse order.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -315,23 +313,10 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells of the columns, and the choice of the cells to count.
 
-    Parameters
-    ----------
-    grid : Grid
-        The columns and their cells.
-    shapes : bool
-        Whether to count the cells of each real column.
-    pairs : tuple of (int, int)
-        Pairs of columns of the grid to count.
-    joint : tuple of tuple of int
-        The blocks of Gaussian columns with a joint term (see ``joint``), as positions among the Gaussian columns.
-    kernel : bool
-        Whether to count the combinations of cells.
-    partitions : Partitions or None
-    trees : LabelTrees or None
-    numbers : Numbers or None
-    forests : {"shared", "class"} or None
-        Whether the pairs are edges of one forest shared by all classes, or of one forest per class.
+    ``pairs`` are columns of the grid, and ``joint`` the blocks of Gaussian columns with a joint term (see ``joint``),
+    as positions among the Gaussian columns. ``kernel`` counts the combinations of cells. ``numbers`` standardizes the
+    real columns that have slopes. The pairs may be edges of one forest shared by all classes, or of one forest per
+    class (``forests``).
     """
 
     grid: Grid
@@ -392,7 +377,6 @@ class Cells:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is counted."""
         return not (len(self.shaped) or self.pairs or self.joint or self.kernel or self.partitions or self.trees)
 
     def statistics(self, posterior: Posterior | None, data: Data, labels: Labels) -> DependenceStatistics:
@@ -453,7 +437,6 @@ class DependenceStatistics:
     joint: tuple[Scatter, ...]
 
     def parts(self) -> tuple[Statistic, ...]:
-        """The statistics."""
         return self.shapes, self.pairs, self.near, self.leaves, self.stops, self.rows, *self.joint
 
     def _each(self, change: Callable[..., Statistic], *others: DependenceStatistics) -> DependenceStatistics:

@@ -68,7 +68,6 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """The number of parameters."""
         return self.terms + self.classes * len(self.own)
 
     def exponents(self, parameters: Array) -> Array:

@@ -126,7 +126,7 @@ class Forests:
         return self._sum(self._log_weights)
 
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
-        """ln p(D) minus that of naive Bayes, from the sums per class, (..., class), under these β.
+        """The log evidence minus that of naive Bayes for each β, from the sums over forests, (..., class).
 
         The normalizer of the prior is β (β + F)^(F - 1), by the same theorem with weights of 1.
         """

@@ -40,10 +40,10 @@ class LabelTrees:
     2001). These rows and columns are determined by hashes of *keys*, which depend only on content. The key of a cell is
     a hash of its count (in a real column, also of the distance of its rank from the middle) and of the histogram of its
     column. The key of a row is the sum of the keys of its cells. In three rounds, the keys of the rows in a cell are
-    then added to the key of the cell; in a real column, also the keys of the rows below and above. So trees depend
-    neither on the order of rows and columns, nor on names, units or the direction of a column. The key of a row also
-    determines the trees that were grown on it. Copies of a row are in the same bags, but only the splits of a tree come
-    from its bag; the counts of its nodes include all rows.
+    then added to the key of the cell; in a real column, also the keys of the rows below and above. So trees do not
+    depend on the order of rows and columns, names, units or the direction of a column. The key of a row also determines
+    the trees that were grown on it. Copies of a row are in the same bags, but only the splits of a tree come from its
+    bag; the counts of its nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a

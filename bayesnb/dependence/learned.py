@@ -40,7 +40,6 @@ class Dependence:
 
     @property
     def spec(self) -> Exponents:
-        """The specification."""
         return self.exponents.spec
 
     @property
@@ -284,8 +283,7 @@ def rows_left_out(
     """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
 
     If ``cells`` or ``numbers`` is 0, there are no such covariates. A weight is the number of times that a row was
-    observed. So half of a row of weight 2 is left out, as if the row occurred twice in the table, and all of a row of
-    weight ½.
+    observed. So half of a row of weight 2 is left out, and all of a row of weight ½.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

@@ -3,9 +3,9 @@
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
 probability, and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t, or has a deviation per class, v_ct
 = w_t + d_ct. The terms are followed by covariates that do not depend on the class: the indicators of the row's cells,
-its standardized numbers, and the constant 1. These have only deviations: the offsets b_ck of class c in cell k, the
-slopes of a class, and the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood is
-concave (it is that of multinomial logistic regression with covariates that differ by class: McFadden 1974).
+its standardized numbers, and the constant 1. These covariates have only deviations: the offsets b_ck of class c in cell
+k, the slopes of a class, and the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood
+is concave (it is that of multinomial logistic regression with covariates that differ by class: McFadden 1974).
 
 A *source* is a function that returns all blocks of :class:`Rows` in each call, because every sum over rows is a pass
 over them.
@@ -35,7 +35,6 @@ class Alike:
     numbers: Array
 
     def __getitem__(self, which: Array | slice) -> Alike:
-        """Some of the rows."""
         return Alike(self.cells[which], self.numbers[which])
 
     def matrix(self, width: int) -> Array:
@@ -62,7 +61,6 @@ class Rows:
     alike: Alike | None = None
 
     def __getitem__(self, which: Array | slice) -> Rows:
-        """Some of the rows."""
         alike = None if self.alike is None else self.alike[which]
         return Rows(self.terms[which], self.offset[which], self.codes[which], self.weight[which], alike)
 

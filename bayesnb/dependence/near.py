@@ -158,7 +158,9 @@ class NearTerm:
         return n / n.sum()
 
     def _log_ratio(self, mass: Array, strength: float, less: Array | None) -> Array:
-        """ln p(c | x) - ln p(c) from kernel sums, (row, class); ``less``, as of :meth:`_weighed`, is subtracted."""
+        """ln p(c | x) - ln p(c), (row, class), from kernel sums, first reduced by ``less``, the output of
+        :meth:`_weighed`.
+        """
         n = np.broadcast_to(self.counts.counts.sum(1) + 1.0, mass.shape)
         if less is not None:
             mass, n = np.maximum(mass - less[0], 0.0), n - less[1]

@@ -32,7 +32,6 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """Final number of cells."""
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:

@@ -37,8 +37,8 @@ class Partitions:
 
         Each column has a separate random generator, whose seed is the key of the column. Its cells are drawn in the
         order of their keys, or beginning at its head (see ``order``). Each split uses the column with the largest
-        random number. So partitions depend neither on the order of rows and columns nor on names and units. A row stops
-        at the first split whose cell is missing, so the columns with the fewest gaps come first.
+        random number. So partitions do not depend on the order of rows and columns, names or units. A row stops at the
+        first split whose cell is missing, so the columns with the fewest gaps come first.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)

@@ -1,8 +1,7 @@
 """The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
 
-The likelihood is log-concave and the prior of the parameters is an independent Normal for each, so the posterior is
-proper and log-concave for every table, even with separable classes, copies of a column, one class or no rows.
-:func:`learn_exponents` returns :class:`LearnedExponents`.
+The likelihood is log-concave and each parameter has an independent Normal prior, so the posterior is proper and
+log-concave for every table, even with separable classes, copies of a column, one class or no rows.
 """
 
 from __future__ import annotations
@@ -168,13 +167,13 @@ def draws(
     Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
     (antithetic variates: Hammersley and Morton 1956).
 
-    A Normal is a poor approximation of a skewed posterior. If the classes separate, the likelihood only bounds the
-    exponents from below, and half of the mass of the Normal lies at exponents under which the labels are nearly
-    impossible. So the draws of the Normal are first weighted: r = log posterior - log Normal is constant if the Laplace
-    approximation is exact. If its standard deviation over the draws is below ``EXACT``, they are kept. Otherwise every
-    draw is replaced by elliptical slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal:
-    Nishihara, Murray and Adams 2014). It leaves the posterior invariant and needs no tuning. The chains start at draws
-    of the Normal and at the mode, chosen with importance weights exp(r), and run side by side.
+    If the classes separate, the posterior is skewed: the likelihood only bounds the exponents from below, and half of
+    the mass of the Normal lies at exponents under which the labels are nearly impossible. So the draws of the Normal
+    are first weighted: r = log posterior - log Normal is constant if the Laplace approximation is exact. If its
+    standard deviation over the draws is below ``EXACT``, they are kept. Otherwise every draw is replaced by elliptical
+    slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal: Nishihara, Murray and Adams 2014). It
+    leaves the posterior invariant and needs no tuning. The chains start at draws of the Normal and at the mode, chosen
+    with importance weights exp(r).
 
     Nearly all of the time is spent on the log likelihood, a sum over the rows. But if classes separate, most labels are
     certain at all points that the chains visit, and these rows add nearly 0 to the sum. So the chains take ``TURNS``
@@ -221,7 +220,7 @@ class _Ratio:
         """Per block: the log joints of the other classes minus that of the row's class, (class, draw, row), and the
         weights of the rows.
 
-        ``offset`` multiplies the offset of the rows.
+        The offset of the rows is multiplied by ``offset``.
         """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
@@ -331,32 +330,14 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
 class LearnedExponents:
     """The posterior of the exponents given the labels.
 
-    Parameters
-    ----------
-    spec : Exponents
-    layout : Layout
-        Layout of the points.
-    names, groups : tuple
-        The names of the learned terms, and their groups.
-    scales : {group: float}
-        The prior standard deviation of each group.
-    learned : Layout
-        Layout of the learned parameters. Parameters of other members of an average are 0.
-    posterior : Laplace or None
-        The Laplace approximation of the learned parameters; ``None`` if there are only points.
-    points : array (draw, parameter)
-        Draws from the posterior, or the point that is plugged in.
-    off : float
-        Error of the Laplace approximation, in nats (see :func:`draws`).
-    weights : array (draw,)
-        Weights of the draws, with sum 1.
-    average : {member: weight}
-        The weights of several members, or empty. The first point is then that of the class frequencies; the last
-        points, and ``posterior``, are those of the member that learns all terms.
-    power : float
-        The power of the averaged probabilities.
-    spreads : tuple of Spread
-        The Normals over which probabilities are averaged, one per member (see ``scores``).
+    ``names`` and ``groups`` are those of the learned terms, and ``scales`` the prior standard deviation of each group.
+    ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
+    only points; ``off`` is its error, in nats (see :func:`draws`). ``points``, (draw, parameter), are draws from the
+    posterior, or the point that is plugged in; their ``weights`` have sum 1. Parameters that are not learned are 0.
+    ``average`` holds the weights of several members, if members are averaged: the first point is then that of the class
+    frequencies, the last points and ``posterior`` belong to the member that learns all terms, and ``power`` is the
+    power of the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per
+    member.
     """
 
     spec: Exponents
@@ -403,7 +384,6 @@ class LearnedExponents:
         return self.fixed(self.moments()[0])
 
     def fixed(self, point: Array) -> LearnedExponents:
-        """A copy whose exponents are fixed at a point."""
         found = replace(self, posterior=None, points=point[None], weights=np.ones(1))
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 

@@ -159,8 +159,7 @@ def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     As a function of z = (u - center) / sd, p has a step and p(1 - p) a peak of width 1 / sd, so a rule over z would
     need a number of nodes proportional to sd. As a function of u, p(1 - p) is a fixed peak around 0, and it is the
     derivative of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed
-    distance of 0. The normal density and distribution function must then be smooth between the nodes: sd must not be
-    small.
+    distance of 0. This requires that sd is not small.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE

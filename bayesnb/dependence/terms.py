@@ -127,12 +127,10 @@ class TermSet:
 
     @cached_property
     def of_shapes(self) -> ShapeTerm:
-        """The terms of the shapes."""
         return ShapeTerm.of(np.concatenate(self.statistics.shapes.each(), axis=2))
 
     @cached_property
     def of_pairs(self) -> list[PairTerm]:
-        """The term of each pair."""
         cells = self.statistics.cells
         axes, counts = cells.grid.axes(PAIR_DEPTH), [] if cells.forests else self.statistics.pairs.each()
         return PairTerm.of_each(counts, [(axes[i], axes[j]) for i, j in self.paired])
@@ -167,24 +165,20 @@ class TermSet:
 
     @cached_property
     def joint(self) -> JointTerm:
-        """The term of the Gaussian columns together."""
         return JointTerm(self.statistics.cells.joint, self.statistics.joint)
 
     @cached_property
     def near(self) -> NearTerm:
-        """The term of the kernel."""
         return NearTerm(self.statistics.near, tuple(self.statistics.cells.grid.axes(DEPTH)))
 
     @cached_property
     def partitions(self) -> PartitionTerm:
-        """The term of the partitions."""
         partitions, leaves = self.statistics.cells.partitions, self.statistics.leaves.counts
         counts = leaves.reshape(len(leaves), len(partitions), partitions.nodes)
         return PartitionTerm(partitions, counts, counts.sum(0))
 
     @cached_property
     def trees(self) -> LabelTreeTerm:
-        """The term of the classification trees."""
         trees, stops = self.statistics.cells.trees, self.statistics.stops.counts
         counts = stops.reshape(len(stops), len(trees), trees.nodes)
         return LabelTreeTerm(trees, counts, self.statistics.cells.grid.real)
@@ -240,7 +234,6 @@ class TermSet:
         return [_name(key, columns) for key in self.keys(spec, len(columns))]
 
     def names_beside(self, columns: Sequence[Any]) -> list[Any]:
-        """The names of the added terms."""
         return [_name(key, columns) for key in self._keys_beside]
 
     @property

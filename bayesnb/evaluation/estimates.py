@@ -145,7 +145,6 @@ class Comparison:
 
     @property
     def recommendation(self) -> Message:
-        """Which line of the table to use."""
         name, kept = self.recommended, self.recommended == self.default
         loss, _, _, claimed, shares, _ = self.card(name).table.loc["log_loss"]
         known = {"name": _cure(name), "default": _cure(self.default), "loss": nats(loss), "claimed": nats(claimed)}

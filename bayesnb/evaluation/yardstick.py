@@ -1,4 +1,4 @@
-"""Test methods that state the uncertainty of a class probability against the exact answer.
+"""Compare the uncertainty of class probabilities, as stated by any method, with the exact answer.
 
 On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. In simulated tables, whose
 parameters θ are drawn from their prior and whose rows are drawn given θ, p(c | x, θ) is known, and so is its exact

@@ -181,9 +181,10 @@ def ask_next(
         expected decrease in the cost of the best decision; ``cost``, the cost of observing; and ``gain``, saving minus
         cost. Observe while the largest gain is above 0.
 
-        ``attrs["entropy"]`` is the entropy of the class before, ``attrs["left_out"]`` the largest probability that a
-        sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that are not ranked: bags of words,
-        counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be missing.
+        ``attrs["entropy"]`` is the entropy of the class before the observation, ``attrs["left_out"]`` the largest
+        probability that a sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that are not
+        ranked: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be
+        missing.
 
     Raises
     ------
@@ -193,13 +194,11 @@ def ask_next(
 
     Notes
     -----
-    The value has its predictive distribution given the rest of the row. Expectations are exact for levels, zeros and
-    ones, and leave out 1e-10 of the probability of counts; the ``saving`` of a real column is accurate to about four
-    digits, because the least cost has kinks. With a ``dependence``, naive Bayes predicts the values, and the exponents
-    enter the class probabilities of the completed row.
+    A missing value has its predictive distribution given the rest of the row. Expectations leave out at most 1e-10 of
+    the probability of counts; the ``saving`` of a real column is accurate to about four digits. With a ``dependence``,
+    naive Bayes predicts the values, and the exponents enter the class probabilities of the completed row.
 
-    The ranking looks one answer ahead: two columns that are informative only together both rank low. Call it again
-    after each answer.
+    The ranking looks one answer ahead, so two columns that are informative only together both rank low.
 
     References
     ----------
@@ -368,8 +367,8 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
     Notes
     -----
-    The classifier does not change; with a ``dependence``, the exponents stay fixed. Expected labels replace unknown
-    labels as in Desautels, Krause and Burdick (2014).
+    Expected labels replace unknown labels as in Desautels, Krause and Burdick (2014). With a ``dependence``, the
+    exponents stay fixed.
 
     References
     ----------

@@ -83,7 +83,6 @@ class Believed:
 
     @property
     def naive(self) -> bool:
-        """Whether no term has an exponent."""
         return self.dependence is None
 
     def require_naive(self, reason: str) -> None:

@@ -51,8 +51,7 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
     Notes
     -----
     The objective is concave, and its slope in π_c is Σ_i p(x_i | c) / p(x_i | π). So no π is better than the current
-    one by more than the largest slope minus the number of rows, and the loop stops if this bound is at most ``tol``. π
-    has no prior, so the probability of a class that explains no row goes to 0.
+    one by more than the largest slope minus the number of rows, and the loop stops if this bound is at most ``tol``.
 
     References
     ----------

@@ -49,27 +49,11 @@ class Classifier(FittedModel):
 
     A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
 
-    Parameters
-    ----------
-    schema : Schema
-        The family and the encoding of each column.
-    believed : Believed
-        The posterior, and the estimate to predict with.
-    classes : array (class,)
-        Class labels, sorted.
-    declared : tuple
-        Classes that ``classes=`` or the type of the labels named.
-    expected : bool
-        Whether the statistics include expected counts of unlabelled rows.
-    em : EM or None
-        The result of EM, if the last ``fit`` had unlabelled rows with a weight λ above 0. The statistics are then those
-        of the labelled rows plus λ times the expected statistics of the unlabelled rows.
-    target : column name or None
-        Name of the labels.
-    reading : {"drop": columns, "na": texts, "keep_na": texts}
-        On the command line: columns of the file to leave out, texts that mean a missing cell, and texts that do not.
-    absent, unlabelled, seed
-        As in :class:`bayesnb.BayesianNB`, where the seed is ``random_state``.
+    ``em`` is the result of EM, if the last ``fit`` had unlabelled rows with a weight λ above 0; the statistics are then
+    those of the labelled rows plus λ times the expected statistics of the unlabelled rows, and ``expected`` is true.
+    ``declared`` are the classes that ``classes=`` or the type of the labels named. ``reading`` are options of the
+    command line: columns of the file to leave out, texts that mean a missing cell, and texts that do not. ``seed`` is
+    the ``random_state``.
 
     Examples
     --------
@@ -308,8 +292,7 @@ class Classifier(FittedModel):
 
     @property
     def exponents_(self) -> pd.DataFrame:
-        """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes. See
-        :class:`bayesnb.Exponents`.
+        """The exponents of all terms as a table; raises ``AttributeError`` for naive Bayes.
 
         Columns are posterior ``mean`` and ``sd``, ``lower`` and ``upper`` ends of the 89 % interval, and
         ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is

@@ -37,19 +37,10 @@ class CompiledClassifier:
     Any other row (a missing cell, an unseen level, a larger count, an invalid value) is passed to ``classifier``, so
     predictions, warnings and errors are equal.
 
-    Parameters
-    ----------
-    classifier : Classifier
-    classes : array (class,)
-    base : array (class,)
-        Log class probabilities, plus the log densities at the centres of the real columns.
-    reals : tuple of int
-        Positions of the columns of real numbers.
-    curves : array (m | low | scale | a | b, class, column)
-        Their parameters; low is the rounding error of m, so that m + low is exact to twice the digits.
-    table : array (cell, class)
-        Log densities of the values of other columns.
-    cells : tuple of (position, {value: row of ``table``})
+    ``base``, (class,), are log class probabilities plus the log densities at the centres of the real columns, whose
+    positions are ``reals``. ``curves`` are (m | low | scale | a | b, class, column); low is the rounding error of m, so
+    that m + low is exact to twice the digits. ``table``, (cell, class), holds the log densities of the values of other
+    columns.
 
     Examples
     --------

@@ -94,7 +94,7 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     first for all other classes. The new row itself is scored by D.
 
     A prior that is scaled to the data is scaled to all n + 1 rows, whose scale does not depend on c. The class prior is
-    updated for each candidate. One copy of a row with multiplicity above 1 is left out.
+    updated for each candidate.
 
     References
     ----------
@@ -175,18 +175,8 @@ class Conformal:
 
     Use ``conformal(clf, X, y)`` to make one. It does not change if the estimator learns more rows.
 
-    Parameters
-    ----------
-    classifier : Classifier
-    method : {"full", "loo", "split"}
-    by_class : bool
-        Whether the guarantee holds within each class.
-    labels : Labels
-        The classes of the known rows, and the number of rows that each represents.
-    scores : array (row,) or None
-        The nonconformity of each known row; None for "full".
-    data : {name: encoded column}
-        The known rows, for "full".
+    ``by_class`` is true if the guarantee holds within each class. ``scores``, (row,), are the nonconformities of the
+    known rows, None for "full", which needs the rows themselves (``data``).
 
     Examples
     --------
@@ -293,8 +283,8 @@ def conformal(
 ) -> Conformal:
     """Calibrate sets of classes with known rows, so that they contain the true class as often as requested.
 
-    The sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable,
-    whereas the coverage of ``credible_set`` is right only if the model is right.
+    The sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable.
+    The coverage of ``credible_set`` assumes that the model is right.
 
     Parameters
     ----------
@@ -321,12 +311,12 @@ def conformal(
 
     Notes
     -----
-    The score of a row with a class is minus the log-odds of the class against all others, by the chosen estimate. Sets
-    from such scores are the smallest on average (Sadinle, Lei and Wasserman 2019).
+    The score of a row with a class is minus the log-odds of the class against all others; sets from such scores are the
+    smallest on average (Sadinle, Lei and Wasserman 2019).
 
-    The guarantee of "full" is 1 - α for every distribution of the rows (Vovk, Gammerman and Shafer 2022). "loo" is the
-    *jackknife*, which has no such bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and
-    cross-conformal prediction (Vovk 2015) guarantee 1 - 2α, and would be as slow as "full".
+    The guarantee of "full" is 1 - α (Vovk, Gammerman and Shafer 2022). "loo" is the *jackknife*, which has no such
+    bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and cross-conformal prediction (Vovk 2015)
+    guarantee 1 - 2α,
 
     The guarantee is exact only if levels and bins do not depend on the learned rows: fix them by categorical types and
     given edges.

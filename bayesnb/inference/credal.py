@@ -263,7 +263,7 @@ def predict_credal(
     Parameters
     ----------
     X : table
-        The rows to ask about.
+        The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2, for the classes and for every column
         of levels or of zeros and ones. With ``None``, these keep their fitted prior.
@@ -272,8 +272,7 @@ def predict_credal(
         from the imprecise Dirichlet model.
     missing : {"ignored", "any"}
         How to treat missing cells of nominal columns, in the learned rows and in ``X``. "ignored" assumes that they are
-        missing at random; with "any", each may have any level (Corani and Zaffalon 2008). Only for the imprecise
-        Dirichlet model.
+        missing at random; with "any", each may have any level (Corani and Zaffalon 2008).
 
     Returns
     -------
@@ -470,10 +469,11 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Coordinate search over the hyperparameters, from every corner and the middle of the intervals.
+    """Coordinate search over the hyperparameters, from every corner and the middle of the intervals, for all cells at
+    once.
 
     Grids are even in locations, and in the logarithm of other hyperparameters. Golden sections between the neighbours
-    of the best grid point refine it, for all rows, classes and columns at once.
+    of the best grid point refine it.
     """
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}

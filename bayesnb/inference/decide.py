@@ -23,17 +23,9 @@ def least_expected_cost(
 ) -> pd.DataFrame:
     """The decision of least expected cost for each row, or no decision if every decision is too expensive.
 
-    Parameters
-    ----------
-    proba : array (row, class)
-    classes : array (class,)
-    costs : DataFrame (class, decision)
-        The cost of each decision (column) for each true class (row label, in any order). A gain is a negative cost. A
-        decision may be a class or anything else ("treat").
-    reject_cost : float, optional
-        The cost of not deciding. By default, every row gets a decision.
-    index : optional
-        The index of the result.
+    ``proba`` is (row, class). ``costs`` hold the cost of each decision (column) for each true class (row label, in any
+    order); a gain is a negative cost, and a decision may be a class or anything else ("treat"). ``reject_cost`` is the
+    cost of not deciding; without it, every row gets a decision.
 
     Returns
     -------

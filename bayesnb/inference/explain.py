@@ -365,7 +365,7 @@ def explain(
     parameters and the exponents. Further entries are "(offset)", the learned correction of the class frequencies; the
     shapes, pairs, joint columns and trees; and, by the "predictive" estimate, "(averaging)", the difference between
     averaging over the exponents and plugging in their mean. For a model from :func:`bayesnb.from_draws`, "(averaging)"
-    is the effect of dependent parameters of different columns, and the Monte Carlo error of the draws.
+    is the effect of dependent parameters, and Monte Carlo error.
 
     Examples
     --------

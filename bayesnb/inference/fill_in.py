@@ -157,7 +157,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
     -------
     DataFrame (row, column)
         NaN at missing cells. A bag of words or a vector is one column under the name of its feature. The surprise of a
-        real column comes from a density, so compare cells only within a column or between columns of the same unit.
+        real column depends on its unit, so compare cells within a column.
 
     Raises
     ------

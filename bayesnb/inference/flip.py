@@ -7,10 +7,10 @@ there, the log joint of the class is, up to a constant,
 
     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-Removing rows of one class does not change this score for another class. So the fewest rows that change the prediction
-from class a to class b are the smallest k_a + k_b for which the minimum of a's score over removals of k_a rows is below
-the maximum of b's score over removals of k_b rows. :func:`best_removal` finds both exactly, by branch and bound (Land
-and Doig 1960) among patterns of agreement.
+Removing rows of one class does not change this score for another class. So remove k_a rows of class a to minimize its
+score, and k_b rows of class b to maximize its score. The fewest rows that change the prediction from a to b are the
+smallest k_a + k_b for which b's score then exceeds a's. :func:`best_removal` finds both removals exactly, by branch and
+bound (Land and Doig 1960) among patterns of agreement.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    A branch is a choice of some of the k rows, with the patterns in a fixed order. Its bound adds up separate gains of
-    the rows that are still to be chosen. The terms of the score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex term
-    lies below its chord over the remaining rows, a concave term below the line through its first step. This bounds the
-    gain per row of each pattern, and the sum of the largest of these gains bounds the joint gain of the remaining rows.
+    A branch is a choice of some of the k rows. Its bound adds up separate gains of the remaining rows. The terms of the
+    score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex term lies below its chord over the remaining rows, a concave
+    term below the line through its first step. This bounds the gain per row of each pattern, and the sum of the largest
+    of these gains bounds the joint gain of the remaining rows.
 
     At most ``nodes`` branches are examined; the bound covers the others.
     """
@@ -98,7 +98,9 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
     def gains(s: Array, t: Array, j: int) -> Array:
-        """The largest gain of a row of each pattern if j more rows are removed after the counts s and t."""
+        """The largest gain of a row of each pattern if j more rows are removed, given the numbers of rows removed so
+        far, s and t.
+        """
         first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
@@ -141,21 +143,11 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 class Flip:
     """What would change one prediction; it prints as a sentence.
 
-    Parameters
-    ----------
-    label, other : class labels
-        The prediction, with and without these rows; ``other`` is None if no removal was found.
-    rows : tuple of int
-        Positions of the learned rows whose removal changes the prediction.
-    at_least : int
-        A lower bound on the number of rows; ``len(rows)`` if no smaller removal is possible.
-    learned : int
-        Number of learned rows.
-    contamination : float
-        The smallest share ε of contamination of every table p(value | class) that changes the prediction; NaN without
-        tables.
-    prior_power : float
-        The power of all priors nearest to 1 that changes the prediction; NaN if none between 1/1024 and 1024 does.
+    ``other`` is the prediction without these rows, None if no removal was found. ``at_least`` is a lower bound on the
+    number of ``rows`` whose removal changes the prediction, and equal to it if no smaller removal is possible.
+    ``contamination`` is the smallest share ε of contamination of every table p(value | class) that changes the
+    prediction, NaN without tables. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction,
+    NaN if none between 1/1024 and 1024 does.
     """
 
     label: Any
@@ -192,8 +184,8 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
     If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one,
-    each time the row whose removal lowers the lead of the predicted class most; then fewer rows may suffice if more
-    than one is found.
+    each time the row whose removal lowers the lead of the predicted class most. Such a result is exact if it is one
+    row; otherwise fewer rows may suffice.
 
     Parameters
     ----------
@@ -220,7 +212,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep the scale that was estimated from the learned rows. A class without rows still exists.
+    Priors keep the scale that was estimated from the learned rows.
 
     References
     ----------

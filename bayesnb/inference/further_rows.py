@@ -152,7 +152,7 @@ def worth_of_rows(
     -----
     Without X and y, the loss is expected under the model itself, and is too small if columns depend on each other given
     the class. With a ``dependence``, the exponents stay fixed, so the loss after many further rows is too large, and
-    there is no band. Priors keep the scale that was estimated from the learned rows.
+    there is no band.
 
     References
     ----------
@@ -252,10 +252,10 @@ def _copied_statistics(
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
     """Decrease in the expected loss of each learned row because its label took part in learning the exponents, (row,).
 
-    Compare with the best p exponents. On the n rows from which p exponents were learned, the loss per row is smaller by
-    about p/2n; on other rows it is larger by p/2n. The average of this function estimates δ, the sum of both. After m
-    further rows, the loss of other rows is larger by p/2(n + m) only, so δ (1 + n/(n + m)) / 2 remains of δ (the
-    reasoning of Akaike 1974). The decrease is computed per row, because an average would make the band too narrow.
+    Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
+    p/2n on these rows, and larger by p/2n on other rows. The average of this function estimates δ, the sum of both.
+    After m further rows, the loss of other rows is larger by p/2(n + m) only, so δ (1 + n/(n + m)) / 2 remains of δ
+    (the reasoning of Akaike 1974). The decrease is computed per row, because an average would make the band too narrow.
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:

@@ -72,8 +72,8 @@ class Independence:
         """The log Bayes factor from which a pair counts as dependent.
 
         If the Bayes factors had a mean of 1 under independence for all parameters, the probability that any of ``m``
-        pairs exceeds m / 0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; in all
-        simulated settings without dependence, fewer than one table in a hundred had a pair above the threshold
+        pairs exceeds m / 0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; in
+        simulations without dependence, fewer than one table in a hundred had a pair above the threshold
         (``docs/theory/exponents.md``).
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))

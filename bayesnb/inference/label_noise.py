@@ -67,14 +67,8 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. ``each`` is the
     mean of p(z_i is not the label | x_i, θ, ε) over draws.
 
-    Parameters
-    ----------
-    before : Posterior
-        The prior, as a posterior without data.
-    data : {name: encoded column}
-    labels : Labels
-        A row of weight 2 is two rows, whose labels may be wrong independently.
-    random_seed : int
+    ``before`` is the prior, as a posterior without data. A row of weight 2 is two rows, whose labels may be wrong
+    independently.
 
     Raises
     ------
@@ -124,13 +118,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they include a
     part of ε already, so the number is too small.
 
-    Parameters
-    ----------
-    probability : array (row,)
-        p_i, by a model that was fitted without the row.
-    n_classes : int
-        C, at least 2.
-    weight : array (row,)
+    ``probability``, (row,), is p_i by a model that was fitted without the row.
 
     Raises
     ------
@@ -254,10 +242,10 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     are few rows and classes overlap (``docs/how-to/labels-to-doubt.md`` has measurements). ε is the same for all
     classes, so the number is too small if only labels of one class are wrong.
 
-    If columns depend on each other given the class (see :func:`bayesnb.checks.independence`), naive Bayes is
-    overconfident and counts many right labels as wrong. With a ``dependence``, trust the order of the rows but not the
-    number, because exponents were learned from the wrong labels too. ``attrs["note"]`` states this, and also if labels
-    cannot be drawn because a prior is improper or a feature is sampled.
+    If columns depend on each other given the class, naive Bayes is overconfident and counts many right labels as wrong.
+    With a ``dependence``, trust the order of the rows but not the number, because exponents were learned from the wrong
+    labels too. ``attrs["note"]`` states this, and also if labels cannot be drawn because a prior is improper or a
+    feature is sampled.
 
     Examples
     --------

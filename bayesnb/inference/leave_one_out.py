@@ -69,10 +69,10 @@ def loo(
     are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape parameter of the tail of
     these weights, 0 if the feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, but the exponents stay fixed, which were
-    learned from its label too. So the probabilities are too good (thirty columns of breast cancer: a log loss of 0.03,
-    against 0.09 with five folds), as ``attrs["note"]`` states. ``evaluate`` with ``cv=5`` learns the exponents again in
-    each fold. By feature, terms are not multiplied by their exponents.
+    With a dependence, the row is left out of the class prior and of all terms, but not of the exponents, which stay
+    fixed. So the probabilities are too good (thirty columns of breast cancer: a log loss of 0.03, against 0.09 with
+    five folds), as ``attrs["note"]`` states. ``evaluate`` with ``cv=5`` learns the exponents again in each fold. By
+    feature, terms are not multiplied by their exponents.
 
     Examples
     --------

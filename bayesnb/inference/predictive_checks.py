@@ -90,7 +90,7 @@ class Check:
 
     ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the
     distribution of the test statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation
-    over replicated tables, which is unreliable if nearly all tables have the same value.
+    over replicated tables, because the latter is unreliable if nearly all tables have the same value.
     """
 
     statistic: str
@@ -359,7 +359,7 @@ def _table(
 ) -> tuple[pd.DataFrame, float]:
     """One line for each check, the worst first, and the distance from which a check fails.
 
-    The adjusted p-value is the share of replicated tables whose largest distance of all checks is at least as large
+    The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this check
     (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks, and more checks
     need no more draws. Distances are in standard deviations of the replicated tables.
     """

@@ -71,8 +71,8 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
     """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
 
-    It is 0 if both lead to the same decision, and never negative. It measures the difference *if the model is right*;
-    to compare log losses on held-out rows, use :func:`bayesnb.compare`.
+    It is never negative, and measures the difference *if the model is right*. To compare log losses on held-out rows,
+    use :func:`bayesnb.compare`.
 
     Parameters
     ----------

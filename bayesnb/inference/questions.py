@@ -2,8 +2,8 @@
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`, which
 makes it a method of :class:`bayesnb.BayesianNB` and of :class:`bayesnb.inference.classifier.Classifier`, or a function
-of a public module such as :mod:`bayesnb.sets`. Its type, its lines in the documentation, the options of its command
-and, with :class:`Shown`, a section of the report are made from its signature and docstring.
+of a public module such as :mod:`bayesnb.sets`. Its signature and docstring determine its type, its lines in the
+documentation, the options of its command and, with :class:`Shown`, a section of the report.
 """
 
 from __future__ import annotations
@@ -95,21 +95,9 @@ class Shown:
 class Question:
     """One line of the table.
 
-    Parameters
-    ----------
-    name : str
-    want : str
-        The end of a sentence that begins with "If you want".
-    group : str
-        Its heading in the list of questions.
-    module : str or None
-        The public module of a function; ``None`` for a method.
-    function : callable
-        Its first argument is a fitted model.
-    shown : Shown, optional
-        How the report displays the answer.
-    columns : {column: str or Message}
-        The meaning of each column of the answer, for a legend.
+    ``want`` is the end of a sentence that begins with "If you want", and ``group`` the heading of the question in the
+    list. ``module`` is the public module of a function, ``None`` for a method. ``shown`` is how the report displays the
+    answer, and ``columns`` the meaning of each column of the answer, for a legend.
     """
 
     name: str

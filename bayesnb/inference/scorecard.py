@@ -326,8 +326,8 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     """The expected scores if the class of each row were drawn from its predicted probabilities.
 
     For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and 1
-    - Σ p². The expected calibration error, not 0 even for calibrated forecasts because bins are finite, is the mean
-    over simulations in which a row is right with the probability of its confidence.
+    - Σ p². The expected calibration error is the mean over simulations in which a row is right with the probability of
+      its confidence.
     """
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)

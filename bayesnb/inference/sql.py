@@ -141,8 +141,8 @@ def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> st
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
     """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
 
-    The rounding error of 1 + z² is multiplied by a, which is half the rows of a class. If a is large, z² ln(u) / (u -
-    1) is used instead, with u the rounded 1 + z²; it is accurate (Kahan; Goldberg 1991, theorem 4).
+    The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) / (u
+    - 1) is used instead, with u the rounded 1 + z² (Kahan; Goldberg 1991, theorem 4).
     """
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
     square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"

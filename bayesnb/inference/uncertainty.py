@@ -60,7 +60,7 @@ def uncertainty(
     draws : int
         Number of draws of the parameters, if there is no closed form.
     given : {"row", "data"}, optional
-        The posterior of θ to use, as in :meth:`predict_interval`.
+        The posterior of θ, as in :meth:`predict_interval`.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def verify(
     draws, chains, random_seed, **arguments
         As in :meth:`sample_posterior`.
     tree : DataTree, optional
-        Existing draws of the same model, with variables and coordinates named as in :meth:`sample_posterior`.
+        Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
         The learned rows, needed if some have no label: expect disagreement, because the closed form of such a fit
         replaces labels by expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y,

@@ -213,23 +213,10 @@ def _log_bet(sums: Array) -> Array:
 class Line:
     """One column in one class, the evidence against it, and when the alarm was raised.
 
-    Parameters
-    ----------
-    column, label
-        ``label`` is None without labels.
-    feature : str or None
-        ``None`` for the class frequencies.
-    place : int
-        Position of the column in the feature, or of the class.
-    reader : Reader
-    bets : tuple of Bets
-        One per stream; the line's capital is the largest of theirs, divided by their number.
-    log_largest : float
-        Largest log capital so far.
-    alarm : int
-        Row of the stream at which the alarm was raised; 0 without one.
-    path : tuple of array (2, point)
-        Rows of the stream, and the log capital.
+    ``label`` is None without labels, and ``feature`` is None for the class frequencies. ``place`` is the position of
+    the column in the feature, or of the class. There is one bet per stream; the line's capital is the largest of
+    theirs, divided by their number, and ``log_largest`` its largest logarithm. ``alarm`` is the row of the stream at
+    which the alarm was raised, 0 without one. ``path``, (2, point), holds rows of the stream and the log capital.
     """
 
     column: Any
@@ -244,7 +231,6 @@ class Line:
 
     @property
     def log_e(self) -> float:
-        """Logarithm of the line's e-value."""
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
@@ -273,16 +259,8 @@ class Line:
 class Watch:
     """The evidence that a stream has left the model, column by column.
 
-    Parameters
-    ----------
-    classifier : Classifier
-    level : float
-        Largest probability of a false alarm over all lines and the whole stream.
-    random_state : int
-    lines : tuple of Line
-    unwatched : tuple
-        Columns without a line.
-    labelled: bool or None
+    ``level`` is the largest probability of a false alarm over all lines and the whole stream; ``rows`` counts the rows
+    of the stream; ``unwatched`` are columns without a line; ``labelled`` is ``None`` before the first row.
     """
 
     classifier: Classifier
@@ -440,11 +418,11 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
     Notes
     -----
-    A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital of a bet
-    against the model that started with 1. If the stream comes from the distribution of the learned rows, the
-    probability that the e-value of any line ever exceeds (number of lines) / ``level`` is at most ``level``. Levels,
-    0/1, Normal and Log-normal columns, and counts are watched; other columns of numbers need learned rows. Without
-    these, a column that is wrongly assumed to be Normal raises an alarm in the end.
+    A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital, initially 1,
+    of a bet against the model. If the stream comes from the distribution of the learned rows, the probability that the
+    e-value of any line ever exceeds (number of lines) / ``level`` is at most ``level``. Levels, 0/1, Normal and
+    Log-normal columns, and counts are watched; other columns of numbers need learned rows. Without these, a column that
+    is wrongly assumed to be Normal raises an alarm in the end.
 
     Examples
     --------

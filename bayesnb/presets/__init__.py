@@ -37,8 +37,8 @@ def sklearn(
     """The naive Bayes classifiers of scikit-learn.
 
     Numbers are read as by ``GaussianNB``, text as by ``CategoricalNB``, True and False and columns of 0 and 1 as by
-    ``BernoulliNB``, and a sparse matrix as by ``MultinomialNB``. scikit-learn has no classifier for mixed types; here
-    the likelihoods of the columns are multiplied, and the class probabilities enter once.
+    ``BernoulliNB``, and a sparse matrix as by ``MultinomialNB``. For mixed types, the likelihoods of the columns are
+    multiplied, and the class probabilities enter once.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def sklearn(
     -----
     ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen levels and
     those of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights, and in
-    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows. Missing values,
-    which scikit-learn does not accept, are ignored.
+    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows. Missing values
+    are ignored.
 
     Examples
     --------

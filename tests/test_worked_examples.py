@@ -25,7 +25,7 @@ from bayesnb import (
     Poisson,
     datasets,
 )
-from bayesnb.families import GaussianKnownVariance
+from bayesnb.families import GaussianKnownVariance, LogNormal
 
 # Play tennis (Mitchell 1997, 6.9.1)
 
@@ -338,15 +338,19 @@ LINEAR = {
 }
 
 
-def linear_scores(clf: BayesianNB, X: pd.DataFrame) -> np.ndarray:
-    """γ_c + β_c · φ(x), with φ(x) the value of a number and 1 at the level that a row has."""
-    weights, intercept = nb.odds.linear_form(clf)
+def linear_scores(clf: BayesianNB, X: pd.DataFrame, quadratic: bool = False) -> np.ndarray:
+    """γ_c + β_c · φ(x), with φ(x) the value of a number, or its logarithm, and 1 at the level that a row has."""
+    weights, intercept = nb.odds.linear_form(clf, quadratic)
     scores = np.tile(intercept.to_numpy(), (len(X), 1))
     for (column, level), beta in zip(weights.index, weights.to_numpy(), strict=True):
         x = X[column].to_numpy()
         if str(level).endswith(")"):
             low, high = (float(edge) for edge in level[1:-1].split(","))
             x = (low <= x) & (x < high)
+        elif level in ("ln", "ln²"):
+            x = np.log(x) ** (1 + (level == "ln²"))
+        elif level == column:
+            x = x**2
         elif level != "":
             x = x == level
         scores += np.outer(x, beta)
@@ -360,6 +364,25 @@ def test_the_log_odds_are_linear(table, settings):
     scores, log_proba = linear_scores(clf, X), clf.predict_log_proba(X)
     assert_allclose(scores - scores[:, :1], log_proba - log_proba[:, :1], rtol=1e-9, atol=1e-9)
     assert np.ptp(log_proba[:, 1] - log_proba[:, 0]) > 1
+
+
+def test_the_log_odds_of_a_log_normal_are_linear_in_the_logarithm_if_the_variances_are_equal():
+    amounts = pd.DataFrame({"amount": np.exp([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])})
+    equal = LogNormal(NormalGamma(m=0, kappa=1, a=2, b=1))
+    clf = BayesianNB(equal, estimate="mean").fit(amounts, list("aaabbb"))
+    assert nb.odds.linear_form(clf)[0].index.tolist() == [("amount", "ln")]
+    new = pd.DataFrame({"amount": [0.01, 0.7, 5.0]})
+    scores, log_proba = linear_scores(clf, new), clf.predict_log_proba(new)
+    assert_allclose(scores - scores[:, :1], log_proba - log_proba[:, :1], rtol=1e-9)
+
+    X, y = datasets.heights()
+    clf = BayesianNB({"height_cm": LogNormal()}, estimate="mean").fit(X, y)
+    with pytest.raises(ValueError, match="quadratic=True"):
+        nb.odds.linear_form(clf)
+    terms = nb.odds.linear_form(clf, quadratic=True)[0].index.tolist()
+    assert {("height_cm", "ln"), ("height_cm", "ln²"), ("weight_kg", "weight_kg")} < {*terms}
+    scores, log_proba = linear_scores(clf, X, quadratic=True), clf.predict_log_proba(X)
+    assert_allclose(scores - scores[:, :1], log_proba - log_proba[:, :1], rtol=1e-7, atol=1e-7)
 
 
 # Binning

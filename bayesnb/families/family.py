@@ -87,6 +87,9 @@ class Family[P: Belief, S: Statistic](ABC):
     shares_number: ClassVar[bool] = False
     """True if the columns share a hyperparameter estimated from all of them (they then form one feature)."""
 
+    argument: ClassVar[str] = ""
+    """The function of a number, such as "ln", whose value is a term of the linear form; "" for the number itself."""
+
     node_names: ClassVar[tuple[str, ...]] = ()
     """The names along the last axis of the variables, if this axis is not an axis of levels."""
 

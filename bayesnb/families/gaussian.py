@@ -206,6 +206,19 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
             return posterior.students.summed(x)
         return densities.Students.of(*posterior.curve(-1)).summed(x, labels.codes) if labels.unweighted else None
 
+    def linear(self, theta: Theta) -> tuple[Array, Array]:
+        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
+        if not np.allclose(tau, tau[:1], rtol=1e-12):
+            raise ValueError(
+                "its variance differs between classes, so the log-odds are quadratic; "
+                "GaussianKnownVariance shares one variance, and quadratic=True writes the squares too"
+            )
+        return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
+
+    def quadratic(self, theta: Theta) -> tuple[Array, Array, Array]:
+        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
+        return -0.5 * tau[..., None] * np.eye(tau.shape[1]), mu * tau, 0.5 * (np.log(tau) - mu**2 * tau)
+
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Array, row: Array, column: Array) -> None:
         import pymc as pm
 
@@ -273,19 +286,6 @@ class Gaussian(OfUnknownVariance):
 
     def readable(self, theta: Theta) -> dict[str, Array]:
         return {"mean": theta["mu"], "sd": 1 / np.sqrt(theta["tau"])}
-
-    def linear(self, theta: Theta) -> tuple[Array, Array]:
-        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
-        if not np.allclose(tau, tau[:1], rtol=1e-12):
-            raise ValueError(
-                "its variance differs between classes, so the log-odds are quadratic; "
-                "GaussianKnownVariance shares one variance, and quadratic=True writes the squares too"
-            )
-        return mu * tau, -0.5 * (mu**2 * tau).sum(-1)
-
-    def quadratic(self, theta: Theta) -> tuple[Array, Array, Array]:
-        mu, tau = (self.variables(theta)[name] for name in ("mu", "tau"))
-        return -0.5 * tau[..., None] * np.eye(tau.shape[1]), mu * tau, 0.5 * (np.log(tau) - mu**2 * tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,6 +386,7 @@ class LogNormal(OfUnknownVariance):
     """
 
     support = POSITIVE
+    argument = "ln"
 
     def read(self, x: Array) -> tuple[Array, Array]:
         logarithm = np.log(x)

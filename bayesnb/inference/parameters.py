@@ -106,7 +106,7 @@ def softmax_regression(
                 term += width
                 curvature, beta, offset = (power * part for power, part in zip(
                     (powers[..., None], powers, powers), form, strict=True))  # fmt: skip
-                weights |= _products(feature.columns, curvature)
+                weights |= _products(feature, curvature)
                 offset = offset.sum(-1)
             elif exponents is None:
                 beta, offset = feature.family.linear(point.features[name])
@@ -132,10 +132,11 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
     return np.concatenate(beta, axis=1), sum(power * offset for power, (_, offset) in zip(powers, each, strict=True))
 
 
-def _products(columns: Sequence[Any], curvature: Array) -> Mapping[tuple[Any, Any], Array]:
+def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
     """Weights (class,) of squares of columns and of products of two columns, except weights that are all 0."""
+    columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
-        (column, columns[j]): curvature[:, i, j] * (1 + (i < j))
+        (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
         for i, column in enumerate(columns)
         for j in range(i, len(columns))
         if curvature[:, i, j].any()
@@ -147,7 +148,7 @@ def _terms(feature: Feature, beta: Array) -> Mapping[tuple[Any, Any], Array]:
     if feature.text is not None:
         return {(feature.source[0], word): beta[:, k] for k, word in enumerate(feature.columns)}
     if feature.levels is None:
-        return {(column, ""): beta[:, k] for k, column in enumerate(feature.columns)}
+        return {(column, feature.family.argument): beta[:, k] for k, column in enumerate(feature.columns)}
     widest = beta.shape[1] // len(feature.columns)
     return {
         (column, level): beta[:, k * widest + i]
@@ -202,7 +203,8 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     weights : DataFrame (term, class)
         β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
         text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), and φ is its
-        value. With ``quadratic``, there are terms (column, other column), whose φ is the product.
+        value; for a ``LogNormal`` it is (column, "ln"), and φ is its logarithm. With ``quadratic``, there are terms
+        (column, other column), whose φ is the product, and (column, "ln²").
     intercept : Series (class,)
         γ.
 
@@ -277,9 +279,7 @@ def describe(classifier: Classifier) -> pd.DataFrame:
     humidity     Categorical  Dirichlet(alpha=1.0)           high, normal
     wind         Categorical  Dirichlet(alpha=1.0)           strong, weak
     """
-    statistics, found = (
-        classifier.statistics,
-        classifier.schema.describe(classifier.statistics, classifier.posterior.model.features),
-    )
+    statistics = classifier.statistics
+    found = classifier.schema.describe(statistics, classifier.posterior.model.features)
     found.attrs |= {"rows": float(statistics.rows.sum()), "effective_rows": statistics.effective_rows}
     return found

@@ -200,7 +200,7 @@ def watch(
     model: str, new: str, target: str | None, learned: str | None, level: float, random_state: int, layout: str,
     format: Format,
 ) -> int:  # fmt: skip
-    """Watch a stream of further rows: an alarm if they leave the model, at which one may look after every row.
+    """Watch a stream of further rows: raise an alarm if they leave the model, however often it is checked.
 
     If the rows hold the class, each column is watched in each class, and so are the class frequencies. Otherwise levels
     and 0/1 are watched, and numbers too if --learned gives the rows to compare with.

@@ -1,7 +1,7 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so it gets control
-characters escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
+Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so control characters
+are shown escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
 """
 
 from __future__ import annotations

@@ -194,8 +194,9 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
         ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the paired
-        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. Equal log scores are ordered by
-        the Brier score.
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a true
+        class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered by the
+        Brier score.
 
     Raises
     ------

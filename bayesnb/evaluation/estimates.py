@@ -333,7 +333,7 @@ def compare_estimates(
         learn from the labels: five folds, or two from 65,536 rows on. If at most a fifth of all rows is scored, these
         rows are held out once.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random.
+        Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
         Seed of the random draw of rows.
 

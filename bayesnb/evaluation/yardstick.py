@@ -230,7 +230,7 @@ def yardstick(
         number of exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
         ``coverage``, ``width``, ``crps`` and ``distance`` over tables. ``seconds`` is processor time per table, and
         ``true`` states whether naive Bayes is true in the world. A method that returns intervals has no ``draws``,
-        ``crps`` and ``distance``. The method "exact" is a third sample of the posterior of the world.
+        ``crps`` and ``distance``. The method "exact" is a further sample of the exact posterior.
 
     Raises
     ------

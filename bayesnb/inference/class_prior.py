@@ -183,8 +183,8 @@ def estimate_class_prior(
 ) -> pd.Series | pd.DataFrame:
     """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
 
-    The method is EM (Saerens, Latinne and Decaestecker 2002). Predict with ``with_class_prior(clf,
-    estimate_class_prior(clf, X))``.
+    The method is EM (Saerens, Latinne and Decaestecker 2002); with a dependence, the likelihood of a class is p(class |
+    row) under equal class probabilities. Predict with ``with_class_prior(clf, estimate_class_prior(clf, X))``.
 
     Parameters
     ----------

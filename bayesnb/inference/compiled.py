@@ -163,7 +163,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
     Returns
     -------
     CompiledClassifier
-        Call it with one row as a dict or a list.
+        Call it with one row as a dict or a list. It does not change if the estimator learns more rows.
 
     Raises
     ------

@@ -212,7 +212,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep the scale that was estimated from the learned rows.
+    Priors keep the scale that was estimated from the learned rows. A class whose rows are all removed still exists.
 
     References
     ----------

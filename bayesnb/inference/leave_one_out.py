@@ -54,8 +54,8 @@ def loo(
         By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class, p(c
         | x_i, D without row i), both by the chosen estimate; ``pareto_k`` has one column for each sampled column. By
         feature: columns (class, term), in nats. "(prior)" is log p(c | D without row i), and each column j has log
-        p(x_ij | c, D without row i), with all parameters integrated out; a bag of words is one term. A prior that was
-        scaled to the data keeps its scale.
+        p(x_ij | c, D without row i), with all parameters integrated out; a bag of words is one term. The terms of a
+        class sum to log p(x_i, c | D without row i). A prior that was scaled to the data keeps its scale.
 
     Warns
     -----

@@ -393,7 +393,7 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
     "checks",
 )
 def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
-    """Watch a stream of further rows: an alarm that may be looked at after every row.
+    """Watch a stream of further rows: an alarm that may be checked after every row.
 
     Parameters
     ----------

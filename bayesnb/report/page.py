@@ -95,7 +95,7 @@ def report(
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int, or None for all
-        Score at most this number of rows, drawn at random.
+        Score at most this number of rows, drawn at random. The model learns all rows.
     remarks : sequence of str
         Sentences about the table to list first among the findings.
     form : {"python", "command"}

@@ -301,7 +301,10 @@ def examine(
     if rest.isna().sum().sum() > frame.isna().sum().sum():
         # Treat the marker as missing and examine the remaining cells again.
         marked = [remark for remark in found if remark.option]
-        found = marked + [remark for remark in examine(rest, target, rows, layouts, declares) if remark not in marked]
+        again = [remark for remark in examine(rest, target, rows, layouts, declares) if remark not in marked]
+        # A column read as levels is not described as numbers too, as it would be after the remedy.
+        levels = {remark.column for remark in marked if remark.serious} - kinds.keys()
+        found = marked + [r for r in again if r.column not in levels or r.cures or r.option or r.drop or r.serious]
     return sorted(found, key=lambda remark: place.get(remark.column, -1))
 
 
@@ -368,7 +371,12 @@ def _read(
             cure = Cure("features", Date(*parts, format=reading.format).spelled, name)
             said = Message("{what}, read as {unit}", what=reading.said, unit=unit)
             if parts != reading.parts:
-                said = Message("{what}, read as {unit}; better parts: {cure}", what=reading.said, unit=unit, cure=cure)
+                said = Message(
+                    "{what}, read as {unit}; other parts predict better: {cure}",
+                    what=reading.said,
+                    unit=unit,
+                    cure=cure,
+                )
             found.append(Remark(name, said, cures=() if parts == reading.parts else (cure,)))
             frame = frame.drop(columns=name)
     return frame, kinds, found

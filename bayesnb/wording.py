@@ -136,8 +136,8 @@ class Message:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "data", data)
 
-    def written(self, form: Form = "python") -> str:
-        return _Filled(form).vformat(self.text, (), self.data)
+    def written(self, form: Form = "python", space: str = " ") -> str:
+        return _Filled(form, space).vformat(self.text, (), self.data)
 
     def __str__(self) -> str:
         return self.written()
@@ -156,22 +156,27 @@ def _message(text: str, data: Mapping[str, Any]) -> Message:
 class _Filled(Formatter):
     """Fills the placeholders of a message, for Python or for the command line."""
 
-    def __init__(self, form: Form) -> None:
-        self.form = form
+    def __init__(self, form: Form, space: str) -> None:
+        self.form, self.space = form, space
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        return format(value, format_spec) if format_spec else written(value, self.form)
+        return format(value, format_spec) if format_spec else written(value, self.form, self.space)
 
 
-def written(what: Any, form: Form = "python") -> str:
-    """The text of a message, a cure, several cures, an error or a warning; ``str`` of any other value."""
+def written(what: Any, form: Form = "python", space: str = " ") -> str:
+    """The text of a message, a cure, several cures, an error or a warning; ``str`` of any other value.
+
+    ``space`` stands for the spaces within a cure.
+    """
     match what:
-        case Message() | Cure() | Spelled():
-            return what.written(form)
+        case Cure() | Spelled():
+            return what.written(form).replace(" ", space)
+        case Message():
+            return what.written(form, space)
         case BaseException(args=(Message() as said,)):
-            return said.written(form)
+            return said.written(form, space)
         case tuple() if what and all(isinstance(each, Cure | Message) for each in what):
-            return " or ".join(written(each, form) for each in what)
+            return " or ".join(written(each, form, space) for each in what)
     return str(what)
 
 

@@ -65,20 +65,29 @@ def print_sections(sections: Iterable[Section]) -> None:
 
     console = console_of()
     for k, section in enumerate(sections):
-        console.print(*([] if k == 0 else [""]), _text(section.lead or section.title), style="bold", sep="\n")
+        console.print(*([] if k == 0 else [""]), _text(section.lead or section.title, console), style="bold", sep="\n")
         for n, part in enumerate(section.parts):
             if isinstance(part, TablePart):
                 if part.caption and (n or part.bars):
-                    console.print(_text(f"\n{part.caption}" if n else part.caption), style="bold" if n else None)
+                    caption = _text(f"\n{part.caption}" if n else part.caption, console)
+                    console.print(caption, style="bold" if n else None)
                 console.print(table_of(part, console))
             elif isinstance(part, str | Message):
-                console.print(_text(part), style="dim")
+                console.print(_text(part, console), style="dim")
 
 
-def _text(text: Any) -> Any:
+JOINED = "\ue000"
+"""A space within an option, at which no line ends."""
+
+
+def _text(text: Any, console: Any) -> Any:
+    """A text in lines that do not end within an option, so that it can be copied, unless it is longer than a line."""
     from rich.text import Text
 
-    return Text(visible(written(text, "command"), keep="\n"))
+    words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")
+    kept = " ".join(word if len(word) <= console.width else word.replace(JOINED, " ") for word in words)
+    lines = Text(kept).wrap(console, console.width)
+    return Text("\n".join(line.plain.replace(JOINED, " ") for line in lines))
 
 
 def table_of(shown: TablePart, console: Any) -> Any:

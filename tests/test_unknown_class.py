@@ -168,6 +168,12 @@ def test_probabilities_do_not_depend_on_order_names_units_or_copies():
     assert_allclose(probabilities(X, [to[label] for label in Y], "m", FAR), expected, rtol=1e-8)
 
 
+def test_estimates_that_an_unknown_class_refuses_are_lines_with_a_note_beside_the_predictive():
+    table = nb.evaluation.compare_estimates(BayesianNB(FEATURES, unknown="new"), X, Y, dependence=("weighted",))
+    assert np.isfinite(table.loc["predictive", "log_loss"])
+    assert table.index[table["note"].str.contains("'new'|\"new\"")].tolist() == ["mle", "map", "mean", "weighted"]
+
+
 @pytest.mark.parametrize(
     ("settings", "y", "said"),
     [

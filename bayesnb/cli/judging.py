@@ -172,6 +172,7 @@ def _answer_of(
     """The class probabilities of one row by each estimate and other model, and the interval of p(class | row, θ)."""
     from bayesnb.model import ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
+    from bayesnb.wording import RefusedError
 
     frame, labels = frame_of([row], X), [str(label) for label in clf.classes_]
     estimates: dict[str, Any] = {}
@@ -180,7 +181,7 @@ def _answer_of(
             model = others.get(name) or clf.with_estimate(name)
             proba = None if isinstance(model, str) else map(float, model.predict_proba(frame)[0])
             estimates[name] = model if proba is None else dict(zip(labels, proba, strict=True))
-        except (BoundaryError, ImproperError, ImpossibleRowError) as error:
+        except (BoundaryError, ImproperError, ImpossibleRowError, RefusedError) as error:
             estimates[name] = str(error)
     ends = clf.predict_interval(frame, prob, draws=draws).iloc[0]
     interval = {label: ends[c].astype(float).to_dict() for label, c in zip(labels, clf.classes_, strict=True)}

@@ -23,7 +23,7 @@ from bayesnb.learning import EstimatorParameters
 from bayesnb.model import ESTIMATES
 from bayesnb.priors import Array, BoundaryError, ImproperError
 from bayesnb.progress import Progress
-from bayesnb.wording import Cure, Message
+from bayesnb.wording import Cure, Message, RefusedError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -404,7 +404,7 @@ def comparison(
         for estimate in ESTIMATES:
             try:
                 answers[estimate], codes = answers_of(folds, target, methodcaller("with_estimate", estimate))
-            except (BoundaryError, ImproperError) as error:
+            except (BoundaryError, ImproperError, RefusedError) as error:
                 absent[estimate] = error
             progress.add(1)
         for name in dependence:

@@ -912,7 +912,7 @@ def the_command_line_answers_the_same(case):
 SAMPLE = {"none": 3, "tempered": 1, "weighted": 1, "pairwise": 1, "forests": 1, "auto": 1}
 """On how many tables the ordinary tests try each relation."""
 
-FIRST = {"none": 0, "tempered": 14, "weighted": 14, "pairwise": 14, "forests": 14, "auto": 14}
+FIRST = {"none": 0, "tempered": 14, "weighted": 14, "pairwise": 14, "forests": 14, "auto": 5}
 """The first of these tables."""
 
 FAILING: dict[tuple[str, str], str] = {}

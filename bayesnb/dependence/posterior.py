@@ -397,15 +397,20 @@ class LearnedExponents:
         found[here] = old[there]
         return found
 
-    def near(self, layout: Layout, places: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
-        """A start for the variational Gaussian in another layout; new parameters have this mean and precision."""
+    def near(self, layout: Layout, places: Array, sd: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
+        """A start for the variational Gaussian in another layout; new parameters have this mean and precision.
+
+        The precision is that found here with the prior's share exchanged for that of ``sd`` (parameter,), so that
+        parameters of which the rows say nothing start at their prior.
+        """
         (here, there), (spread,) = self._shared(layout, places), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
         mean[here] = spread.mean[own][there]
         inverse = np.linalg.inv(spread.root[own])
+        found = inverse.T @ inverse - np.diag(1 / self.prior[1] ** 2)
         precision[here] = precision[:, here] = 0.0
-        precision[np.ix_(here, here)] = (inverse.T @ inverse)[np.ix_(there, there)]
+        precision[np.ix_(here, here)] = found[np.ix_(there, there)] + np.diag(1 / sd[here] ** 2)
         return mean, precision
 
     def _shared(self, layout: Layout, places: Array) -> tuple[Array, Array]:
@@ -624,7 +629,7 @@ def learn_exponents(
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
         spread = nearest(source, layout, *prior, *begin)
     else:
-        spread = nearest(source, layout, *prior, *before[0].near(layout, before[1], *begin), NEAR, FEW_POINTS)
+        spread = nearest(source, layout, *prior, *before[0].near(layout, before[1], prior[1], *begin), NEAR, FEW_POINTS)
     weights = np.full(len(points), 1 / len(points))
     return LearnedExponents(
         spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)

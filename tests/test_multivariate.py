@@ -330,3 +330,12 @@ def test_mean_and_variance_of_the_prior_are_those_of_its_draws(belief):
     for value, mean, variance in zip(drawn, means, variances, strict=True):
         assert (np.abs(value.mean(0) - mean) <= 5 * np.sqrt(variance / len(value))).all()
         assert_allclose(value.var(0), variance, rtol=0.1)
+
+
+@pytest.mark.parametrize("family", ["multivariate-gaussian", "shared-gaussian"])
+@pytest.mark.parametrize("rows", [[0], [0, 1, 3], [0, 1, 2, 3, 4]])
+def test_a_block_of_equal_rows_says_nothing_of_any_row(family, rows):
+    X = np.full((5, 2), np.nan)
+    X[rows] = [5.0, 10.0]
+    proba = BayesianNB(family).fit(X, [0, 1, 0, 1, 0]).predict_proba([[5.0, 10.0], [6.0, 9.0], [-70.0, np.nan]])
+    assert_allclose(proba, np.tile([4 / 7, 3 / 7], (3, 1)))

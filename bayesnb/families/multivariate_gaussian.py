@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
@@ -54,6 +54,20 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
 
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         return prior.over(s)
+
+    def priors(self, s: Scatter, labels: Sequence[Any]) -> NormalWishart:
+        """The prior of each class; if all rows are equal, it also counts the rows of the other classes.
+
+        Then the block does not distinguish the classes, as a constant column of a Gaussian does not.
+        """
+        full = super().priors(s, labels)
+        given = (
+            isinstance(self.prior, Mapping) or self.prior.m is not None or not isinstance(self.prior.scale, str | None)
+        )
+        if given or s.scatter.any() or s.of_columns()[2].any():
+            return full
+        others = s.n[:, 0].sum() - s.n[:, 0]
+        return full._with(kappa=full.kappa + others, dof=full.dof + self.classes_apart * others)
 
     def added(self, s: Scatter) -> Added:
         n = s.n[:, 0]
@@ -284,12 +298,11 @@ class SharedGaussian(MultivariateGaussian):
         """log p(rows of a class | rows of earlier classes), (class,)."""
         super().log_evidence(prior, s)
         d, log_h = self.added(s)
-        found, held = [], prior.at([0])
+        found, held = [], prior
         for c in range(len(log_h)):
-            own = tuple(v[c : c + 1] for v in d)
-            found.append(held.along(*own))
-            after = held.plus(*own)
-            held = prior.at([0])._with(scale=after.scale, dof=after.dof)
+            own, each = tuple(v[c : c + 1] for v in d), prior.at([c])._with(scale=held.scale[:1], dof=held.dof[:1])
+            found.append(each.along(*own))
+            held = each.plus(*own)
         return np.concatenate(found) + log_h
 
     def plug_in(self, posterior: NormalWishart, point: Point) -> Theta:

@@ -159,6 +159,8 @@ def _look(name: Any, file: Path, format: Format, encoding: str, space: Workspace
         if not rows:
             raise ValueError(f"{name}: has a header and no rows" if layout.header else f"{name}: is empty")
     names = {f"c{k}": column for k, column in enumerate(layout.names)}
+    # The order of groups depends on the threads of the database.
+    found.sort(key=lambda group: int(group[0][1:]))
     types = {names[k]: Types(held) for k, held, _ in found}
     return replace(layout, types=types, gaps={names[k]: texts for k, _, texts in found if texts}, rows=rows)
 

@@ -32,6 +32,7 @@ from bayesnb.model import Estimate, NoClosedFormError
 from bayesnb.modelfile import document
 from bayesnb.nested import deep_params, told_of_unknown_names, with_param
 from bayesnb.priors import Array, Dirichlet, FixedProbabilities
+from bayesnb.priors.class_prior import of_known_classes
 from bayesnb.statistics.statistic import same
 from bayesnb.wording import require_whole, warn
 
@@ -594,7 +595,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If a value cannot be written: a function as a prior of ``FromPyMC``, or a generator as ``random_state``.
-            Also if ``estimate`` or ``class_prior`` was changed and is not yet in effect.
+            Also if ``estimate``, ``class_prior`` or ``unknown`` was changed and is not yet in effect.
 
         Examples
         --------
@@ -608,9 +609,11 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """
         read = self.__dict__.get("_content_hash", "") if replacing else None
         learned = self.classifier_
+        wanted, label = label_prior(self), learned.posterior.model.label
         for name, counts in (
             ("estimate", self.estimate == learned.estimate),
-            ("class_prior or unknown", same(label_prior(self), learned.posterior.model.label)),
+            ("class_prior", same(of_known_classes(wanted), of_known_classes(label))),
+            ("unknown", same(wanted, label)),
         ):
             if not counts:
                 raise ValueError(

@@ -163,7 +163,7 @@ def test_a_model_that_cannot_be_stored_is_refused_and_nothing_is_written(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("name", "value"), [("estimate", "map"), ("class_prior", "uniform")])
+@pytest.mark.parametrize(("name", "value"), [("estimate", "map"), ("class_prior", "uniform"), ("unknown", "other")])
 def test_a_file_that_would_predict_otherwise_than_the_estimator_is_not_written(name, value, tmp_path):
     X, y = nb.datasets.penguins()
     later = {name: value}

@@ -214,6 +214,11 @@ type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
 """The prior of the class probabilities, before it is expanded to the classes."""
 
 
+def of_known_classes(prior: LabelPrior) -> LabelPrior:
+    """The prior without the unknown class."""
+    return prior.prior if isinstance(prior, WithUnknown) else prior
+
+
 def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
     """The class prior with an unknown class, given as its label or as {label: probability}; None adds none.
 

@@ -371,7 +371,7 @@ def _parts(
 
     If shapes and pairs must be counted, which needs rows, the rows of each part are yielded instead.
     """
-    schema, X = _schema(settings, before), _beside(X, y, sample_weight)
+    schema = _schema(settings, before)
     if not engines.streams(X):
         yield _labelled(settings, X, y, sample_weight, schema)
         return
@@ -426,7 +426,7 @@ def without_rows(
         If the rows were evidently never learned, or if no class would be left.
     """
     before.require_counted("forget is exact for rows that were counted")
-    for part in _parts(settings, before, X, y, sample_weight):
+    for part in _parts(settings, before, _beside(X, y, sample_weight), y, sample_weight):
         before = _less(settings, before, part)
     return before
 

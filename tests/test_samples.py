@@ -109,6 +109,16 @@ def test_folds_scores_and_their_intervals_do_not_depend_on_the_order_of_rows(clf
     assert np.ptp(counts.sum(axis=1)) <= 1
 
 
+def test_folds_of_equal_rows_in_classes_of_equal_size_depend_on_neither_order_nor_names():
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"a": rng.choice([*"uvw"], 60), "b": rng.integers(2, size=60)}), np.repeat(["p", "q"], 30)
+    expected = nb.evaluate(nb.BayesianNB(), X, y, cv=3)["log_loss"]
+    order = rng.permutation(60)
+    turned = np.where(y == "p", "z", "a")
+    for rows, labels in ((X.iloc[order], y[order]), (X, turned), (X.iloc[order], turned[order])):
+        assert nb.evaluate(nb.BayesianNB(), rows, labels, cv=3)["log_loss"] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_report_shows_the_same_rows_of_a_long_table_in_any_order():
     X, y = ROWS.drop(columns="day"), ROWS["x"] + ROWS["n"] > 1
     model = nb.BayesianNB().fit(X, y).classifier_

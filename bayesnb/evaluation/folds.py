@@ -217,17 +217,30 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
             f"Expected between 2 folds and as many as the smallest class has rows ({smallest}); got {n}. {cure} by "
             "leave-one-out, which has no such limit (and takes no dependence)"
         )
-    # Classes are told apart by their sizes, so that new names of classes change the folds only where sizes are equal.
-    size = np.bincount(codes)[codes]
-    try:
-        numbers = row_numbers(Table.of(X), SEED, size)
-    except (TypeError, ValueError):
-        numbers = np.random.default_rng(SEED).permutation(len(codes))
-    fold = np.empty(len(codes), int)
-    fold[np.lexsort((numbers, codes, size))] = np.arange(len(codes)) % n
+    fold = _dealt(X, codes, n)
     for k in range(n):
         if len(test := scored[fold[scored] == k]):
             yield np.flatnonzero(fold != k), test
+
+
+def _dealt(X: Any, codes: Array, n: int) -> Array:
+    """The fold of each row, int (row,), from the numbers of the rows of its class.
+
+    The key of a number includes the size of the class, not its name, and equal rows are counted within a class: so
+    neither new names of classes nor another order of equal rows change the folds.
+    """
+    size = np.bincount(codes)
+    members = [codes == c for c in range(len(size))]
+    try:
+        table, numbers = Table.of(X), np.empty(len(codes), np.uint64)
+        for own, rows in zip(members, size, strict=True):
+            numbers[own] = row_numbers(table.rows(own), SEED, np.full(rows, rows))
+    except (TypeError, ValueError):
+        numbers = np.random.default_rng(SEED).permutation(len(codes))
+    least = np.array([numbers[own].min() for own in members])
+    fold = np.empty(len(codes), int)
+    fold[np.lexsort((numbers, codes, least[codes], size[codes]))] = np.arange(len(codes)) % n
+    return fold
 
 
 def few_folds(codes: Array) -> int:

@@ -81,8 +81,10 @@ def test_the_mails_of_an_mbox_file_are_rows_of_their_own(tmp_path):
 
 
 def test_files_without_a_text_are_named_and_the_others_are_read(tmp_path):
-    written(tmp_path, {"ham/a.eml": "Subject: a\n\nb\n", "ham/scan.pdf": b"%PDF\0\0", "ham/empty.mbox": b""})
-    with pytest.warns(UserWarning, match=r"2 files are left out: ham/empty.mbox \(.*\), ham/scan.pdf \(not a text\)"):
+    files = {"a.eml": "Subject: a\n\nb\n", "empty.mbox": b"", "photo.eml": b"\0\1\xff", "scan.pdf": b"%PDF\0\0"}
+    written(tmp_path, {f"ham/{name}": text for name, text in files.items()})
+    said = r"3 files are left out: ham/empty.mbox \(.*\), ham/photo.eml \(no mail in it\), ham/scan.pdf \(not a text\)"
+    with pytest.warns(UserWarning, match=said):
         assert read_texts(tmp_path).index.tolist() == ["ham/a.eml"]
     (tmp_path / "ham" / "a.eml").unlink()
     with pytest.raises(ValueError, match="no file holds a text"), pytest.warns(UserWarning, match="left out"):

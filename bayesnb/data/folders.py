@@ -133,23 +133,23 @@ def _texts(file: Path) -> list[str]:
     if file.suffix.lower() in MAIL - {".eml"} or FIRST_OF_MBOX.match(raw):
         box = mailbox.mbox(file, create=False)
         try:
-            texts = [_mail(box.get_bytes(key)) for key in box.keys()]  # noqa: SIM118
+            texts = [_mail(email.message_from_bytes(box.get_bytes(key))) for key in box.keys()]  # noqa: SIM118
         finally:
             box.close()
         if not texts:
             raise ValueError("no mail in it")
         return texts
-    if file.suffix.lower() == ".eml" or (TWO_HEADERS.match(raw) and _is_mail(raw)):
-        return [_mail(raw)]
+    named = file.suffix.lower() == ".eml"
+    if named or TWO_HEADERS.match(raw):
+        message = email.message_from_bytes(raw)
+        if named and not message.keys():
+            raise ValueError("no mail in it")
+        if named or any(name in message for name in IN_EVERY_MAIL):
+            return [_mail(message)]
     encoding = encoding_of(file)
     if encoding is None and b"\0" in raw:
         raise ValueError("not a text")
     return [decoded(raw, encoding)]
-
-
-def _is_mail(raw: bytes) -> bool:
-    message = email.message_from_bytes(raw)
-    return any(message[name] is not None for name in IN_EVERY_MAIL)
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
@@ -163,9 +163,8 @@ def decoded(raw: bytes, encoding: str | None) -> str:
     raise AssertionError("latin-1 accepts all bytes")
 
 
-def _mail(raw: bytes) -> str:
+def _mail(message: Any) -> str:
     """The subject and the body of a mail. An HTML body is read if there is no plain one; attachments are not read."""
-    message = email.message_from_bytes(raw)
     raw_subject = next((value for name, value in message.raw_items() if name.lower() == "subject"), "")
     subject = decoded(raw_subject.encode("utf-8", "surrogateescape"), None)
     try:

@@ -59,13 +59,13 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the uncovered
+    """The possible values of a missing cell: p(class, value | the rest of the row), (value, class), and the uncovered
     probability.
 
-    Counts are summed until at most ``TAIL`` is uncovered. A real column is integrated by Gauss-Legendre quadrature, on
-    panels between the quantiles of each class; beyond the outermost quantiles their width doubles, because predictives
-    have heavy tails. The result is normalized. ``x`` is one encoded row; ``log_joint`` maps values of the cell to log
-    p(class, row), (value, class); ``log_row`` is log p(row) without the cell.
+    Counts are summed until at most ``TAIL`` is uncovered. Real columns are integrated by Gauss-Legendre quadrature on
+    panels between the quantiles of each class; beyond them the panels double in width, because predictives have heavy
+    tails. ``x`` is one encoded row; ``log_joint`` maps values of the cell to log p(class, row), (value, class);
+    ``log_row`` is log p(row) without the cell.
 
     Raises
     ------
@@ -137,9 +137,8 @@ def information(joint: Array) -> float:
 
 
 def saving(joint: Array, cost_matrix: Array) -> float:
-    """Expected decrease in the cost of the best decision if the value is observed; ``cost_matrix`` (class, decision).
-
-    This is the expected value of sample information (Raiffa and Schlaifer 1961).
+    """Expected decrease in the cost of the best decision if the value is observed (Raiffa and Schlaifer 1961);
+    ``cost_matrix`` (class, decision).
     """
     each = joint @ cost_matrix
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
@@ -167,8 +166,7 @@ def ask_next(
     Parameters
     ----------
     row : table of one row
-        Candidates are its missing cells and the fitted columns that it lacks; columns with :class:`bayesnb.Missing`
-        only if they are lacking.
+        Candidates are its missing cells and the fitted columns that it lacks.
     costs : DataFrame (class, decision), optional
         The cost of each decision for each true class, as in :meth:`decide`.
     feature_costs : {column: cost}, optional
@@ -189,16 +187,14 @@ def ask_next(
     Raises
     ------
     TypeError, ValueError
-        If there is not exactly one row, ``costs`` are invalid (see :meth:`decide`), or ``feature_costs`` are given
-        without ``costs``, lack a missing column, or name an unknown column.
+        If there is not exactly one row, ``costs`` are invalid, or ``feature_costs`` are given without ``costs``, lack a
+        missing column, or name an unknown column.
 
     Notes
     -----
-    A missing value has its predictive distribution given the rest of the row. Expectations leave out at most 1e-10 of
-    the probability of counts; the ``saving`` of a real column is accurate to about four digits. With a ``dependence``,
-    naive Bayes predicts the values, and the exponents enter the class probabilities of the completed row.
-
-    The ranking looks one answer ahead, so two columns that are informative only together both rank low.
+    A missing value has its predictive distribution given the rest of the row, by naive Bayes even with a
+    ``dependence``. The ``saving`` of a real column is accurate to about four digits. The ranking looks one answer
+    ahead, so two columns that are informative only together both rank low.
 
     References
     ----------
@@ -282,7 +278,7 @@ def _joint_with_missing(
 ) -> tuple[Array, float]:
     """:func:`joint_of_cell` if the cell may also turn out to be missing, which is then the last value.
 
-    ``flag`` names the feature and the column that indicate whether the cell is missing.
+    ``flag`` names the feature and the column that indicate this.
     """
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]
@@ -342,15 +338,16 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     """Choose the rows without a label to label next, the best first.
 
     The criterion is the mutual information of the label and the parameters, ``epistemic`` of :meth:`uncertainty` (BALD:
-    Houlsby, Huszár, Ghahramani and Lengyel 2011). It is large if more data would change the prediction.
+    Houlsby, Huszár, Ghahramani and Lengyel 2011).
 
     Parameters
     ----------
     X : table
         Rows without a label.
     n : int
-        Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c, so that
-        a batch is not n copies of one row.
+        Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c
+        (Desautels, Krause and Burdick 2014), so that a batch is not n copies of one row. The exponents of a
+        ``dependence`` stay fixed.
     draws : int
         Number of draws of the parameters, the same for all rows.
 
@@ -364,11 +361,6 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
     ------
     ValueError
         If ``n`` is not between 1 and the number of rows, or if ``n`` is above 1 and a feature is sampled.
-
-    Notes
-    -----
-    Expected labels replace unknown labels as in Desautels, Krause and Burdick (2014). With a ``dependence``, the
-    exponents stay fixed.
 
     References
     ----------

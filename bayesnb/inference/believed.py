@@ -4,9 +4,9 @@ A row x without a label is data too. Conditioning on it gives a mixture over the
 
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
-Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D), and do intervals have their
-nominal coverage for rows from the model. So answers about a row condition on the row by default (``given="row"``). For
-"data" the posterior is p(θ | D), which suits a row that was chosen independently of θ.
+Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D). So answers about a row
+condition on the row by default (``given="row"``). The posterior p(θ | D) of ``given="data"`` suits a row that was
+chosen independently of θ.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ type Drawn = Parameters | DrawnDependence
 class Believed:
     """A posterior of naive Bayes, the exponents of its terms, and the estimate to predict with.
 
-    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive". ``dependence`` are the learned exponents,
+    ``plug_in`` are the plugged-in parameters, ``None`` for "predictive"; ``dependence`` are the learned exponents,
     ``None`` for naive Bayes. ``offset``, (row, class) or 0, is added to log p(class, row) if each row has a separate
-    class prior. ``given`` is what the posterior of the parameters conditions on besides the learned data.
+    class prior. ``given`` is what the posterior conditions on besides the learned data.
     """
 
     posterior: Posterior | DrawnPosterior
@@ -207,8 +207,8 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``drawn`` are draws given the data. ``seed`` is the seed of the further draws given the row, and the position of
-        ``drawn`` among all parts.
+        ``drawn`` are draws given the data. ``seed`` holds the seed of the further draws given the row, and the position
+        of ``drawn`` among all parts.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -219,10 +219,8 @@ class Believed:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
         The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
-        3). For ``given="row"``, the mean is the predictive with logarithm ``log_p``, (row, class), so the total is
-        exact; the epistemic part is the mean divergence of p(c | x, θ) from the predictive. For ``given="data"``, the
-        mean is the average of the draws, the aleatoric part the mean entropy of a draw, and the epistemic part the
-        difference, the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al. 2018).
+        3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al.
+        2018). For ``given="row"``, the mean is known: it is the predictive, whose logarithm is ``log_p``, (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:

@@ -50,8 +50,8 @@ def most_probable_shares(log_likelihood: Array, max_iter: int = 10_000, tol: flo
 
     Notes
     -----
-    The objective is concave, and its slope in π_c is Σ_i p(x_i | c) / p(x_i | π). So no π is better than the current
-    one by more than the largest slope minus the number of rows, and the loop stops if this bound is at most ``tol``.
+    The objective is concave, with slope Σ_i p(x_i | c) / p(x_i | π) in π_c. So no π is better than the current one by
+    more than the largest slope minus the number of rows. The loop stops if this bound is at most ``tol``.
 
     References
     ----------
@@ -113,14 +113,10 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    ``draws`` is the total over all chains, rounded up to a multiple of their number. The posterior is proportional to
-    Π_i Σ_c π_c p(x_i | c); its mode is the estimate of ``most_probable_shares``.
+    ``draws`` is the total over all chains, rounded up to a multiple of their number.
 
-    Notes
-    -----
     A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
-    counts, which is Dirichlet(1 + counts). Chains start at draws from the prior. A normal approximation at the mode
-    would fail for frequencies near 0.
+    counts, which is Dirichlet(1 + counts). A normal approximation at the mode would fail for frequencies near 0.
     """
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
@@ -147,7 +143,7 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     ----------
     class_prior : {label: probability}, Series, array, DataFrame, Dirichlet, "frequencies" or "uniform"
         Class probabilities for all rows, by label or in the order of ``classes_``, are fixed. A Dirichlet prior is
-        updated with the learned labels. An array (row, class), or a DataFrame with a column per class, has class
+        updated with the learned labels. An array (row, class), or a DataFrame with a column per class, holds class
         probabilities for each row to predict.
 
     Returns
@@ -183,8 +179,8 @@ def estimate_class_prior(
 ) -> pd.Series | pd.DataFrame:
     """Estimate the class frequencies of new rows without labels, if p(x | class) has not changed (label shift).
 
-    The method is EM (Saerens, Latinne and Decaestecker 2002); with a dependence, the likelihood of a class is p(class |
-    row) under equal class probabilities. Predict with ``with_class_prior(clf, estimate_class_prior(clf, X))``.
+    The method is EM (Saerens, Latinne and Decaestecker 2002). Predict with ``with_class_prior(clf,
+    estimate_class_prior(clf, X))``.
 
     Parameters
     ----------
@@ -208,9 +204,8 @@ def estimate_class_prior(
 
     Notes
     -----
-    The interval comes from the posterior of the class probabilities under a Dirichlet(1) prior. It treats the learned
-    p(x | class) as known, so it is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its
-    interval.
+    The interval comes from the posterior under a Dirichlet(1) prior. It treats the learned p(x | class) as known, so it
+    is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its interval.
 
     Examples
     --------

@@ -49,11 +49,9 @@ class Classifier(FittedModel):
 
     A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
 
-    ``em`` is the result of EM, if the last ``fit`` had unlabelled rows with a weight λ above 0; the statistics are then
-    those of the labelled rows plus λ times the expected statistics of the unlabelled rows, and ``expected`` is true.
-    ``declared`` are the classes that ``classes=`` or the type of the labels named. ``reading`` are options of the
-    command line: columns of the file to leave out, texts that mean a missing cell, and texts that do not. ``seed`` is
-    the ``random_state``.
+    ``em`` is the result of EM, if the last ``fit`` had unlabelled rows with a weight above 0; the statistics then
+    include expected counts, and ``expected`` is true. ``declared`` are the classes that ``classes=`` or the type of the
+    labels named. ``reading`` are options with which the command line reads the file. ``seed`` is the ``random_state``.
 
     Examples
     --------
@@ -89,9 +87,8 @@ class Classifier(FittedModel):
         draws: Mapping[Any, Draws] | None = None,
         **others: Any,
     ) -> Classifier:
-        """A classifier from sufficient statistics and a class prior.
-
-        Sampled features with posterior draws in ``draws`` are not sampled again.
+        """A classifier from sufficient statistics and a class prior; features with posterior draws in ``draws`` are not
+        sampled again.
 
         Raises
         ------
@@ -226,9 +223,8 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields for ``copy`` and ``pickle``, without caches.
-
-        Each dictionary is copied in one step, because another thread may add a cache in the meantime.
+        """The fields for ``copy`` and ``pickle``, without caches; each dictionary is copied in one step, because
+        another thread may add a cache.
         """
         return _still(vars(self).copy(), {})
 
@@ -296,8 +292,8 @@ class Classifier(FittedModel):
 
         Columns are posterior ``mean`` and ``sd``, ``lower`` and ``upper`` ends of the 89 % interval, and
         ``log_bayes_factor``, in nats, of a learned exponent against one fixed at its prior mean. ``attrs["rows"]`` is
-        the total weight of the rows from which the exponents were learned; ``attrs["older"]`` is true if rows were
-        learned or forgotten since. ``attrs["offsets"]`` is "class" if cells have no offsets.
+        the total weight of the rows that taught the exponents; ``attrs["older"]`` is true if rows were learned or
+        forgotten since.
 
         Examples
         --------
@@ -325,8 +321,8 @@ class Classifier(FittedModel):
     def log_evidence_(self) -> Evidence:
         """Log marginal likelihood of what was learned: ``.joint`` is log p(X, y), ``.conditional`` log p(X | y).
 
-        With a ``dependence`` it is still that of naive Bayes: exponents do not define a density of the columns, so they
-        have no evidence. To compare dependences, use ``evaluate`` with ``cv=5`` instead.
+        With a ``dependence`` it is still that of naive Bayes, because exponents do not define a density of the columns.
+        To compare dependences, use ``evaluate`` with ``cv=5``.
 
         Raises
         ------
@@ -381,8 +377,8 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    Its predictive probability exists, because it needs only logarithms of distances. But the log density of a Normal at
-    drawn parameters contains the squared distance, which overflows (1e308) from 1e154 standard deviations on.
+    The predictive probability of the row needs only logarithms of distances. But the log density of a Normal at drawn
+    parameters contains the squared distance, which overflows from 1e154 standard deviations on.
 
     Examples
     --------
@@ -450,10 +446,9 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all data classes in it, each once; ``made`` maps the id of each original to the original and its
-    copy.
+    """Copy a value and all data classes in it, each once.
 
-    ``made`` keeps the original alive, so that its id stays unique.
+    ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     """
     if id(value) in made:
         return made[id(value)][1]

@@ -44,15 +44,14 @@ def column_gains(classifier: Classifier, X: Any, y: Any) -> pd.DataFrame:
     -------
     DataFrame (column, ...)
         The most informative column comes first. ``alone``: decrease in log loss per row, in nats, from the class
-        frequencies to a model with only this column; ``alone_se``: its standard error. ``without``: increase in log
-        loss per row, in nats, without this column, negative if that helps; ``without_se``: its standard error.
-
-        ``attrs["says"]`` is a summary sentence, which for naive Bayes names columns that are better left out.
+        frequencies to a model with only this column. ``without``: increase in log loss without this column, negative if
+        that helps. ``alone_se`` and ``without_se`` are their standard errors. ``attrs["says"]`` is a sentence, which
+        for naive Bayes names columns that are better left out.
 
     Notes
     -----
-    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. If a table needs more than 16
-    million log probabilities, a random sample of its rows is used.
+    All numbers come from exact leave-one-out under naive Bayes, even with a dependence. Large tables use a random
+    sample of the rows.
 
     Examples
     --------

@@ -25,22 +25,19 @@ COUNTED = 256
 class CompiledClassifier:
     """An immutable fitted classifier that predicts one row of plain values in about 10 µs.
 
-    Call it with one row: a sequence of values in the order of the fitted columns, or a mapping from column to value.
-    The result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
+    Call it with a sequence of values in the order of the fitted columns, or with a mapping from column to value. The
+    result is p(c | x, D), (class,), in the order of ``classes``. The log joint probability is
 
-        base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j,
+        base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
-    The first sum is over columns j of real numbers, with a Student-t density if parameters are integrated out (b = 0),
-    and a Normal density if they are plugged in or the variance is known (a = 0, b = ½). The second sum is over columns
-    k with few values: 0 and 1, levels, and counts below 256. Terms that are the same in every class are left out.
-
-    Any other row (a missing cell, an unseen level, a larger count, an invalid value) is passed to ``classifier``, so
-    predictions, warnings and errors are equal.
+    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
+    second is over columns k with few values: 0 and 1, levels, and counts below 256. Any other row (a missing cell, an
+    unseen level, a larger count, an invalid value) is passed to ``classifier``, so predictions, warnings and errors are
+    equal.
 
     ``base``, (class,), are log class probabilities plus the log densities at the centres of the real columns, whose
-    positions are ``reals``. ``curves`` are (m | low | scale | a | b, class, column); low is the rounding error of m, so
-    that m + low is exact to twice the digits. ``table``, (cell, class), holds the log densities of the values of other
-    columns.
+    positions are ``reals``. ``curves`` are (m | low | scale | a | b, class, column), where low is the rounding error of
+    m. ``table``, (cell, class), holds the log densities of other columns.
 
     Examples
     --------
@@ -158,18 +155,18 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model to a few arrays that predict one row at a time.
 
-    A row of 20 numbers takes 1/15 of the time of :meth:`predict_proba`, and 1/100 of its time on a row of a data frame.
+    A row takes 1/15 of the time of :meth:`predict_proba`, and 1/100 of its time on a row of a data frame.
 
     Returns
     -------
     CompiledClassifier
-        Call it with one row as a dict or a list. It does not change if the estimator learns more rows.
+        It does not change if the estimator learns more rows.
 
     Raises
     ------
-    ValueError
         If the model has exponents (``dependence``) or a class prior per row; if the family of a column has neither a
         Normal or Student-t density nor a table of values; or if a column is read as dates, as numbers with marks or as
+        several choices.
         several choices. The error names the column.
 
     Examples

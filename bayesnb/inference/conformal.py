@@ -39,8 +39,8 @@ class Counts:
         """The share of rows that are at least as unusual as the new row, itself included, (new row, class).
 
         If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
-        P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1). With u uniform on [0, 1], p = (less + u (equal + 1)) / (n +
-        1) is uniform too, and P(p ≤ α) = α (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
+        P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with a
+        uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
         """
         return (self.less + u * (self.equal + 1)) / (self.rows + 1)
 
@@ -68,9 +68,8 @@ def of_every_class(log_joint: Array) -> Array:
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
     """Count the known rows that conform less than each new row (higher scores), and those with equal scores.
 
-    Column c of ``known``, (row, class), holds the scores to compare with those of a new row with class c, (new row,
-    class). ``codes`` and ``weight``, (row,), are the classes of the known rows and the number of rows that each
-    represents.
+    Column c of ``known``, (row, class), is compared with the score of a new row with class c, (new row, class).
+    ``codes`` and ``weight``, (row,), are the classes of the known rows and the number of rows that each represents.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -88,13 +87,11 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
 
     The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
-    D + (x, c) is scored by the model of the *other* n rows. Naive Bayes needs no refit for this: without row i, D + (x,
-    c) differs from D without row i only in the factors of class c. So two log densities per class and learned row are
-    enough, one without x and one after x has joined the class. For candidate c, use the second for class c and the
-    first for all other classes. The new row itself is scored by D.
+    D + (x, c) is scored by the model of the *other* n rows. Naive Bayes needs no refit for this: D + (x, c) differs
+    from D only in the factors of class c. So two log densities per class and learned row are enough, one without x and
+    one after x has joined the class.
 
-    A prior that is scaled to the data is scaled to all n + 1 rows, whose scale does not depend on c. The class prior is
-    updated for each candidate.
+    A prior that is scaled to the data is scaled to all n + 1 rows. The class prior is updated for each candidate.
 
     References
     ----------
@@ -131,8 +128,7 @@ def _asked_twice(
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
     class), each row left out of its own class; the third is the log density of the new row under D, (1, class).
 
-    The posterior is proportional to p(x | θ) times the posterior without the row. So E[1 / p(x | θ)] under the
-    posterior is 1 / p(x | D without the row), and the log density is -log_moment(-1).
+    The mean of 1 / p(x | θ) under the posterior is 1 / p(x | D without the row), so the log density is -log_moment(-1).
     """
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)
@@ -173,10 +169,8 @@ GUARANTEES = {
 class Conformal:
     """The scores of known rows, from which :meth:`predict_set` makes sets of classes.
 
-    Use ``conformal(clf, X, y)`` to make one. It does not change if the estimator learns more rows.
-
-    ``by_class`` is true if the guarantee holds within each class. ``scores``, (row,), are the nonconformities of the
-    known rows, None for "full", which needs the rows themselves (``data``).
+    Use ``conformal(clf, X, y)`` to make one. ``by_class`` is true if the guarantee holds within each class. ``scores``,
+    (row,), are the nonconformities of the known rows, None for "full", which needs the rows themselves (``data``).
 
     Examples
     --------
@@ -215,8 +209,7 @@ class Conformal:
         ----------
         X : table
         smoothed : bool
-            Break ties at random, with one uniform number per row from the estimator's ``random_state``. Otherwise
-            p-values are slightly too large, and sets are conservative.
+            Break ties at random, so that sets are not conservative.
 
         Returns
         -------
@@ -224,7 +217,7 @@ class Conformal:
 
         Notes
         -----
-        If ``random_state`` is an integer, each call draws the same numbers: pass all rows in one call.
+        If ``random_state`` is an integer, each call draws the same uniform numbers: pass all rows in one call.
 
         Examples
         --------
@@ -261,7 +254,7 @@ class Conformal:
         -------
         DataFrame of bool (row, class)
             A class is in the set if its p-value is above 1 - coverage. A set is empty if the row is unusual with every
-            class. A class that has fewer than 1 / (1 - coverage) - 1 known rows to compare with is in every set.
+            class. With fewer than 1 / (1 - coverage) - 1 known rows to compare with, a class is in every set.
 
         Examples
         --------
@@ -283,8 +276,7 @@ def conformal(
 ) -> Conformal:
     """Calibrate sets of classes with known rows, so that they contain the true class as often as requested.
 
-    The sets of ``conformal(clf, X, y).predict_set(X_new, coverage=0.9)`` assume only that the rows are exchangeable.
-    The coverage of ``credible_set`` assumes that the model is right.
+    The guarantee of the sets assumes only that the rows are exchangeable. See ``docs/how-to/guaranteed-sets.md``.
 
     Parameters
     ----------
@@ -295,13 +287,14 @@ def conformal(
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows; the guarantee is exact, and each new row takes two
-        passes over the learned rows. "loo" scores learned rows by exact leave-one-out, and new rows by the model of all
-        learned rows; it is as fast as predicting, but its coverage is not guaranteed. "split" uses rows that were not
-        learned; the guarantee is exact for every model.
+        passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
+        its coverage is not guaranteed. "split" uses rows that were not learned; the guarantee is exact for every model,
+        and it is the only method with a ``dependence``.
 
     Returns
     -------
     Conformal
+        It does not change if the estimator learns more rows.
 
     Raises
     ------
@@ -312,17 +305,12 @@ def conformal(
     Notes
     -----
     The score of a row with a class is minus the log-odds of the class against all others; sets from such scores are the
-    smallest on average (Sadinle, Lei and Wasserman 2019).
+    smallest on average (Sadinle, Lei and Wasserman 2019). The guarantee of "full" is 1 - α (Vovk, Gammerman and Shafer
+    2022). "loo" is the *jackknife*; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and cross-conformal
+    prediction (Vovk 2015) guarantee 1 - 2α.
 
-    The guarantee of "full" is 1 - α (Vovk, Gammerman and Shafer 2022). "loo" is the *jackknife*, which has no such
-    bound; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and cross-conformal prediction (Vovk 2015)
-    guarantee 1 - 2α,
-
-    The guarantee is exact only if levels and bins do not depend on the learned rows: fix them by categorical types and
+    The guarantee requires levels and bins that do not depend on the learned rows: fix them by categorical types and
     given edges.
-
-    With a ``dependence``, use "split": the exponents were learned from the labels of all learned rows, so leave-one-out
-    would be too optimistic.
 
     References
     ----------

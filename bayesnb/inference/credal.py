@@ -1,18 +1,17 @@
 """Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
 The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
-naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008): all Dirichlet priors of total concentration s. A
-prior of the set gives class c the concentration s t_c, with Σ_c t_c = 1, and level a of column i in class c the
-concentration s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. All t are above 0. Under this prior
+naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). A prior of the set gives class c the concentration s
+t_c, with Σ_c t_c = 1, and level a of column i in class c the concentration s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. Under
+this prior
 
     p(c, x) ∝ J_c = g_c (n_c + s t_c) ∏_i (n_{c,x_i} + s t_{c,x_i,i}) / (n_{c,i} + s t_c),
 
-where g_c does not depend on the prior: it is the predictive of the other columns. For given t_c, J_c is smallest if
-t_{c,x_i,i} = 0 in every column, and largest if t_{c,x_i,i} = t_c. Call the logarithms of these extremes f_c(t_c) and
-h_c(t_c). Then
+where g_c is the predictive of the other columns. For given t_c, J_c is smallest if t_{c,x_i,i} = 0 in every column, and
+largest if t_{c,x_i,i} = t_c. Call the logarithms of these extremes f_c(t_c) and h_c(t_c). Then
 
 * f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c);
-* class k dominates c if J_k > J_c under every prior: if min over t of f_k(t) - h_c(1 - t) is above 0, a convex problem;
+* class k dominates c if min over t of f_k(t) - h_c(1 - t) is above 0, a convex problem;
 * the upper probability of c is 1 / (1 + min Σ_{k≠c} exp(f_k(t_k) - h_c(t_c))) over the simplex, a convex problem;
 * the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). If no learned cell is missing, exp(h_k) is
   convex. Then only one t_k besides t_c is above 0 at the maximum, and a search in one dimension for each k finds it.
@@ -72,9 +71,9 @@ class Bounds:
     """The logarithms f and h of the smallest and largest J, as functions of t.
 
     ``low`` and ``high``, (row, class), are the smallest and the largest part of ln J that does not depend on t.
-    ``own_low`` and ``own_high``, (row, class, column), are the smallest and the largest possible number of learned
-    cells equal to the row's cell, NaN if missing. ``seen``, (class, column), are numbers of learned cells. ``rows``,
-    (class,), are weights of classes, or ``None`` if ``low`` and ``high`` include the class probabilities.
+    ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell, NaN
+    if missing. ``seen``, (class, column), are numbers of learned cells. ``rows``, (class,), are weights of classes, or
+    ``None`` if ``low`` and ``high`` include the class probabilities.
     """
 
     low: Array
@@ -145,9 +144,9 @@ def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple
 def _upper(bounds: Bounds) -> Array:
     """Upper probabilities, (row, class).
 
-    At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. The derivative
-    decreases in t_k, so bisection finds each t_k from μ. As μ grows, t_c = 1 - Σ t_k grows, and with it the slope of
-    the objective along t_c. So bisection finds μ too.
+    At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. It decreases in t_k, so
+    bisection finds each t_k from μ. As μ grows, so does the slope of the objective along t_c = 1 - Σ t_k, so bisection
+    finds μ too.
     """
     n, classes = bounds.low.shape
     shape, c = (classes, n, classes), np.arange(classes)  # (c, row, k)
@@ -179,9 +178,9 @@ def _upper(bounds: Bounds) -> Array:
 def _lower(bounds: Bounds) -> Array:
     """Lower probabilities, (row, class).
 
-    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, more
-    than two shares may differ from 0. Then exchange shares between all pairs of classes in turn until the objective
-    stops increasing, from the best of the points found before and from equal shares.
+    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, then
+    exchange shares between pairs of classes until the objective stops increasing, from the best of these points and
+    from equal shares.
     """
     n, classes = bounds.low.shape
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
@@ -258,7 +257,7 @@ def predict_credal(
     priors: Mapping[Any, Any] | None = None,
     missing: Literal["ignored", "any"] = "ignored",
 ) -> pd.DataFrame:
-    """Lower and upper class probabilities under a set of priors, and the undominated classes.
+    """Lower and upper class probabilities under a set of priors, and the undominated classes (naive credal classifier).
 
     Parameters
     ----------
@@ -266,13 +265,13 @@ def predict_credal(
         The rows to predict.
     s : float or None
         The total concentration of the Dirichlet priors in the set, usually 1 or 2, for the classes and for every column
-        of levels or of zeros and ones. With ``None``, these keep their fitted prior.
+        of levels or of zeros and ones. With ``None``, these keep their fitted prior, as other columns always do.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column. These features are excluded
         from the imprecise Dirichlet model.
     missing : {"ignored", "any"}
-        How to treat missing cells of nominal columns, in the learned rows and in ``X``. "ignored" assumes that they are
-        missing at random; with "any", each may have any level (Corani and Zaffalon 2008).
+        How to treat missing cells of nominal columns, learned or predicted. "ignored" assumes that they are missing at
+        random; with "any", each may have any level (Corani and Zaffalon 2008).
 
     Returns
     -------
@@ -285,11 +284,6 @@ def predict_credal(
     ValueError
         If a feature is sampled, rows without a label were learned, terms have exponents, the estimate plugs in a point,
         or an interval has an infinite end or belongs to a bag of words.
-
-    Notes
-    -----
-    This is the naive credal classifier (Zaffalon 2002). Other columns, and known class probabilities, keep their prior.
-    A class that was never seen with the level of a row has lower probability 0, and dominates no other class.
 
     Examples
     --------
@@ -351,10 +345,7 @@ def _bounds(
     priors: Mapping[Any, Any],
     missing: str,
 ) -> Bounds:
-    """Combine all factors: single densities, and bounds under intervals and under imprecise Dirichlet models.
-
-    ``cells`` are the codes of levels in the columns with the imprecise Dirichlet model.
-    """
+    """Combine all factors; ``cells`` are the codes of levels in the columns with the imprecise Dirichlet model."""
     posterior, statistics = classifier.posterior, classifier.statistics
     rows, classes = statistics.rows, len(classifier.classes)
     imprecise_class = s is not None and CLASS not in priors and isinstance(posterior.label_prior, Dirichlet)
@@ -469,11 +460,10 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Coordinate search over the hyperparameters, from every corner and the middle of the intervals, for all cells at
-    once.
+    """Coordinate search over the hyperparameters for all cells at once, from every corner and the middle of the
+    intervals.
 
-    Grids are even in locations, and in the logarithm of other hyperparameters. Golden sections between the neighbours
-    of the best grid point refine it.
+    Grids are even in locations, and in the logarithm of other hyperparameters; golden sections refine the best point.
     """
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}

@@ -24,25 +24,23 @@ def least_expected_cost(
     """The decision of least expected cost for each row, or no decision if every decision is too expensive.
 
     ``proba`` is (row, class). ``costs`` hold the cost of each decision (column) for each true class (row label, in any
-    order); a gain is a negative cost, and a decision may be a class or anything else ("treat"). ``reject_cost`` is the
-    cost of not deciding; without it, every row gets a decision.
+    order); a gain is a negative cost. Without ``reject_cost``, every row gets a decision.
 
     Returns
     -------
     DataFrame (row, ...)
         ``decision``, a column of ``costs`` (the first in a tie) or None; ``expected_cost`` of the decision, or
-        ``reject_cost`` without one; ``abstained``, whether there is no decision.
+        ``reject_cost`` without one; ``abstained``.
 
     Raises
     ------
     TypeError
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
+        If ``costs`` is not a DataFrame, or a cost is not a number.
+    ValueError
         If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite; or if ``reject_cost`` is
         not below the largest cost.
-
-    References
-    ----------
     Berger (1985), Statistical Decision Theory and Bayesian Analysis, 4.4; Gelman et al., BDA3, chapter 9; Chow
     (1970), On optimum recognition error and reject tradeoff, for rejection.
 
@@ -125,8 +123,8 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, for each row, as bool (row, class).
 
-    Ties go to the earlier class, and a set is never empty. With ``mass`` 1, it holds every possible class. The mass may
-    fall short by 1e-12, because probabilities are rounded. The set is a credible set (Berger 1985, 4.3.2).
+    Ties go to the earlier class, and a set is never empty. The mass may fall short by 1e-12, because probabilities are
+    rounded. The set is a credible set (Berger 1985, 4.3.2).
 
     Raises
     ------
@@ -189,8 +187,7 @@ def decide(classifier: Classifier, X: Any, costs: pd.DataFrame, reject_cost: flo
 def credible_set(classifier: Classifier, X: Any, mass: float = 0.9) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, as bool (row, class).
 
-    If the model is right, the set contains the true class with probability at least ``mass``. For a guarantee that does
-    not depend on the model, see :func:`bayesnb.sets.conformal`.
+    For a guarantee that does not depend on the model, see :func:`bayesnb.sets.conformal`.
 
     Parameters
     ----------

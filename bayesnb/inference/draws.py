@@ -34,10 +34,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws, which are the same in every pass; ``draws`` of the parameters, and of the exponents.
-
-    The state of a Generator that is passed as ``seed`` does not change.
-    """
+    """Exact posterior draws, which are the same in every pass; ``draws`` of the parameters, and of the exponents."""
 
     believed: Believed
     draws: int
@@ -60,9 +57,8 @@ class PosteriorDraws:
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate functions of p(class | row, θ) in one pass over the rows; each result is (row, ...).
-
-        Each function takes draws, (draw, row, class), and the slice of their rows.
+        """Evaluate functions of draws, (draw, row, class), and the slice of their rows in one pass; each result is
+        (row, ...).
         """
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
@@ -109,7 +105,7 @@ def error_ranks(n: int, shares: Array) -> list[Array]:
     """The probabilities whose quantiles are one Monte Carlo standard error below and above a quantile of n draws.
 
     The relative rank of the quantile q among n independent draws is Beta(n q + 1, n (1 - q) + 1). The error is half of
-    the distance between the quantiles at the ends of its central 68 % interval (Vehtari et al. 2021, section 4.4).
+    the width of its central 68 % interval on the scale of quantiles (Vehtari et al. 2021, section 4.4).
     """
     return [betaincinv(n * shares + 1, n * (1 - shares) + 1, ndtr(side)) for side in (-1.0, 1.0)]
 
@@ -152,8 +148,8 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, each draw is p(c |
-    x, θ, w) with drawn exponents w; terms of shapes, pairs and joint columns use their predictive.
+    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, the exponents are
+    drawn too; terms of shapes, pairs and joint columns use their predictive.
 
     Parameters
     ----------
@@ -162,8 +158,7 @@ def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given
     draws : int
         Number of draws of the parameters.
     given : {"row", "data"}, optional
-        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ, and the mean
-        over draws differs from ``predict_proba``.
+        The posterior of θ, as in :meth:`predict_interval`. For "data", all rows of a draw share one θ.
 
     Examples
     --------

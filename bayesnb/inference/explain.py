@@ -59,8 +59,8 @@ class Contribution:
     """The cells of one column, or all words that occur, as contributions to the log-odds of their rows.
 
     ``name``, ``row``, ``value`` and ``missing`` are (entry,); ``log_p``, (entry, class), is ln p(x_f | c) by the chosen
-    estimate. ``factor``, for the interval, is the family (or OneWord), its posterior and the encoded cells; it is empty
-    if the term is not a column. ``term`` is the position of the column or the bag among the terms.
+    estimate. ``factor`` holds what the interval needs: the family (or OneWord), its posterior and the encoded cells.
+    ``term`` is the position of the column or the bag among the terms.
     """
 
     name: Sequence[Any]
@@ -134,9 +134,9 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). If
-    parameters of different columns are dependent, the mean of a product is not the product of means; the difference is
-    the entry "(averaging)".
+    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). The mean of
+    a product is not the product of means if columns have dependent parameters; the difference is the entry
+    "(averaging)".
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -163,9 +163,8 @@ def weighed_terms(
 ) -> Iterator[Line]:
     """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, and last their sum.
 
-    A column's contribution includes offsets of its cells, slopes of numbers, and its shares of the kernel and the
-    partitions. Shapes, pairs, joint columns and trees have separate entries. Distributions are draws of the parameters
-    and the exponents.
+    A column's contribution includes its offsets, slopes, and shares of the kernel and the partitions; shapes, pairs,
+    joint columns and trees have separate entries. Distributions are draws of the parameters and the exponents.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
@@ -252,8 +251,7 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    Its log likelihood is that at ``point``, (entry, class), or (draw, entry, class) if ``point`` are draws; without a
-    point, it is the predictive.
+    Its log likelihood is that at ``point``, (entry, class) or (draw, entry, class), or the predictive without a point.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -354,18 +352,16 @@ def explain(
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then one entry per column, or one per word of a bag of words. The last entry, "(total)", is the sum:
         the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters given
-        the learned rows, by the saddlepoint approximation, or by draws if a feature is sampled. An unseen level counts
-        as ``missing``, but is shown under ``value``.
+        the learned rows. An unseen level counts as ``missing``, but is shown under ``value``.
 
     Notes
     -----
     With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus the offset of its
-    cell, its slope times its number, and its shares of the partitions (the steps that split on the column) and of the
-    kernel (the value of Aumann and Shapley 1974, as all distances grow together). The interval uses 1000 draws of the
-    parameters and the exponents. Further entries are "(offset)", the learned correction of the class frequencies; the
-    shapes, pairs, joint columns and trees; and, by the "predictive" estimate, "(averaging)", the difference between
-    averaging over the exponents and plugging in their mean. For a model from :func:`bayesnb.from_draws`, "(averaging)"
-    is the effect of dependent parameters, and Monte Carlo error.
+    cell, its slope times its number, and its shares of the partitions and of the kernel (the value of Aumann and
+    Shapley 1974). Further entries are "(offset)", the learned correction of the class frequencies; the shapes, pairs,
+    joint columns and trees; and, by the "predictive" estimate, "(averaging)", the difference between averaging over the
+    exponents and plugging in their mean. For a model from :func:`bayesnb.from_draws`, "(averaging)" is the effect of
+    dependent parameters, and Monte Carlo error.
 
     Examples
     --------

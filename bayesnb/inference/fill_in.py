@@ -55,21 +55,19 @@ def fill_in(
     -------
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
-        ``probability`` is that of the value; NaN for real numbers. ``lower`` and ``upper`` are the ends of the
-        equal-tailed interval of counts and real numbers. The distribution: ``probability`` by row, column and value;
-        the values of a real column are quadrature nodes, with masses such that Σ value · mass is the mean.
-        ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of words, and counts whose exposure is
-        missing.
+        ``probability`` is that of the value, NaN for real numbers; ``lower`` and ``upper`` are the equal-tailed
+        interval of counts and real numbers. The distribution: ``probability`` by row, column and value. The values of a
+        real column are quadrature nodes, whose weighted sum is the mean. ``attrs["not_filled"]`` lists columns that one
+        value cannot fill in: bags of words, and counts whose exposure is missing.
 
     Raises
     ------
     ValueError
-        If the table does not fit the fitted table, ``prob`` is not between 0 and 1, or ``answer`` is another word.
+        If the table does not fit the fitted table, or ``prob`` is not between 0 and 1.
 
     Notes
     -----
-    Each missing cell is predicted from the known cells of its row only, with the precision of
-    :func:`bayesnb.design.ask_next`, and by naive Bayes even with a ``dependence``.
+    Each missing cell is predicted from the known cells of its row, and by naive Bayes even with a ``dependence``.
 
     Examples
     --------
@@ -166,8 +164,7 @@ def surprise(classifier: Classifier, X: Any) -> pd.DataFrame:
 
     Notes
     -----
-    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row) under naive Bayes, even with a ``dependence``, which defines no
-    density of the columns.
+    The surprise is ln Σ_c p(c, rest) - ln Σ_c p(c, row), under naive Bayes even with a ``dependence``.
 
     Examples
     --------

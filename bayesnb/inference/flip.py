@@ -7,10 +7,10 @@ there, the log joint of the class is, up to a constant,
 
     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-Removing rows of one class does not change this score for another class. So remove k_a rows of class a to minimize its
-score, and k_b rows of class b to maximize its score. The fewest rows that change the prediction from a to b are the
-smallest k_a + k_b for which b's score then exceeds a's. :func:`best_removal` finds both removals exactly, by branch and
-bound (Land and Doig 1960) among patterns of agreement.
+Removing rows of one class does not change this score for another class. So the fewest rows that change the prediction
+from a to b are the smallest k_a + k_b for which b's score, raised by removing k_b rows of b, exceeds a's, lowered by
+removing k_a rows of a. :func:`best_removal` finds both removals exactly, by branch and bound (Land and Doig 1960) among
+patterns of agreement.
 """
 
 from __future__ import annotations
@@ -80,11 +80,9 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    A branch is a choice of some of the k rows. Its bound adds up separate gains of the remaining rows. The terms of the
-    score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex term lies below its chord over the remaining rows, a concave
-    term below the line through its first step. This bounds the gain per row of each pattern, and the sum of the largest
-    of these gains bounds the joint gain of the remaining rows.
-
+    A branch is a choice of some of the k rows. The terms of the score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex
+    term lies below its chord over the remaining rows, a concave term below the line through its first step. This bounds
+    the gain per row of each pattern, and the sum of the largest of these gains bounds the gain of the remaining rows.
     At most ``nodes`` branches are examined; the bound covers the others.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
@@ -98,9 +96,7 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
     def gains(s: Array, t: Array, j: int) -> Array:
-        """The largest gain of a row of each pattern if j more rows are removed, given the numbers of rows removed so
-        far, s and t.
-        """
+        """The largest gain of a row of each pattern if j more rows are removed, after s and t per column."""
         first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
@@ -143,11 +139,9 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 class Flip:
     """What would change one prediction; it prints as a sentence.
 
-    ``other`` is the prediction without these rows, None if no removal was found. ``at_least`` is a lower bound on the
-    number of ``rows`` whose removal changes the prediction, and equal to it if no smaller removal is possible.
-    ``contamination`` is the smallest share ε of contamination of every table p(value | class) that changes the
-    prediction, NaN without tables. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction,
-    NaN if none between 1/1024 and 1024 does.
+    ``other`` is the prediction without these rows, None if no removal was found; :func:`flip` describes the other
+    fields. ``contamination`` is NaN without tables, and ``prior_power`` if no power between 1/1024 and 1024 changes the
+    prediction.
     """
 
     label: Any
@@ -184,8 +178,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
     If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one,
-    each time the row whose removal lowers the lead of the predicted class most. Such a result is exact if it is one
-    row; otherwise fewer rows may suffice.
+    each time the row whose removal lowers the lead of the predicted class most, and fewer rows may suffice.
 
     Parameters
     ----------
@@ -199,10 +192,10 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     Returns
     -------
     Flip
-        It prints as a sentence. ``rows`` are the positions in X of the rows to remove. ``at_least`` is a lower bound on
+        It prints as a sentence. ``rows`` are the positions in X of the rows to remove; ``at_least`` is a lower bound on
         their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q, change the
-        prediction (columns of numbers and the class probabilities stay fixed). ``prior_power`` is the power of all
-        priors nearest to 1 that changes the prediction, as in :func:`sensitivity`.
+        prediction. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction, as in
+        :func:`sensitivity`.
 
     Raises
     ------
@@ -328,7 +321,8 @@ def _greedily(
 ) -> tuple[list[int], int, int | None]:
     """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead.
 
-    To evaluate all removals at once, each row becomes a further class, with the statistic of its class without the row.
+    All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
+    row.
     """
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))

@@ -24,11 +24,9 @@ def forests(classifier: Classifier) -> pd.DataFrame:
     -------
     DataFrame (edge, ...)
         ``first``, ``second``: the columns; ``class``: the class, if each has a forest; ``probability``: of the edge
-        given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. The most probable edges
-        come first. ``attrs["log_gain"]``: log evidence less that of naive Bayes on the same cells;
-        ``attrs["log_naive"]``: log probability of naive Bayes, the forest without an edge, per forest;
-        ``attrs["strength"]`` and ``attrs["beta"]``: the hyperparameters with the largest evidence; ``attrs["says"]``: a
-        sentence.
+        given the data; ``log_bayes_factor``: of dependence of the two columns alone, in nats. ``attrs["log_gain"]`` is
+        the log evidence less ``attrs["log_naive"]``, that of naive Bayes on the same cells; ``attrs["strength"]`` and
+        ``attrs["beta"]`` are the hyperparameters with the largest evidence; ``attrs["says"]`` is a sentence.
 
     Raises
     ------

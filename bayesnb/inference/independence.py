@@ -47,15 +47,15 @@ class Independence:
     Parameters
     ----------
     pairs : DataFrame
-        A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is the
-        log Bayes factor of dependence given the class, in nats. ``information`` is the mutual information given the
-        class, in nats, adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if
-        independence is plausible. ``gain`` is the decrease in leave-one-out log loss of the class per row, in nats, if
-        p(a, b | c) replaces p(a | c) p(b | c) in naive Bayes, and ``se`` its standard error. ``score`` is the z-score
-        of the pair's term when it is added to ``dependence="weighted"``.
+        A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is that
+        of dependence given the class, in nats. ``information`` is the mutual information given the class, in nats,
+        adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if independence is plausible.
+        ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b | c) replaces p(a | c) p(b | c),
+        and ``se`` its standard error. ``score`` is the z-score of the pair's term when it is added to
+        ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
-        1, which is naive Bayes. With an exponent of 0.25, its log-odds are four times too large.
+        1, which is naive Bayes.
     columns : tuple
         The columns that were compared.
     dependence : str or Exponents, optional
@@ -71,10 +71,9 @@ class Independence:
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
 
-        If the Bayes factors had a mean of 1 under independence for all parameters, the probability that any of ``m``
-        pairs exceeds m / 0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; in
-        simulations without dependence, fewer than one table in a hundred had a pair above the threshold
-        (``docs/theory/exponents.md``).
+        If the Bayes factors had a mean of 1 under independence, the probability that any of ``m`` pairs exceeds m /
+        0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; ``docs/theory/exponents.md``
+        has simulations.
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
@@ -95,8 +94,7 @@ class Independence:
         """The ``dependence`` to use: "weighted", "pairwise", or ``None`` if no change is needed.
 
         "pairwise" if the score of a dependent pair is significant by Bonferroni's bound, otherwise "weighted" if the
-        log-odds are too large or too small. With ``None``, there may still be dependence that hardly affects these
-        labels.
+        log-odds are too large or too small.
         """
         found = self.dependent
         if (found["score"] > ndtri(1 - CHANCE / max(1, len(found)))).any():
@@ -227,9 +225,8 @@ def audited(
 ) -> Independence:
     """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
 
-    For the mutual information, and for dependence of any form, real columns are cut at quartiles, so that few rows
-    suffice. For the gain, and for monotone dependence, they are cut into sixteen intervals, as in
-    ``dependence="pairwise"``.
+    For the mutual information, and for dependence of any form, real columns are cut at quartiles. For the gain, and for
+    monotone dependence, they are cut into sixteen intervals, as in ``dependence="pairwise"``.
 
     Raises
     ------
@@ -263,8 +260,8 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
     """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows.
 
     If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
-    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), which has
-    many free cells and needs many rows; and monotone dependence of the fine cells, with one parameter per class.
+    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and
+    monotone dependence of the fine cells, with one parameter per class.
     """
     ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
     found = pairs.log_bayes_factors(coarse, by_class=True)
@@ -277,13 +274,12 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
 def _log_bayes_factor_of_order(counts: Array) -> float:
     """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class.
 
-    Let s be the grade of a cell of the first column, from -1 to 1: the share of the class's rows below the cell less
-    the share above it; and t the grade of a cell of the second. Dependence multiplies the probability of a pair of
-    cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). If the columns are
-    independent, all orders of the second cells within a class are equally probable. The mean of the product of 1 + θ s
-    t over all orders is nearly (1 - θ² var(s) var(t))^-½ for any distributions, and the product is divided by this
-    mean. So under independence the Bayes factor has a mean of nearly 1 for any parameters. The integral over θ is a sum
-    over 16 values.
+    Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below it less the
+    share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t with
+    θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Under independence all orders of the second
+    cells within a class are equally probable, and the mean of the product of 1 + θ s t over them is nearly (1 - θ²
+    var(s) var(t))^-½. The product is divided by this mean, so that the Bayes factor has a mean of nearly 1. The
+    integral over θ is a sum over 16 values.
     """
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
@@ -298,12 +294,10 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
     """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score.
 
     Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
-    with the row left out too. If only this pair is modelled, the log joint is exactly s + r.
-
-    Suppose that the pair is added to the weighted model with an exponent v. The derivative of a row's log probability
-    in v at 0 is r_y - Σ_c p_c r_c, where p are the probabilities of the weighted model. The score is the sum of the
-    derivatives over rows, divided by its standard error (Rao's score test). It is conservative, because the other
-    exponents were learned from the same rows.
+    with the row left out too. If only this pair is modelled, the log joint is exactly s + r. If the pair is added to
+    the weighted model with an exponent v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The
+    score is the sum of these over rows, divided by its standard error (Rao's score test). It is conservative, because
+    the other exponents were learned from the same rows.
     """
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
@@ -331,12 +325,11 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
     """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance.
 
-    The cells of a class have a Dirichlet prior around the product of its margins. Even for independent columns, the
-    information I of the observed frequencies is too large by about the number of free cells over twice the number of
-    rows, and the posterior mean by twice that. So the draws are shifted to the mean I, and then adjusted for chance
-    (Vinh, Epps and Bailey 2010): I becomes (I - E) H / (H - E), where E is the mean information of tables with the same
-    margins without dependence, and H the largest that these margins allow. Negative values become 0, so draws are 0 if
-    independence is plausible.
+    The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
+    frequencies is too large by about the number of free cells over twice the number of rows, and the posterior mean by
+    twice that. So the draws are shifted to the mean I, and then adjusted for chance (Vinh, Epps and Bailey 2010): I
+    becomes (I - E) H / (H - E), where E is the mean information of tables with the same margins without dependence, and
+    H the largest that these margins allow. Negative values become 0.
     """
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]

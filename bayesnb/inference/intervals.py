@@ -71,8 +71,7 @@ def predict_interval(
 ) -> pd.DataFrame:
     """Median and equal-tailed interval of p(c | x, θ), where θ has the posterior given the data and the row.
 
-    The interval measures how precisely the class probability is estimated, and narrows as rows are learned.
-    ``predict_proba`` is the mean of p(c | x, θ) under the same posterior.
+    ``predict_proba`` is the mean of p(c | x, θ) under this posterior. See ``docs/how-to/uncertainty.md``.
 
     Parameters
     ----------
@@ -81,18 +80,15 @@ def predict_interval(
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        "saddlepoint" approximates the distribution of the log-odds, without draws. "auto" uses it if there are two
-        classes, no feature is sampled, no term has an exponent, and the approximation is close: tail probabilities were
-        then off by up to 0.011 on the tables tested (``docs/theory/saddlepoint.md``); otherwise it uses exact draws. If
-        these do not fit into memory (4,000 draws of more than 2,100 columns times classes), the log likelihood of each
-        class is drawn by a similar approximation. Draws use the estimator's seed (0 by default), and are the same for
-        every row and every call.
+        "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses it if no
+        feature is sampled, no term has an exponent, and the approximation is close (``docs/theory/saddlepoint.md``);
+        otherwise it uses exact draws with the estimator's seed (0 by default). If 4,000 draws of all columns do not fit
+        into memory, the log likelihood of each class is drawn by a similar approximation.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
-        The posterior of θ. "row", the default, is p(θ | D, x): only under it do 89 % intervals cover 89 % of rows from
-        the model, and is ``predict_proba`` the mean of p(c | x, θ). "data" is p(θ | D), for a row that was chosen
-        without regard to θ; it is the default with a dependence, under which "row" raises.
+        The posterior of θ. "row", the default, is p(θ | D, x); "data" is p(θ | D), for a row that was chosen without
+        regard to θ. With a dependence, "data" is the default, and "row" raises.
 
     Returns
     -------
@@ -103,12 +99,8 @@ def predict_interval(
     Notes
     -----
     After a fit with unlabelled rows the interval is too narrow, because expected labels count like observed labels.
-    ``sample_posterior(sampler="gibbs", X=X, y=y)`` with the learned rows draws these labels instead.
-
-    An interval does not include errors that its model cannot represent. On simulated tables of dependent columns, it
-    contained the true probability for 11 to 41 % of the rows under naive Bayes. With ``dependence="auto"`` it was 83 to
-    98 % if exponents can express the border between the classes, 73 to 75 % if classes have different correlations, and
-    33 to 58 % if the border has jumps and an interaction.
+    ``sample_posterior(sampler="gibbs", X=X, y=y)`` draws these labels instead. An interval does not include errors that
+    the model cannot represent.
 
     Examples
     --------

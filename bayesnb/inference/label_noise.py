@@ -62,13 +62,10 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     """Draw which labels are wrong, by a Gibbs sampler.
 
     A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The observed label is
-    z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. All three
-    conditional distributions are known: θ given z is conjugate, ε given z has a Beta distribution truncated at 1/2, and
-    z_i given θ and ε is proportional to p(z_i | x_i, θ) times the probability of the observed label. ``each`` is the
-    mean of p(z_i is not the label | x_i, θ, ε) over draws.
-
-    ``before`` is the prior, as a posterior without data. A row of weight 2 is two rows, whose labels may be wrong
-    independently.
+    z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. θ given z
+    is conjugate, ε given z has a Beta distribution truncated at 1/2, and z_i given θ and ε is proportional to p(z_i |
+    x_i, θ) times the probability of the observed label. A row of weight 2 is two rows, whose labels may be wrong
+    independently. ``before`` is the prior, as a posterior without data.
 
     Raises
     ------
@@ -115,10 +112,8 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     uniform prior has one mode, which bisection finds; Gauss-Legendre quadrature around it integrates out ε. Given ε the
     z_i are independent, which gives the variance of their number.
 
-    The p_i are assumed to be the probabilities of right labels. If they were learned from wrong labels, they include a
-    part of ε already, so the number is too small.
-
-    ``probability``, (row,), is p_i by a model that was fitted without the row.
+    ``probability``, (row,), is p_i by a model that was fitted without the row. If the model learned from wrong labels,
+    the number is too small.
 
     Raises
     ------
@@ -220,11 +215,11 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -------
     DataFrame (row, ...)
         With the index of ``X``, the smallest probability first. ``label`` is the label of the row, and ``probability``
-        its p(y_i | x_i, D without row i) by the chosen estimate. ``suggested`` is the most probable class of the row,
-        with ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is
-        the expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as
-        two. ``attrs["note"]`` exists if the number is only a rough lower bound, and gives the reason; ``sd`` is then
-        NaN. ``attrs["says"]`` states the result as a sentence.
+        its p(y_i | x_i, D without row i) by the chosen estimate; ``suggested`` is the most probable class, with
+        ``suggested_probability``. ``wrong`` is the probability that the label is wrong. ``attrs["expected"]`` is the
+        expected number of wrong labels, and ``attrs["sd"]`` its standard deviation; a row of weight 2 counts as two.
+        ``attrs["note"]`` gives the reason if the number is only a rough lower bound; ``sd`` is then NaN.
+        ``attrs["says"]`` states the result as a sentence.
 
     Raises
     ------
@@ -235,17 +230,10 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
     -----
     If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
     labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
-    right labels, ε and the parameters jointly, for every estimate. So wrong labels do not hide each other, as they do
-    in ``probability``.
+    right labels, ε and the parameters jointly, so wrong labels do not hide each other, as they do in ``probability``.
 
-    The prior of ε has no mass at exactly 0, so some wrong labels are expected even if there are none, and many if there
-    are few rows and classes overlap (``docs/how-to/labels-to-doubt.md`` has measurements). ε is the same for all
-    classes, so the number is too small if only labels of one class are wrong.
-
-    If columns depend on each other given the class, naive Bayes is overconfident and counts many right labels as wrong.
-    With a ``dependence``, trust the order of the rows but not the number, because exponents were learned from the wrong
-    labels too. ``attrs["note"]`` states this, and also if labels cannot be drawn because a prior is improper or a
-    feature is sampled.
+    Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
+    ``dependence``, trust the order of the rows but not the number. ``docs/how-to/labels-to-doubt.md`` has measurements.
 
     Examples
     --------

@@ -79,9 +79,9 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
 def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
     """Exact posterior mean and variance of ln p(a | x, θ) / p(b | x, θ) for all pairs, (row, a, b) each.
 
-    They are sums over the factors of the model: of the first two derivatives at 0 of the log moments, and for sampled
-    factors of moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which
-    the derivatives for class c are taken at 1 instead of 0. The spread of the components' means adds to the variance.
+    They are sums over the factors of the first two derivatives at 0 of the log moments, or for sampled factors of
+    moments over draws. Given the row too, the posterior is a mixture over the classes c of the row, in which the
+    derivatives for class c are taken at 1 instead of 0.
 
     Raises
     ------
@@ -144,9 +144,9 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
     """The moments of a model whose terms have exponents, given the data.
 
     Write Δ for a difference between two classes. The log-odds are Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), where π, the θ of
-    the columns and the exponents (w, b) are independent, and b are the offsets of the class and of the row's cells. So
-    the mean is this expression at the mean of each factor. The variance is Var[Δ ln π], plus the variance of
-    Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
+    the columns and the exponents (w, b) are independent. So the mean is this expression at the mean of each factor. The
+    variance is Var[Δ ln π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t
+    E[w_t²] Var[Δ s_t].
     """
     posterior, dependence = believed.posterior, believed.require_exponents()
     if dependence.spec.by == "class":
@@ -192,7 +192,7 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
     """Mean (row, class) and covariance (row, class, class) of log p(x | θ) over draws; the row is labelled c, if given.
 
-    Columns are independent within a stratum, so their moments add; the strata are components of a mixture.
+    Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
     """
     n_classes, whole = believed.proper().shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)

@@ -81,8 +81,8 @@ def softmax_regression(
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Weights β (term, class) and intercept γ (class,) with p(c | x) ∝ exp(γ_c + β_c · φ(x)).
 
-    ``exponents``, (class, column + 1), hold the exponent of each column (a bag of words is one column), and last the
-    offset of each class. With ``quadratic``, squares and products of columns may be terms.
+    ``exponents``, (class, column + 1), hold the exponent of each column, and last the offset of each class. With
+    ``quadratic``, squares and products of columns may be terms.
 
     Raises
     ------
@@ -169,8 +169,7 @@ def tables(classifier: Classifier) -> dict[Any, pd.DataFrame]:
     """The parameters of each feature as a table, and the class probabilities under "(class)".
 
     The chosen estimate ("predictive": the posterior mean) gives the probabilities of levels, "mean" and "sd" of real
-    numbers, and "rate" of counts, with one row per class (and column). With a dependence, the entry "(exponents)" holds
-    ``exponents_``.
+    numbers, and "rate" of counts. With a dependence, the entry "(exponents)" holds ``exponents_``.
 
     Examples
     --------
@@ -202,9 +201,9 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     -------
     weights : DataFrame (term, class)
         β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
-        text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), and φ is its
-        value; for a ``LogNormal`` it is (column, "ln"), and φ is its logarithm. With ``quadratic``, there are terms
-        (column, other column), whose φ is the product, and (column, "ln²").
+        text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), or (column, "ln")
+        for the logarithm of a ``LogNormal``. With ``quadratic``, there are terms (column, other column), whose φ is the
+        product, and (column, "ln²").
     intercept : Series (class,)
         γ.
 
@@ -263,8 +262,7 @@ def describe(classifier: Classifier) -> pd.DataFrame:
     """One row per feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
     ``attrs["rows"]`` is the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965).
-    If the latter is much smaller, and the weights are not counts, rescale them with
-    :func:`bayesnb.model.reliability_weights`.
+    If the latter is much smaller, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

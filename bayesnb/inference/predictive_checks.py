@@ -45,8 +45,8 @@ SMALL = 0.25
 class Checked:
     """A column that can be checked: its name, its feature, and its position in the feature.
 
-    ``levels`` is the number of levels, 0 for numbers. If the values were rounded, they differ from ``origin`` by whole
-    multiples of ``unit``; otherwise ``unit`` is 0.
+    ``levels`` is the number of levels, 0 for numbers. Rounded values differ from ``origin`` by whole multiples of
+    ``unit``, which is 0 without rounding.
     """
 
     name: Any
@@ -88,9 +88,9 @@ def rounding(x: Array) -> tuple[float, float]:
 class Check:
     """A test statistic of one column, or of two columns, within a class.
 
-    ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the
-    distribution of the test statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation
-    over replicated tables, because the latter is unreliable if nearly all tables have the same value.
+    ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the test
+    statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation, for the case that nearly
+    all replicated tables have the same value.
     """
 
     statistic: str
@@ -259,9 +259,9 @@ class PredictiveChecks:
     table : DataFrame
         A line for each test ``statistic`` of a ``class``, the worst first. ``first`` and ``second`` are the columns
         (``second`` is None for one column). ``observed`` is the value in the rows; ``expected``, ``lower`` and
-        ``upper`` are mean and interval in replicated tables. ``distance`` is the distance from their mean in standard
-        deviations, on a scale closer to a Normal. ``p`` is the two-sided p-value of this check alone, and
-        ``p_adjusted`` the probability that any check of a replicated table has at least this distance.
+        ``upper`` are mean and interval in replicated tables. ``distance`` is the distance from the mean in standard
+        deviations. ``p`` is the two-sided p-value of this check alone, and ``p_adjusted`` the probability that any
+        check of a replicated table has at least this distance.
     draws : int
         The number of replicated tables.
     threshold : float
@@ -310,9 +310,8 @@ class PredictiveChecks:
 def _flags_of_gaps(observed: Array) -> Array:
     """Pairs of a column and a flag of its missing cells, as booleans (column, column), which are not checked.
 
-    Such a flag varies in the table, and is constant over the rows in which the other column has a value. Replicated
-    tables have the missing cells of the observed table, but independent columns, so a check of the pair fails for any
-    model.
+    Replicated tables have the missing cells of the observed table, but independent columns. Where the other column has
+    a value such a flag is constant, so a check of the pair fails for any model.
     """
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
@@ -360,8 +359,7 @@ def _table(
     """One line for each check, the worst first, and the distance from which a check fails.
 
     The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this check
-    (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks, and more checks
-    need no more draws. Distances are in standard deviations of the replicated tables.
+    (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     """
     draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
@@ -429,8 +427,7 @@ def predictive_checks(
     X, y : table and labels
         The learned rows, or other rows of the same kind.
     draws : int
-        The number of replicated tables, at least 20, each with its own draw of the parameters. The classes, the missing
-        cells and the rounding are those of the rows.
+        The number of replicated tables, at least 20, each with its own draw of the parameters.
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -438,7 +435,7 @@ def predictive_checks(
     -------
     PredictiveChecks
         It prints as one sentence. ``table`` is a DataFrame with a line for each check, the worst first. ``failed``
-        holds the failed checks, and ``fits`` is True if no check fails. :func:`bayesnb.plots.predictive_checks` draws
+        holds the failed checks, and ``fits`` is True if there are none. :func:`bayesnb.plots.predictive_checks` draws
         it.
 
     Raises
@@ -449,11 +446,10 @@ def predictive_checks(
 
     Notes
     -----
-    The test statistics are the moments, extremes and most frequent values of a column within a class, and the
-    dependence of two columns (``docs/how-to/does-the-model-fit.md``). p-values are adjusted for the number of checks:
-    at most about one in twenty tables drawn from the model has a failed check (fewer of the learned tables; BDA3 6.3).
-    With a dependence, only its naive Bayes part is checked. If there are more than 4,096 rows, 4,096 are drawn at
-    random.
+    The test statistics are listed in ``docs/how-to/does-the-model-fit.md``. p-values are adjusted for the number of
+    checks: at most about one in twenty tables drawn from the model has a failed check (fewer of the learned tables;
+    BDA3 6.3). With a dependence, only its naive Bayes part is checked. Of more than 4,096 rows, a random sample is
+    checked.
 
     Examples
     --------

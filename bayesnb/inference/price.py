@@ -33,7 +33,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
     """The expected loss per row, (row,), as a function of predicted and true class probabilities, (row, class) each.
 
     It is the log loss in nats, a loss of 1 per wrong class ("accuracy"), or the loss of the decision of least expected
-    cost. The log loss does not need ``classes``.
+    cost.
     """
     if isinstance(costs, str) and costs == "log loss":
         # Σ_c p_c ln(1 / q_c); p_c = 0 adds 0, even if q_c is 0 too.
@@ -71,8 +71,8 @@ def stated_by(believed: Believed, data: Data, rows: int) -> Array:
 def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log loss") -> pd.DataFrame:
     """Regret of each plug-in: the increase in its expected loss per row over that of full Bayes.
 
-    It is never negative, and measures the difference *if the model is right*. To compare log losses on held-out rows,
-    use :func:`bayesnb.compare`.
+    It measures the difference *if the model is right*. To compare log losses on held-out rows, use
+    :func:`bayesnb.compare`.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def plug_in_price(classifier: Classifier, X: Any = None, costs: Costs = "log los
     Returns
     -------
     DataFrame (row, plug-in)
-        One column for each of "mle", "map" and "mean" that exists for these data. Infinite if a plug-in predicts
-        probability 0 for a possible class. ``attrs["absent"]`` gives the reason why a plug-in is missing.
+        One column for each of "mle", "map" and "mean" that exists for these data; ``attrs["absent"]`` gives the reason
+        why a plug-in is missing. Infinite if a plug-in predicts probability 0 for a possible class.
 
     Raises
     ------

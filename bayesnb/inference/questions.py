@@ -1,9 +1,9 @@
 """The table of questions: each question to a fitted model is one plain function, registered once.
 
 A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`, which
-makes it a method of :class:`bayesnb.BayesianNB` and of :class:`bayesnb.inference.classifier.Classifier`, or a function
-of a public module such as :mod:`bayesnb.sets`. Its signature and docstring determine its type, its lines in the
-documentation, the options of its command and, with :class:`Shown`, a section of the report.
+makes it a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Its
+signature and docstring determine its type, its lines in the documentation, the options of its command and, with
+:class:`Shown`, a section of the report.
 """
 
 from __future__ import annotations
@@ -58,26 +58,11 @@ def _sentence(found: Any) -> str | Message:
 class Shown:
     """How the answer of a question is displayed, as a section of the report and on a screen.
 
-    Parameters
-    ----------
-    title : str
-        Heading of the section.
-    lines : callable
-        Returns the table of the answer, or tables by name; by default the answer itself.
-    says : callable
-        Returns the answer as a sentence; by default its ``finding``, its text, or ``attrs["says"]`` of a table.
-    notes : callable
-        Returns a text below the table; empty by default.
-    plot : str, optional
-        The function of :mod:`bayesnb.plots` that draws the answer.
-    asks : mapping
-        Arguments that the report passes.
-    top : int
-        Number of lines that are shown.
-    advised : bool
-        Whether the report uses the model with the recommended dependence.
-    finding : bool
-        Whether the report lists the sentence among its findings.
+    ``lines`` returns the table of the answer, or tables by name; by default the answer itself. ``says`` returns a
+    sentence; by default the ``finding`` of the answer, its text, or ``attrs["says"]``. ``notes`` returns a text below
+    the table. ``plot`` is the function of :mod:`bayesnb.plots` that draws the answer, ``asks`` the arguments that the
+    report passes, and ``top`` the number of lines that are shown. ``advised`` is true if the report uses the model with
+    the recommended dependence, and ``finding`` if it lists the sentence among its findings.
     """
 
     title: str
@@ -95,9 +80,9 @@ class Shown:
 class Question:
     """One line of the table.
 
-    ``want`` is the end of a sentence that begins with "If you want", and ``group`` the heading of the question in the
-    list. ``module`` is the public module of a function, ``None`` for a method. ``shown`` is how the report displays the
-    answer, and ``columns`` the meaning of each column of the answer, for a legend.
+    ``want`` ends a sentence that begins with "If you want", and ``group`` is its heading in the list. ``module`` is the
+    public module of a function, ``None`` for a method. ``shown`` is how the report displays the answer, and ``columns``
+    the meaning of each column, for a legend.
     """
 
     name: str

@@ -42,14 +42,9 @@ class LogOdds:
     N(t) = ln E[J_a^t J_b^(s - t)] is a sum of the log moments of the factors, where s is ``power``. It exists for t
     between ``bounds``, where N' takes every real value.
 
-    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, N describes p(θ | D,
-    x), a mixture over the class of the row. With probability proportional to e^N(0) the row has class b, and the
-    log-odds have the cumulant generating function N(t) - N(0). With probability proportional to e^N(1) it has class a,
-    and the function is N(1 + t) - N(1). So the components, with origins t = 0 to s, share one N and therefore one
-    saddlepoint, the t with N'(t) = z.
-
-    The distribution function of each component is the approximation of Lugannani and Rice (1980; Butler 2007,
-    Saddlepoint Approximations, 1.2.1), whose error :func:`close` gives.
+    With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
+    D, x), a mixture over the class of the row, and N gives its weights and components (``docs/theory/saddlepoint.md``).
+    The components, with origins t = 0 to s, share one saddlepoint, the t with N'(t) = z.
 
     ``factors`` are a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
     probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
@@ -135,10 +130,8 @@ class LogOdds:
 
     @property
     def too_wide(self) -> Array:
-        """Whether the saddlepoint of a row cannot be resolved in double precision, (row,).
-
-        N loses its digits, for example, in a row 100,000 standard deviations from the mean, and the log-odds may
-        overflow.
+        """Whether the saddlepoint of a row cannot be resolved in double precision, (row,), for example 100,000 standard
+        deviations from the mean.
         """
         level, mean, variance = self._at_origins
         return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
@@ -173,8 +166,8 @@ class LogOdds:
     def _formula(self) -> Array:
         """Seven quantities of each component, (quantity, component, row).
 
-        They are N at the origin, the weight, h, and w and its correction, first at -h and then at h. At the origin, the
-        correction is the difference of two infinite terms; it is interpolated linearly from -h to h.
+        They are N at the origin, the weight, h, and w and its correction, first at -h and then at h, between which the
+        correction is interpolated linearly: at the origin, it is the difference of two infinite terms.
         """
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -220,11 +213,10 @@ class LogOdds:
     def _found(self, aim: Array, at: Array | None = None) -> Array:
         """P(log-odds < ``at``) of each row or, if ``at`` is None, the quantile of probability Φ(``aim``), (point, row).
 
-        Both are functions of t, at z = N'(t). The t of all rows and points are found together, by Newton's method
-        within a bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, so the search begins
-        at the t for which this line gives P(log-odds < N'(t)) = Φ(aim). The miss is positive if t is too small. If a
-        step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if
-        the bracket is infinite.
+        Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
+        bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. The
+        miss is positive if t is too small. If a step leaves the bracket or does not halve the miss, the middle of the
+        bracket is used instead, or about 2t if the bracket is infinite.
         """
         (floor, ceiling), (points, n) = self.bounds, aim.shape
         _, _, h, *ends = self._formula[..., None, :]
@@ -278,10 +270,9 @@ def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula of :class:`LogOdds` is accurate: the families were tested, and have no long
     tails.
 
-    In a comparison with exact draws on more than a hundred small tables (from two rows on; Gaussian, categorical and
-    Poisson), the error of a probability was below 0.011 under this condition, and up to 0.05 otherwise: a factor of
-    some class then has a long tail, a Normal-Gamma with fewer than 4 degrees of freedom (2a < 4, as after one or two
-    rows), or a concentration below 1/2.
+    The error of a probability was then below 0.011 in tests, and up to 0.05 with long tails: a Normal-Gamma with fewer
+    than 4 degrees of freedom (2a < 4, as after one or two rows), or a concentration below 1/2
+    (``docs/theory/saddlepoint.md``).
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):

@@ -48,13 +48,12 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain and of chains; 1000 and 4 by default, or the numbers of a sampled feature if these are
-        smaller. If you request more, some of its draws are repeated, which ArviZ cannot detect. A model from
-        :func:`bayesnb.from_draws` has the draws of its tree.
+        smaller. If you request more, some of its draws are repeated. A model from :func:`bayesnb.from_draws` has the
+        draws of its tree.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
-        take the draws of sampled features from the fit; this is valid because features are independent given the
-        labels.
+        take the draws of sampled features from the fit.
     random_seed : int, optional
         Seed of the draws; the estimator's ``random_state`` by default.
     X, y : table and labels, optional
@@ -67,7 +66,7 @@ def sample_posterior(
         "parameters" draws the parameters of the columns and classes, without the exponents. "exponents" draws the
         exponents given the leave-one-out terms of the learned rows: pass these rows as X, y and ``sample_weight``.
         "exact" then draws from Laplace's approximation, corrected if it is far off, and "nuts" from the model of
-        :meth:`to_pymc`. The log likelihood of a row is then log p(label | terms), times its weight.
+        :meth:`to_pymc`.
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
     **arguments
@@ -80,27 +79,25 @@ def sample_posterior(
     DataTree
         The groups, variables and coordinates do not depend on the sampler:
 
-        * ``posterior``; and ``prior`` if all priors are proper;
-        * ``log_prior``, if all priors are proper: the log prior density of each variable at its posterior draws, given
-          the variables that its prior depends on;
+        * ``posterior``; if all priors are proper also ``prior``, and ``log_prior``, the log prior density of each
+          variable at its posterior draws, given the variables that its prior depends on;
         * ``sample_stats``: statistics of the sampler, such as ``diverging``;
         * ``constant_data``: the total weight of the rows of each class (``rows``) and of the values seen in each column
           (``seen_…``), and the names of levels (``level_…``);
         * with rows, ``observed_data``: the class ``y`` of each row, as its position in the coordinate ``class_label``;
-        * ``log_likelihood``: log p(y_i | x_i, θ), called ``y`` too, so that ``arviz.loo`` and ``arviz.compare`` rank
-          classifiers by how well they predict the class;
+        * ``log_likelihood``: log p(y_i | x_i, θ), called ``y`` too, so that ``arviz.compare`` ranks classifiers by how
+          well they predict the class; for exponents, log p(label | terms) times the weight;
         * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``, with which
           ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
         * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row, from p(y | x_i, θ);
-        * ``predictions``, if X is given without y: classes ``y`` of the new rows, drawn from p(y | x_i, θ); and
-          ``predictions_constant_data``, their cells ``x_…``;
+        * ``predictions``, if X is given without y: classes ``y`` of the new rows; and ``predictions_constant_data``,
+          their cells ``x_…``;
         * ``columns``, a separate tree: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
           ``log_likelihood`` (0 if missing), and predictive groups with replicates of the cells given the row's class;
         * ``unlabelled``, for "gibbs": for each chain and each row without a label, draws of the label (``y``, class
           codes) and probabilities of the classes (``p``). The coordinate ``row`` is the position of the row in X.
 
-        Attributes of the tree and of ``posterior``: the library that drew, its version, ``sampler``, ``seed`` and
-        ``sampling_time`` in seconds.
+        Attributes: the library that drew, its version, ``sampler``, ``seed`` and ``sampling_time`` in seconds.
 
     Raises
     ------
@@ -110,7 +107,7 @@ def sample_posterior(
     Warns
     -----
     ConvergenceWarning
-        If the chains of NUTS or of the Gibbs sampler did not converge, with r_hat, effective draws and divergences.
+        If the chains of NUTS or of the Gibbs sampler did not converge.
     UserWarning
         If the chains of a sampled feature did not converge.
 
@@ -298,7 +295,7 @@ def sampled_exponents(
 ) -> DataTree:
     """Draws of the exponents, given the terms of the rows that they were learned from, as a tree.
 
-    Its variables are ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells have offsets; and ``d`` (class,
+    Variables are ``w`` (term) and ``b`` (class); ``b_cell`` (class, cell) if cells have offsets; and ``d`` (class,
     deviation) if exponents differ by class.
     """
     from xarray import DataTree

@@ -42,8 +42,8 @@ class HeldOut:
     """How the scored rows were held out from the model.
 
     ``by`` is the number of folds of cross-validation; or "loo", exact leave-one-out; "once", one fit without the rows;
-    "given", held out by the caller; "learned", not held out. ``rows`` is the number of rows that were drawn at random,
-    if they were.
+    "given", held out by the caller; "learned", not held out. ``rows`` is the number of rows if they were drawn at
+    random.
     """
 
     by: int | Literal["loo", "once", "given", "learned"]
@@ -74,9 +74,9 @@ class Scorecard:
         For ``accuracy``, ``balanced_accuracy`` (the mean recall of the classes), ``log_loss``, ``brier``, ``ece`` and
         ``auc``: the ``value``, its interval ``lower`` to ``upper``, and three scores to compare it with. ``claimed`` is
         the expected score if the predicted probabilities were true, ``frequencies`` that of forecasting the class
-        frequencies of these rows, and ``majority`` that of giving the most frequent class probability 1.
+        frequencies, and ``majority`` that of giving the most frequent class probability 1.
     confusion : DataFrame (true class, predicted class)
-        Numbers of rows. A last column counts rows that are impossible under every class, if there are any.
+        Numbers of rows. A last column counts rows that are impossible under every class, if any.
     by_class : DataFrame (class, ...)
         ``rows``; ``recall``, the share of the rows of a class that are predicted correctly; ``precision``, the share of
         the rows predicted as a class that belong to it; each with its interval.
@@ -224,15 +224,12 @@ def scorecard_of(
 
     Notes
     -----
-    Rows are assumed to be independent draws from one population. Accuracy, recall and precision are shares, with
-    intervals of a Beta posterior, as in :func:`reliability_table`. The interval of the balanced accuracy comes from
-    draws of the posteriors of the recalls.
-
-    Every other score is a function of means over rows, with an interval by the Bayesian bootstrap (Rubin 1981, The
-    Bayesian bootstrap): each draw gives the rows new weights from a Dirichlet(1, ..., 1). A perfect AUC has an interval
-    of width 0. The log-odds of the AUC are expanded to first order in the weights, with the placements of DeLong,
-    DeLong and Clarke-Pearson (1988) as slopes, which keeps the AUC between 0 and 1. An interval always includes its
-    score.
+    Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`. The
+    interval of the balanced accuracy comes from draws of the posteriors of the recalls. Every other score is a function
+    of means over rows, with an interval by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives
+    the rows new weights from a Dirichlet(1, ..., 1). The log-odds of the AUC are expanded to first order in the
+    weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988) as slopes, which keeps the AUC between 0
+    and 1. An interval always includes its score.
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
@@ -326,8 +323,7 @@ def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
     """The expected scores if the class of each row were drawn from its predicted probabilities.
 
     For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and 1
-    - Σ p². The expected calibration error is the mean over simulations in which a row is right with the probability of
-      its confidence.
+    - Σ p². The expected calibration error is a mean over simulations.
     """
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)

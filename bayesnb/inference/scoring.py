@@ -66,9 +66,8 @@ def auc_and_influence(proba: Array, codes: Array) -> tuple[float, Array]:
     -------
     auc : float
         With two classes, the probability that p(second class) is larger for a row of the second class than for a row of
-        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows, like
-        scikit-learn's ``roc_auc_score(multi_class="ovo")`` (Hand and Till 2001). NaN if fewer than two or more than
-        ``MOST_CLASSES`` classes have rows.
+        the first, ties counted half. With more classes, the mean over all pairs of classes that have rows (Hand and
+        Till 2001). NaN if fewer than two or more than ``MOST_CLASSES`` classes have rows.
     influence : array (row,)
         The first-order effect of the weight of each row: with weights w, the area is auc + Σ_c Σ_i w_i influence_i /
         Σ_i w_i, with sums over the rows i of class c. These are the centred placements of DeLong, DeLong and
@@ -206,20 +205,19 @@ def brier_decomposition(proba: Array, codes: Array, bins: int = 10) -> dict[str,
     -------
     dict
         ``reliability``, the mean squared difference of forecasts and observed frequencies per bin (0 if calibrated);
-        ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better; it
-        includes the variation within bins, so it can be slightly below 0); ``uncertainty``, Σ_c f_c (1 - f_c) with the
-        base rates f. Each is a sum over classes, one against the rest.
+        ``resolution``, the mean squared difference of observed frequencies and the base rate (more is better);
+        ``uncertainty``, Σ_c f_c (1 - f_c) with the base rates f. Each is a sum over classes, one against the rest.
 
     Raises
     ------
     ValueError
-        If there are no rows, or not exactly one code per row; if ``bins`` is not a positive integer; if a probability
-        is outside [0, 1]; or if a code is not the code of a class.
+        If there are no rows, not exactly one code per row, or an invalid code, probability or number of bins.
 
     Notes
     -----
     With bins, Murphy's three terms do not add up to the score of the unpooled forecasts. The rest (variance within a
-    bin, and covariance with the truth) is included in the resolution, so the sum is exact.
+    bin, and covariance with the truth) is included in the resolution, so the sum is exact, and the resolution can be
+    slightly below 0.
 
     References
     ----------

@@ -1,8 +1,7 @@
 """How much the priors and the likelihood matter: the change of predictions when one of them is raised to a power.
 
-Raising a prior to the power s makes it stronger (s > 1) or weaker (s < 1) (Kallioinen, Paananen, Bürkner and Vehtari
-2024). A power of a conjugate prior is a conjugate prior, and a power of the likelihood counts every row s times. So the
-posterior under each power has a closed form.
+See ``docs/how-to/how-much-the-prior-matters.md``. A power of a conjugate prior is a conjugate prior, and a power of the
+likelihood counts every row s times. So the posterior under each power has a closed form.
 """
 
 from __future__ import annotations
@@ -64,13 +63,10 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
     """A prior raised to the power s and normalized, which is a prior of the same class.
 
     The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
-    power s multiplies the distance from the flat parameters by s: a Dirichlet's α becomes 1 + s (α - 1), a Gamma's (α,
-    β) becomes (1 + s (α - 1), s β), a Normal-Gamma's (κ, a, b) becomes (s κ, 1/2 + s (a - 1/2), s b), a Normal-Wishart
-    changes likewise, and the variance v of a Normal becomes v / s.
-
-    With ``scaling="rows"``, the imaginary rows of the prior are counted s times: α becomes s α. This is the power of
-    the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times (det
-    Λ)^(1/2).
+    power s multiplies the distance from the flat parameters by s. With ``scaling="rows"``, the imaginary rows of the
+    prior are counted s times. This is the power of the density of the log-odds, of the log rate, or of (μ, √τ); for a
+    Normal-Wishart, of the density times (det Λ)^(1/2). ``docs/how-to/how-much-the-prior-matters.md`` has a table of
+    both.
 
     Raises
     ------
@@ -172,13 +168,13 @@ def changes(
 ) -> tuple[Array, pd.DataFrame]:
     """The change of every class probability, and of the log evidence, per doubling of a power.
 
-    A power changes one term of log p(c, x). If that term changes by d_c, the probability of class c changes by p_c (d_c
-    - Σ_k p_k d_k). To first order, the changes by several powers add.
+    If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
+    order, the changes by several powers add.
 
     Returns
     -------
     change : array (part, factor, row, class)
-        Change of p(c | x). The parts are the powers of prior and likelihood; the last factor is all factors together.
+        Change of p(c | x) by powers of prior and likelihood; the last factor is all factors together.
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
@@ -249,9 +245,9 @@ def sensitivity(
     X : table, optional
         Rows to predict; by default, 200 rows drawn from the model.
     scaling : {"density", "rows"}
-        The meaning of a power s of the prior. "density" raises the density of the parameters to the power s, as ArviZ'
-        ``psense`` does: Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s
-        times: Dirichlet(α) becomes Dirichlet(s α).
+        The meaning of a power s of the prior. "density" raises the density of the parameters to the power s:
+        Dirichlet(α) becomes Dirichlet(1 + s (α - 1)). "rows" counts the imaginary rows of the prior s times:
+        Dirichlet(α) becomes Dirichlet(s α).
     by : {"factor", "row"}
         Whether the answer has a line for each factor of the model or for each row.
 
@@ -259,11 +255,11 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". The columns belong to a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` summarize over the rows the largest change of a class probability of a
-        row; ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior); ``flat`` is True
-        if no power changes the prior. With ``by="row"``, the columns are (part, factor), and the values are signed
-        changes of the probability of the predicted class. All changes are slopes with respect to log2 of the power, at
-        the power 1.
+        ``likelihood``. ``mean`` and ``largest`` summarize over the rows the largest change of a class probability;
+        ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior); ``flat`` is True if no
+        power changes the prior. With ``by="row"``, the columns are (part, factor), and the values are signed changes of
+        the probability of the predicted class. All changes are slopes with respect to log2 of the power, at the power
+        1.
 
     Raises
     ------
@@ -273,8 +269,7 @@ def sensitivity(
 
     Notes
     -----
-    A prior that was scaled to the data keeps its scale. A power of the likelihood counts each learned row s times, but
-    a predicted row once.
+    A prior that was scaled to the data keeps its scale. A predicted row counts once.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """A fitted classifier as one SELECT, which computes the class probabilities inside a database.
 
-A term is the log density of one column in each class, as SQL in the dialect of DuckDB; sqlglot translates the query,
-and :class:`Dialect` says how a database reads cells and compares names. A missing cell is NULL or NaN, which some
-databases order above all numbers; ``known`` is true only for numbers. If a cell holds a value that ``predict_proba``
-would reject, the probabilities of its row are NULL or the database raises an error.
+A term is the log density of one column in each class, as SQL in the dialect of DuckDB, which sqlglot translates. A
+missing cell is NULL or NaN, which some databases order above all numbers; ``known`` is true only for numbers. If a cell
+holds a value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an
+error.
 """
 
 from __future__ import annotations
@@ -272,8 +272,8 @@ class Query:
         """The log density of a value outside of the table, per class, as SQL with {x} for the cell.
 
         For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
-        with the exponent r, plus a constant that continues the last line of the table. Stirling's series of ln Γ is
-        accurate to all digits for such counts.
+        with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
+        digits for such counts.
         """
         classifier, n = self.classifier, len(self.sums)
         if not isinstance(feature.family, Poisson):

@@ -33,23 +33,23 @@ def to_pymc(
     Parameters
     ----------
     X, y : table and labels, optional
-        The rows to observe, which must be the learned rows. Missing labels are summed out in a Potential called
-        ``unlabelled``, and the labelled rows are then observed by their sufficient statistics. Without these rows, the
-        expected counts of EM are observed like counts of labelled rows.
+        The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``, and the
+        labelled rows are then observed by their sufficient statistics. Without these rows, the expected counts of EM
+        are observed like counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three have the same log density, and so the same posterior.
 
         * "joint", the default if rows are given: one variable ``y``, the class of each row, with the log density log
-          p(x_i, y_i | θ). After ``pymc.compute_log_likelihood``, ``arviz.loo`` evaluates the model of all columns.
+          p(x_i, y_i | θ). ``arviz.loo`` then evaluates the model of all columns, and
           ``pymc.sample_posterior_predictive`` draws each class given the row's columns.
         * "rows": the class ``y`` and, for each feature, a variable ``x_…`` with the cells that are not missing, as in
           textbooks. ``pymc.sample_posterior_predictive`` draws the cells given the class, and ``y`` from π alone.
         * "sufficient", the default without rows: the sufficient statistics, so the time does not grow with the number
-          of rows; but there are no replicates of rows and no log likelihood per row.
+          of rows; but there are no replicates and no log likelihood per row.
     stage : {"parameters", "exponents"}
         "parameters" is the model of the rows given the parameters. "exponents", with a dependence, is the model of the
-        labels given the exponents and the leave-one-out terms of each row; it needs the rows that the exponents were
-        learned from. The terms are treated as data (a cut posterior, Plummer 2015).
+        labels given the exponents and the leave-one-out terms of the rows that the exponents were learned from. The
+        terms are treated as data (a cut posterior, Plummer 2015).
     sample_weight : array (row,), optional
         The weights of the rows, only for the exponents.
 

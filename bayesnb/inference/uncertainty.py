@@ -67,8 +67,7 @@ def uncertainty(
     DataFrame (row, ...)
         The columns are:
 
-        * ``prediction``: the predicted class;
-        * ``probability``: the probability of the predicted class by the chosen estimate;
+        * ``prediction``, and its ``probability`` by the chosen estimate;
         * ``lower``, ``median``, ``upper``: interval and posterior median of p(c | x, θ) of the predicted class c, as in
           :meth:`predict_interval`;
         * ``top``: the posterior probability that the predicted class is the most probable one under θ;
@@ -85,9 +84,7 @@ def uncertainty(
     -----
     After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
     counts. Novelties of rows with different missing values cannot be compared. The aleatoric part may rise or fall as
-    rows are learned (Wimmer et al. 2023).
-
-    ``probability`` is a mean, which may lie outside the interval of quantiles if the distribution is skewed.
+    rows are learned (Wimmer et al. 2023). ``probability`` is a mean, which may lie outside the interval of quantiles.
 
     Examples
     --------

@@ -37,8 +37,7 @@ def verify(
 ) -> Agreement | Verdict:
     """Check the closed-form posterior against sampled draws.
 
-    The check covers the class probabilities and the conjugate features. For a model from :func:`bayesnb.from_draws`, it
-    compares the draws with the closed form of the fitted model.
+    The check covers the class probabilities and the conjugate features.
 
     Parameters
     ----------
@@ -52,9 +51,8 @@ def verify(
     tree : DataTree, optional
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, needed if some have no label: expect disagreement, because the closed form of such a fit
-        replaces labels by expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y,
-        sample_weight).
+        The learned rows, needed if some have no label: expect disagreement, because the closed form replaces labels by
+        expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
         Check the parameters of the columns; or, with a dependence, the exponents.
 

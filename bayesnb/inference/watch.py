@@ -1,13 +1,10 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-A false alarm has at most the stated probability, for all parameters and however often one looks (proof in
-``docs/theory/watch.md``).
-
-Let T_t be the sufficient statistic of a column's learned rows and of the first t rows of the stream. Given T_t, the
-distribution of the last value is free of the parameters, so its conditional distribution function, randomized at ties,
-gives u_t uniform on [0, 1] and independent of T_t, hence of all later u (O'Reilly and Quesenberry 1973). So under every
-parameter the u_t are independent and uniform, and a bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1.
-It exceeds 1/α at any time with probability at most α (Ville 1939). A mixture of bets is a bet.
+A false alarm has at most the stated probability, for all parameters and however often one looks. Given the sufficient
+statistic of the learned rows and of the first t rows of the stream, the distribution of the last value is free of the
+parameters. Its conditional distribution function gives u_t, independent and uniform on [0, 1]. A bet on them, ∏ f(u_t)
+with a density f, is a martingale of mean 1, which exceeds 1/α at any time with probability at most α (Ville 1939);
+``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -77,8 +74,8 @@ class Levels(Reader):
 class Normals(Reader):
     """Learned number of rows, mean and scatter of a Normal column.
 
-    Given mean and scatter with the last row, the distance of this row from the mean of the others, in their standard
-    deviations, has a Student t distribution; its degrees of freedom are the number of rows minus two.
+    Given mean and scatter with the last row, its distance from the mean of the others, in their standard deviations,
+    has a Student t distribution with n - 2 degrees of freedom.
     """
 
     n: float
@@ -162,7 +159,7 @@ STARTS = _starts()
 class Bets:
     """The mixture of bets on one stream of uniform numbers.
 
-    ``sums`` are rows, Σ z, Σ z², and rows above each split. ``began``, (bet, 1 + 2 + split), are the sums when each bet
+    ``sums`` are rows, Σ z, Σ z², and rows above each split; ``began``, (bet, 1 + 2 + split), are the sums when each bet
     began. ``log_e`` is the logarithm of the capital, which began with 1.
     """
 
@@ -259,8 +256,8 @@ class Line:
 class Watch:
     """The evidence that a stream has left the model, column by column.
 
-    ``level`` is the largest probability of a false alarm over all lines and the whole stream; ``rows`` counts the rows
-    of the stream; ``unwatched`` are columns without a line; ``labelled`` is ``None`` before the first row.
+    ``level`` is the largest probability of a false alarm over all lines and the whole stream; ``unwatched`` are columns
+    without a line; ``labelled`` is ``None`` before the first row.
     """
 
     classifier: Classifier
@@ -419,10 +416,8 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Notes
     -----
     A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital, initially 1,
-    of a bet against the model. If the stream comes from the distribution of the learned rows, the probability that the
-    e-value of any line ever exceeds (number of lines) / ``level`` is at most ``level``. Levels, 0/1, Normal and
-    Log-normal columns, and counts are watched; other columns of numbers need learned rows. Without these, a column that
-    is wrongly assumed to be Normal raises an alarm in the end.
+    of a bet against the model. Levels, 0/1, Normal and Log-normal columns, and counts are watched; other columns of
+    numbers need learned rows. Without these, a column that is wrongly assumed to be Normal raises an alarm in the end.
 
     Examples
     --------

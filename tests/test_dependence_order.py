@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import bayesnb as nb
+from bayesnb.dependence.partitions import Partitions
 from bayesnb.families.dyadic import Dyadic
 from bayesnb.families.rates import Exposed
 from bayesnb.model.order import Order
@@ -92,6 +93,18 @@ def test_a_sample_is_the_same_in_any_order_and_holds_copies_as_rows(most: int):
     again, others = order(x[places], copies).drawn(copies, most, 0)
     of_rows = np.bincount(np.arange(60)[some], own.weight, minlength=60)
     assert_array_equal(np.bincount(places[again], others.weight, minlength=60), of_rows)
+
+
+def test_columns_of_different_numbers_have_different_splits_though_each_of_their_cells_holds_one_row():
+    rng = np.random.default_rng(0)
+    x, labels = rng.normal(size=(20, 3)), Labels.of(rng.integers(2, size=20))
+    codes = x.argsort(0).argsort(0).T
+    real, weight = np.ones(3, bool), np.ones(20)
+    found = Partitions.drawn(real, codes, weight, order(x, labels), 60, 0)
+    assert np.bincount(found.columns.ravel()).min() > 60  # of 300 splits
+    other = Partitions.drawn(real, codes[::-1], weight, order(x[:, ::-1], labels), 60, 0)
+    assert_array_equal(2 - other.columns, found.columns)
+    assert_array_equal(other.cells, found.cells)
 
 
 @pytest.mark.parametrize("seed", range(20))

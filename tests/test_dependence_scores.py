@@ -26,6 +26,16 @@ def test_two_classes_are_integrated_to_many_digits(center: float, sd: float):
     assert_allclose(both[0], (p * weight) @ p.T, atol=1e-9)
 
 
+def test_two_classes_in_the_other_order_have_the_same_probabilities_to_the_last_digits():
+    rng = np.random.default_rng(0)
+    mean, root = rng.normal(0, 8, (40, 2)), rng.normal(0, 4, (40, 2, 2))
+    covariance = root @ root.swapaxes(1, 2)
+    each, both = expected(mean, covariance)
+    other, others = expected(mean[:, ::-1], covariance[:, ::-1, ::-1])
+    assert_allclose(other[:, ::-1], each, rtol=0, atol=1e-15)
+    assert_allclose(others[:, ::-1, ::-1], both, rtol=0, atol=1e-15)
+
+
 def test_small_probabilities_of_two_classes_keep_their_digits():
     center, sd = np.linspace(-700.0, -20.0, 30), np.array([3.0, 5.0, 15.0])[:, None]
     # Far below 0 a logistic function is an exponential one, and P(u > 0) is small.

@@ -35,24 +35,25 @@ class Partitions:
     def drawn(cls, real: Array, codes: Array, weight: Array, order: Order, n: int, seed: int) -> Partitions:
         """Draw ``n`` partitions for rows with these cells, (column, row), without using the labels.
 
-        Each column has a separate random generator, whose seed is the key of the column. Its cells are drawn in the
-        order of their keys, or beginning at its head (see ``order``). Each split uses the column with the largest
-        random number. So partitions do not depend on the order of rows and columns, names or units. A row stops at the
-        first split whose cell is missing, so the columns with the fewest gaps come first.
+        Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
+        Its cells are drawn in the order of their keys, or beginning at its head (see ``order``). Each split uses the
+        column with the largest random number. So partitions do not depend on the order of rows and columns, names or
+        units. A row stops at the first split whose cell is missing, so the columns with the fewest gaps come first.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
+        seeds = _seeds(real, codes, weight, order)
         for k, (is_real, own) in enumerate(zip(real, codes, strict=True)):
-            keys, mass = order.cells(own, weight), np.bincount(own[own >= 0], weight[own >= 0])
+            mass = np.bincount(own[own >= 0], weight[own >= 0])
             there = np.flatnonzero(mass)
-            rng = np.random.default_rng([seed % 2**64, int(np.sum(keys[there], dtype=np.uint64))])
+            rng = np.random.default_rng([seed % 2**64, *seeds[k]])
             if is_real:
                 down = order.reversed(np.where(own < 0, np.nan, own), weight)
                 there = there[::-1] if down else there
                 # A split between two cells tests whether a row is at or above the higher cell.
                 share, there = mass[there][1:], there[:-1] if down else there[1:]
             else:
-                there = there[np.argsort(keys[there], kind="stable")]
+                there = there[np.argsort(order.cells(own, weight)[there], kind="stable")]
                 share = mass[there]
             number, below = rng.random((n, steps)), np.cumsum(share) / share.sum()
             cell = there[np.searchsorted(below[:-1], rng.random((n, steps)), side="right")]
@@ -82,6 +83,22 @@ class Partitions:
     def places(self, real: Array, codes: Array) -> Array:
         """The node in which each row stops, (row, partition)."""
         return reading.nodes(codes, real, self.columns, self.cells)
+
+
+def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
+    """Seeds of columns from their content: the sum of the keys of their cells.
+
+    Columns whose cells hold the same groups of rows have equal sums, as do all columns without equal numbers of a table
+    of at most as many rows as cells. If the sum is that of another column, too, a column of numbers also takes the keys
+    in which the order of its cells counts. Columns that still have equal seeds are equal up to names and direction.
+    """
+    each, ordered = ([_total(order.cells(own, weight, above), own) for own in codes] for above in (False, True))
+    return [[key, ordered[k]] if real[k] and each.count(key) > 1 else [key] for k, key in enumerate(each)]
+
+
+def _total(keys: Array, codes: Array) -> int:
+    """The sum of the keys of the cells that occur."""
+    return int(np.sum(keys[np.unique(codes[codes >= 0])], dtype=np.uint64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,9 +30,10 @@ exp(-2π² DENSITY / σ), which is 2e-11 for σ = 4 (Trefethen and Weideman 2014
 
 STEP = 0.7
 LOG_ODDS = STEP * np.arange(-52, 53)
-SLOPES = STEP * expit(LOG_ODDS) * expit(-LOG_ODDS)
-"""For larger σ the nodes are log-odds, and their weights are p(1 - p) there; the error is at most 1e-10. See
-:func:`_mean_logistic`.
+SLOPES = expit(LOG_ODDS) * expit(-LOG_ODDS)
+SLOPES /= SLOPES.sum()
+"""For larger σ the nodes are log-odds, and their weights are proportional to p(1 - p) there; the error is at most
+1e-10. The weights add up to 1, so that the two classes are treated alike. See :func:`_mean_logistic`.
 """
 
 POINTS = 1024

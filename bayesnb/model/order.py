@@ -88,11 +88,13 @@ class Order:
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
-    def cells(self, codes: Array, weight: Array) -> Array:
-        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing."""
+    def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
+        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing. In a column of
+        numbers it also depends on the rows below and above.
+        """
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
-        return _mixed(found)
+        return _mixed(found) ^ beside(found) if real else _mixed(found)
 
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.

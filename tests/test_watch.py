@@ -13,6 +13,7 @@ from scipy.stats import kstest
 import bayesnb as nb
 from bayesnb.inference import watch as alarm
 from bayesnb.inference.watch import Bets, Levels, Normals, Ranks, Rates
+from bayesnb.presets.rounded import RoundedGaussian
 
 
 def readers(rng: np.random.Generator) -> dict:
@@ -159,6 +160,9 @@ def test_what_cannot_be_watched_is_refused_or_named(clf):
         nb.checks.watch(clf).update(X, y).update(X)
     tree = nb.BayesianNB({"size": nb.families.PolyaTree()}).fit(X, y)
     assert nb.checks.watch(tree).update(X, y).table.attrs["unwatched"] == ("size",)
+    # This family counts distinct values too, but they are no levels.
+    counted = nb.BayesianNB({"size": RoundedGaussian()}, estimate="mean").fit(X, y)
+    assert nb.checks.watch(counted).update(X, y).table.attrs["unwatched"] == ("size",)
     with pytest.raises(ValueError, match="nothing to draw"):
         nb.plots.watch(nb.checks.watch(clf))
 

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
 
-from bayesnb.families.columns import CategoryCounts, Coded, columns_of, dense_cells
+from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
 from bayesnb.families.rates import Exposed, Poisson
 from bayesnb.families.trials import BinaryCounts
@@ -466,7 +466,7 @@ def _reader(classifier: Classifier, name: str, place: int, c: int | None, given:
     """The reader of a column in class c, or in all classes together; ``None`` if it cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
-    if isinstance(s, CategoryCounts):
+    if family.support is LEVELS and isinstance(s, CategoryCounts):
         counts = s.counts[which, place, : len(s.levels[place])].sum(0)
         return Levels(counts) if len(counts) > 1 else None
     if isinstance(s, BinaryCounts):

@@ -2,12 +2,10 @@
 
 Each file imports only from earlier files in this list:
 
-* ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: the content of a table, its labels, and
-  how its columns may be specified;
+* ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: tables and labels in memory;
 * ``decoding``, ``csv_reader``, ``readers``, ``writers``: files and streams;
 * ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read, with validation;
-* ``warned``: warnings; ``choice``: families chosen from the rows; ``rows``, ``summary``: statistics, in memory or in
-  parts;
+* ``warned``: warnings; ``choice``: families chosen from the rows; ``rows``, ``summary``: statistics;
 * ``engines``: statistics of tables of any size.
 """
 

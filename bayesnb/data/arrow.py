@@ -1,7 +1,6 @@
 """Arrow batches as tables of bounded size, without a Python object per row.
 
-Text becomes codes and a dictionary; whole numbers get a mask if some are missing. So the type of a column does not
-depend on which rows are in a batch.
+Text becomes codes and a dictionary; whole numbers get a mask if some are missing, in every batch.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def engine_of(source: Any) -> str | None:
     """The engine of a lazy table, or ``None``; no engine is imported.
 
     Engines are known by the names of their classes. Any other object that streams Arrow is "arrow", unless it is a
-    table in memory, which has a length and nothing to convert (``to_pyarrow``).
+    table in memory, which has a length and no ``to_pyarrow``.
     """
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
@@ -85,10 +84,7 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Restore the categories of Parquet files that Arrow has written.
-
-    Parquet stores a category of whole numbers as numbers; Arrow records it in the metadata.
-    """
+    """Restore the categories of Parquet files that Arrow has written; Arrow records them in the metadata."""
     import pyarrow as pa
 
     written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]

@@ -60,8 +60,9 @@ class FamilyChoice:
     features : {column: Family}
         The chosen families, for ``BayesianNB(features=...)``.
     table : DataFrame (column and family, ...)
-        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family among the
-        candidates, under equal prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the whole
+        ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
+        prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the whole model, if only this column
+        deviates from the chosen families; ``chosen``.
         model, if only this column deviates from the chosen families; ``chosen``.
 
     Examples
@@ -112,7 +113,7 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
     Raises
     ------
     ValueError
-        If a named column holds no numbers, if no candidate can read it, or if no row has a label.
+        If a column cannot be read by any candidate, or if no row has a label.
     """
     features = settings.features
     if not _asked(features):
@@ -152,8 +153,8 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of a column of dates that predict the class best, given this column alone.
 
-    The score is the exact leave-one-out log score. Elapsed time alone, the default, stays unless other parts are more
-    than 3 nats better; then the fewest parts within a nat of the best are chosen.
+    The score is the exact leave-one-out log score. Elapsed time alone stays unless other parts are more than 3 nats
+    better; then the fewest parts within a nat of the best are chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -173,8 +174,8 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    The score is the exact leave-one-out log score. It must be more than 3 nats above that of a Gaussian, the default,
-    and above those of counts and of levels without an order.
+    The exact leave-one-out log score must be more than 3 nats above that of a Gaussian, the default, and above those of
+    counts and of levels without an order.
     """
     table, scores = Table.of({column.name: column.values}), {}
     for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):

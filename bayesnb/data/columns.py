@@ -189,11 +189,7 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """Convert an array that numpy's functions misread; return anything else unchanged.
-
-    Variable-width strings become Python strings. Masked cells become missing, because most numpy functions use the
-    values under the mask.
-    """
+    """Convert an array that numpy's functions misread: variable-width strings; masked cells, which become missing."""
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
         cells = np.array(values.data, float if numbers else object)
@@ -212,10 +208,7 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
 
 
 def _coded_text(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of fixed-width text in native byte order, and the distinct texts, unsorted.
-
-    Arrow compares cells as bytes, without Python strings.
-    """
+    """Codes (row,) of fixed-width text, compared as bytes by Arrow, and the distinct texts, unsorted."""
     import pyarrow as pa
 
     cells = np.ascontiguousarray(cells)
@@ -297,7 +290,4 @@ def _signals(value: Number) -> bool:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing.
-
-    It is a ``ValueError``, and also a ``TypeError``, as scikit-learn's conventions require.
-    """
+    """A cell is neither a string nor a number nor missing; also a ``TypeError``, as scikit-learn requires."""

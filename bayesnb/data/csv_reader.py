@@ -1,14 +1,13 @@
 """CSV files as Arrow batches.
 
-DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules. A
-cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?" in
-columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
-would be lost. Each column has its own decimal mark: a comma if cells such as "1,5" allow nothing else, and the mark of
-the other columns if cells such as 1.234 allow both. A first row of text is a header unless most of its cells occur
-again in their columns.
+DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules.
+Texts such as NA are missing in all columns, and marks such as "?" in columns of numbers. A column holds numbers if each
+of its cells is a number; 05123 is not, because its leading zero would be lost. Each column has its own decimal mark: a
+comma if cells such as "1,5" allow nothing else, and the mark of the other columns if cells such as 1.234 allow both. A
+first row of text is a header unless most of its cells occur again in their columns.
 
-A file is read twice: :func:`look` records the possible types of each column, :func:`read_alike` decides, and
-:func:`batches` reads the rows. So types do not depend on the order of rows, and tables may be larger than memory.
+:func:`look` records the possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
+So types do not depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -58,11 +57,9 @@ class Format:
         Whether the first line holds column names; detected by default.
     skip : int, optional
         The number of lines before the header to leave out; by default lines of titles are detected.
-    na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
-        columns of numbers it stays missing.
+        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column.
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
     names : tuple of str
@@ -87,25 +84,11 @@ class Format:
 class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
-    Parameters
-    ----------
-    name : str
-        The file as the user named it.
-    file, encoding : Path, str
-        The file, or its copy in UTF-8; the encoding of the original.
-    sep, escape, header, skip, names, na, keep_na
-        The settings for this file: given in :class:`Format`, or detected.
-    space : Workspace
-        The folder of a copy.
-    types : {column: Types}
-        The types that fit all cells, for columns with at least one value.
-    gaps : {column: {text: count}}
-        Cells that are missing if the column holds numbers.
-    rows : int
-    kinds : {column: kind}
-        The type in all files together: "empty", "integer", "real", "boolean" or "text".
-    marks : {column: mark}
-        The decimal mark, "." or ","; "" if none is needed.
+    ``name`` is the file as the user named it. ``file`` is the file or its copy in UTF-8, in the folder ``space``, and
+    ``encoding`` that of the original. ``sep`` to ``keep_na`` are the settings, given or detected. ``types`` fit all
+    cells of a column with values; ``gaps`` counts the texts that are missing if the column holds numbers. ``kinds`` are
+    the types in all files together: "empty", "integer", "real", "boolean" or "text". ``marks`` are the decimal marks,
+    "" if none is needed.
     """
 
     name: str
@@ -132,7 +115,7 @@ def look(name: Any, file: Path, format: Format, space: Workspace) -> CsvLayout:
     Raises
     ------
     ValueError
-        If the file is not CSV. The message names the line and the cure.
+        If the file is not CSV.
     """
     file, failure = space.plain(file), None
     with _about(name):
@@ -241,7 +224,7 @@ TITLED = 200
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
     """The number of lines before the header that fill at most half of the columns that most rows fill.
 
-    They are titles only if the next line looks like a header: all of its cells are different texts.
+    They are titles only if all cells of the next line are different texts.
     """
     if len(sep) > 1:
         return 0

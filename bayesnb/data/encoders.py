@@ -1,6 +1,6 @@
 """Encode columns as arrays: one encoder for each support of a family.
 
-Missing is NaN in reals and counts, and -1 in codes. An encoder raises an error for cells that the family cannot read.
+Missing is NaN in reals and counts, and -1 in codes. Cells that the family cannot read raise an error.
 """
 
 from __future__ import annotations
@@ -47,25 +47,11 @@ type UnseenPolicy = Literal["missing", "new", "error"]
 class Feature:
     """One feature of the model.
 
-    Parameters
-    ----------
-    columns : tuple
-        The columns that the feature reads, or the words of its text.
-    family, origin : Family, Origin
-        The family and why the feature has it.
-    levels, declared : tuples of tuples
-        Levels of each column, and those that its type declares even without rows.
-    kinds : tuple of str
-        The kind of values of each column in the first table that had it.
-    cuts : tuple of Binned, optional
-        For binned columns.
-    tried : tuple of (name, evidence, log score)
-        For a family chosen from the first rows: the candidates (see ``data.choice``).
-    source : tuple
-        The columns of the table, if they differ from ``columns``: a column of text, or those whose missing cells the
-        feature flags.
-    text : Text, optional
-        How words are counted.
+    ``columns`` are the columns that the feature reads, or the words of its text; ``source`` are those of the table if
+    they differ. ``origin`` tells why the feature has its family. ``levels`` are those of each column; ``declared`` are
+    those that its type declares even without rows. ``kinds`` are the kinds of values in the first table that had the
+    column. ``cuts`` belong to binned columns, and ``text`` to words. ``tried`` holds (name, evidence, log score) of the
+    candidates for a family chosen from the first rows (see ``data.choice``).
     """
 
     columns: Names
@@ -183,7 +169,7 @@ def _require_whole(feature: Feature, x: Array) -> None:
 def impossible(feature: Feature, x: Array) -> Array:
     """Which finite numbers are impossible under a family chosen by the first rows, such as 0 under LogNormal.
 
-    Their density is 0 in every class. The user has not excluded them, so they are treated like unseen levels.
+    The user has not excluded them, so they are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 

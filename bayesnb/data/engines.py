@@ -49,15 +49,15 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     model : BayesianNB
         Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
-        A file, folder or glob (Parquet, CSV, Arrow), anything that streams Arrow (a polars LazyFrame, a DuckDB
-        relation, a pyarrow dataset or reader), a Dask DataFrame or a Spark DataFrame.
+        A file, folder or glob, anything that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or
+        reader), a Dask DataFrame or a Spark DataFrame.
     target, weight : column names
         The class column, and the column of frequency weights, if any.
 
     Raises
     ------
     ValueError
-        For a value that its family cannot read. The error names the part of the table.
+        For a value that its family cannot read, naming the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
@@ -84,9 +84,8 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, TrainingRows | None]:
-    """The summary of a table, and a random sample of at most ``most`` of its rows.
-
-    ``ValueError`` for Dask and Spark frames, which other processes read.
+    """The summary of a table, and a random sample of at most ``most`` of its rows; ``ValueError`` for Dask and Spark
+    frames.
     """
     _require_here(source)
 
@@ -113,10 +112,7 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
-    """Yield the rows of each part of a table, for counts that need rows in memory.
-
-    ``ValueError`` for Dask and Spark frames, which other processes read, and if no row has a class.
-    """
+    """Yield the rows of each part of a table; ``ValueError`` for Dask and Spark frames, and if no row has a class."""
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
@@ -131,8 +127,7 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
     """Apply a function to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
 
-    ``score`` is sent to the processes that hold the frames. ``columns`` are (name, dtype) of its results, which follow
-    the columns to ``keep``.
+    ``columns`` are (name, dtype) of the results of ``score``, which follow the columns to ``keep``.
     """
     match arrow.engine_of(source):
         case "dask":

@@ -1,7 +1,6 @@
 """A folder of mail or of text files, one subfolder per class, as a table of texts.
 
-Each row is a mail (its subject and its body) or a text file. The column ``text`` holds the text, and ``class`` the
-first subfolder on the path. The index holds the paths relative to the folder.
+Each row is a mail (its subject and its body) or a text file. The index holds the paths relative to the folder.
 """
 
 from __future__ import annotations
@@ -44,19 +43,9 @@ BLOCKS = {
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
     """Whether each file is one text (or several mails), and not a part of a table.
 
-    Files with the suffix of mail are texts. Files of a folder with another suffix than those of tables are texts, and
-    so are .txt files that begin differently (the parts of a table begin with its header), if a subfolder per class
-    holds them, or if a model of texts expects no class.
-
-    Parameters
-    ----------
-    path : path
-        The file, the folder or the glob that the user named.
-    files : sequence of Path
-    expected : names of columns
-        The columns of a model that reads the table.
-    tabular : set of str
-        The suffixes of tables.
+    Files with the suffix of mail are texts. Files of a folder are texts if none of them has a suffix of tables
+    (``tabular``) except .txt, if its .txt files begin differently (the parts of a table begin with its header), and if
+    there is a subfolder per class or a model of texts (by its ``expected`` columns).
     """
     suffixes = {file.suffix.lower() for file in files}
     if suffixes & MAIL:
@@ -88,13 +77,7 @@ def names_of(path: Any, files: Sequence[Path]) -> list[str]:
 
 
 def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
-    """Yield the texts of files in parts of bounded size.
-
-    Warns
-    -----
-    UserWarning
-        If files cannot be read as text; it names them.
-    """
+    """Yield the texts of files in parts of bounded size; warn of files that cannot be read as text."""
     lost: list[str] = []
     columns = names_of(path, files)
     rows = _rows(Path(path), sorted(files, key=lambda file: file.as_posix()), lost)
@@ -122,13 +105,7 @@ def _rows(path: Path, files: Sequence[Path], lost: list[str]) -> Iterator[tuple[
 
 
 def _texts(file: Path) -> list[str]:
-    """The text of each mail of a file, or the text of the file.
-
-    Raises
-    ------
-    ValueError
-        If the file holds no text.
-    """
+    """The text of each mail of a file, or the text of the file; ``ValueError`` if it holds no text."""
     raw = file.read_bytes()
     if file.suffix.lower() in MAIL - {".eml"} or FIRST_OF_MBOX.match(raw):
         box = mailbox.mbox(file, create=False)
@@ -164,7 +141,7 @@ def decoded(raw: bytes, encoding: str | None) -> str:
 
 
 def _mail(message: Any) -> str:
-    """The subject and the body of a mail. An HTML body is read if there is no plain one; attachments are not read."""
+    """The subject and the body of a mail; an HTML body only if there is no plain one."""
     raw_subject = next((value for name, value in message.raw_items() if name.lower() == "subject"), "")
     subject = decoded(raw_subject.encode("utf-8", "surrogateescape"), None)
     try:

@@ -44,8 +44,7 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
     """The readings of columns: the specified ones, and those that fit.
 
-    Columns specified as levels or as text have none. In a part of a larger table, unspecified columns of text are read
-    as levels until the last part is known.
+    In a part of a larger table, unspecified columns of text are read as levels until the last part is known.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -93,8 +92,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 def readable(table: Table, features: Any) -> Any:
     """The features without those that a part of a larger table cannot have yet.
 
-    A column of text may turn out to hold numbers or dates, so a family of numbers waits for all parts. Whether its
-    cells are missing is known at once.
+    A column of text may turn out to hold numbers or dates, so a family of numbers waits for all parts.
     """
     if not table.part or not isinstance(features, Mapping):
         return features
@@ -371,10 +369,7 @@ def _feature(
 
 
 def _require_ordinary_prior(family: Family) -> None:
-    """Raise ``ValueError`` if a squared prior parameter, or its inverse, is no ordinary float.
-
-    Priors in a model file may be older than this check.
-    """
+    """Raise ``ValueError`` if a squared prior parameter, or its inverse, is not an ordinary float."""
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
@@ -453,14 +448,7 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Return the specified features whose columns the table has; others may join later.
-
-    Parameters
-    ----------
-    features : as in :class:`bayesnb.BayesianNB`
-    table : Table
-    known : collection of column names
-        The columns that were learned before.
+    """Return the specified features whose columns the table has; others may join the ``known`` columns later.
 
     Raises
     ------

@@ -24,17 +24,9 @@ SHOWN = {
 class Origin:
     """Why a column has its family.
 
-    Parameters
-    ----------
-    kind : str
-        "specified"; "rows" if the rows chose; "gaps" for missing cells of another column; otherwise the kind of values,
-        "nothing" if there were none.
-    detail : str
-        How a column is cut, or the other column.
-    best_by : str
-        The score by which the rows chose: "evidence" or "class".
-    ahead, second : float, str
-        Lead over the second best family in nats, and its name, if any.
+    ``kind`` is "specified"; "rows" if the rows chose; "gaps" for missing cells of another column; otherwise the kind of
+    values, "nothing" if there were none. ``detail`` is how a column is cut, or the other column. ``best_by`` is the
+    score by which the rows chose, "evidence" or "class", ``ahead`` the lead over the family ``second`` in nats.
     """
 
     kind: OriginKind

@@ -47,7 +47,7 @@ class Sheet:
     """A sheet of an Excel file, and ``text``, its cells as a CSV file.
 
     ``others`` are the other sheets, ``hidden`` the hidden sheets before it, ``titles`` the number of rows above the
-    header, and ``empty`` the number of formulas without a stored value.
+    header, ``empty`` that of formulas without a stored value.
     """
 
     name: str
@@ -213,16 +213,16 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails,
-        and an mbox file holds several. Any other file is one text. Encodings are detected.
+        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails;
+        an mbox file holds several. Encodings are detected. Names that begin with a dot or an underscore are skipped.
 
     Returns
     -------
     DataFrame
         One row per mail or text file, in the order of their paths. The index ``file`` holds the paths relative to the
         folder; the mails of an mbox file are numbered, as "inbox.mbox#2". The column ``text`` holds the subject and the
-        body of a mail (without attachments; HTML as text), or the text of a file. If there are subfolders, the column
-        ``class`` holds the first subfolder on the path, and is missing for files outside subfolders.
+        body of a mail (without attachments; HTML as text), or the text of a file. The column ``class`` holds the first
+        subfolder on the path, if there are subfolders.
 
     Raises
     ------
@@ -235,10 +235,6 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     -----
     UserWarning
         If some files hold no text or cannot be read; it names them.
-
-    Notes
-    -----
-    Files and folders whose names begin with a dot or an underscore are skipped.
 
     Examples
     --------
@@ -318,7 +314,6 @@ def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
     """The sheet of an Excel file with a name or position, by default the first that is not hidden.
 
     Rows above the header are titles if they are blank, or fill at most half of the columns that most rows fill.
-    ``ValueError`` if there is no such sheet, or the package for Excel files is not installed.
     """
     book, wanted = _book(file, name), format.sheet
     names = book.sheet_names
@@ -408,10 +403,7 @@ def _schema(file: Path, kind: str) -> Any:
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
-    """Yield the rows of one file after another.
-
-    Each batch has the columns of its file; the caller decides whether missing or extra columns are an error.
-    """
+    """Yield the rows of one file after another, each batch with the columns of its file."""
     import pyarrow as pa
 
     _held = source  # A copy of standard input is deleted with its source.

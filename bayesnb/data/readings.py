@@ -158,8 +158,7 @@ class Number(Reading):
     """A column of numbers with a mark: a currency before or after it, a percent sign, or a constant unit.
 
     Columns in which all cells have the same mark are read in this way by default. Specify it if the cells do not show
-    the decimal mark, as in 1.234 €. Marks of thousands (points, commas, spaces, apostrophes) are dropped. Numbers are
-    not rescaled: 12 % is 12.
+    the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
 
     Parameters
     ----------
@@ -265,8 +264,7 @@ class Bounded(Reading):
     """A column of numbers with bounds among them, such as "<5" and ">300": a column of levels and one of numbers.
 
     "kind of COLUMN" is the bound ("<5"), another text ("hemolyzed"), or "number". "number of COLUMN" is missing in
-    cells without a number. This reading is the default for at least ten different numbers, one to ten different bounds,
-    and at most three other texts.
+    cells without a number. ``docs/how-to/what-is-read.md`` describes when this is the default.
 
     Parameters
     ----------
@@ -279,7 +277,7 @@ class Bounded(Reading):
     -----
     p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
     distribution is assumed beyond a bound, so the parameters of "number of COLUMN" describe only the numbers in the
-    table. A bound that no learned row has is an unseen level.
+    table.
 
     Examples
     --------
@@ -468,9 +466,8 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    By default, ``Date("elapsed")`` reads typed columns, and text if all cells have one format: year-month-day (ISO),
-    day.month.year, day/month/year or month/day/year if a day above 12 shows the order, and times of day such as 14:05
-    or 2:05 pm.
+    By default, ``Date("elapsed")`` reads typed columns, and text if all cells have one format that the cells show
+    (``docs/how-to/what-is-read.md``).
 
     Parameters
     ----------
@@ -479,7 +476,7 @@ class Date(Reading):
         others are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
     format : {"iso", "dmy", "mdy", "time"}, optional
         The format of text: year-month-day, day-month-year, month-day-year, or a time of day; required if the cells do
-        not show it, as with 03/04/2025 or a year of two digits. Years of two digits are 1969 to 2068, as in POSIX.
+        not show it, as with 03/04/2025. Years of two digits are 1969 to 2068, as in POSIX.
 
     Raises
     ------
@@ -488,8 +485,8 @@ class Date(Reading):
 
     Notes
     -----
-    Month, weekday and hour are those of the zone of the cell or column. The elapsed time is in UTC, so zones can be
-    compared. Cells without a zone count as UTC.
+    Month, weekday and hour are those of the zone of the cell or column. The elapsed time is in UTC; cells without a
+    zone count as UTC.
 
     Examples
     --------
@@ -581,9 +578,8 @@ def _span(moment: datetime | timedelta) -> timedelta:
 
 
 def _part(part: str, clock: Array, elapsed: Array) -> Array:
-    """A part of moments: elapsed time, or the position of a level, NaN if missing.
-
-    ``clock`` is in hours since 1970, or since midnight for a time of day. Day 0 was a Thursday.
+    """A part of moments (``clock``, hours since 1970 or midnight): elapsed time, or the position of a level, NaN if
+    missing.
     """
     if part == "elapsed":
         return elapsed
@@ -704,19 +700,19 @@ class Choices(Reading):
     """A column whose cells hold several choices, such as "Email; Phone": one column of 0 and 1 per option.
 
     By default, text is read in this way if its cells split at one of ``; | ,`` or a line break into options that recur
-    in other combinations, and if the number of choices varies. The feature columns are called "COLUMN=OPTION".
+    in other combinations and in varying number. The feature columns are called "COLUMN=OPTION".
 
     Parameters
     ----------
     separator : str, optional
         The text between two choices; by default the cells show it.
     options : sequence of str, optional
-        The options; by default those of the rows of the first fit. Other options in later rows are ignored.
+        The options; by default those of the rows of the first fit. Other options are ignored.
 
     Notes
     -----
-    Options are independent given the class, so read options that exclude each other as one column of levels instead. A
-    missing cell is uninformative about all options.
+    Options are independent given the class, so read options that exclude each other as levels instead. A missing cell
+    is uninformative about all options.
 
     Examples
     --------
@@ -780,9 +776,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
-    """Yield the reading as choices if options recur in other combinations and in varying number.
-
-    Cells with equally many parts, such as names ("Smith, John"), are not choices; parts of sentences seldom recur.
+    """Yield the reading as choices if options recur in other combinations and in varying number, unlike names ("Smith,
+    John").
     """
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:
@@ -819,7 +814,7 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels in which spellings of one level are joined, on request: "f", "F" and "f " are one level.
+    """A column of levels in which spellings of one level are joined, on request.
 
     Levels that differ only by case, spaces or Unicode form become one; :func:`inspect` names such columns.
 
@@ -916,10 +911,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The reading of an unspecified column; ``None`` unless exactly one fits.
-
-    ``found`` is the result of :func:`recognised_in` if known.
-    """
+    """The reading of an unspecified column; ``None`` unless exactly one of ``found`` (by default computed) fits."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
@@ -977,7 +969,7 @@ def warn_of_unread(
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
     """Whether most texts are numbers with a decimal mark, a unit or a bound; plain whole numbers may be codes.
 
-    A fit checks every column of text, so only about ``looked_at`` texts, evenly spaced, are examined.
+    To save time, only about ``looked_at`` texts, evenly spaced, are examined.
     """
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0

@@ -36,9 +36,8 @@ class TrainingRows:
     def of(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read a table, its labels and its weights, as for :meth:`bayesnb.BayesianNB.fit`, in memory.
-
-        Labels and weights may be columns of the table. A fitted ``schema`` must match the table.
+        """Read a table, its labels and its weights (or their column names), as for :meth:`bayesnb.BayesianNB.fit`, in
+        memory.
 
         Raises
         ------
@@ -67,10 +66,7 @@ class TrainingRows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read rows as :meth:`of` does; also accept column names, and soft labels.
-
-        A row with a soft label becomes one row per class, with the weight of the class.
-        """
+        """Read rows as :meth:`of` does; also accept soft labels, where a row becomes one weighted row per class."""
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y := in_memory(y))
         if soft is None:
@@ -121,8 +117,7 @@ class TrainingRows:
     ) -> tuple[Schema, Statistics]:
         """The schema with the levels of these rows, all labelled, and their statistics.
 
-        By default the schema is inferred. With ``fixed``, every column keeps its family, whatever its values in these
-        rows.
+        By default the schema is inferred. With ``fixed``, every column keeps its family.
         """
         labels = Labels(self.target.codes, self.weight, len(self.target.classes))
         if schema is None:
@@ -135,9 +130,8 @@ class TrainingRows:
         return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
-        """Statistics of the labelled rows; encoded columns and weights of the unlabelled rows.
-
-        ``data`` has all rows; ``classes`` (class,) are in the order of the statistics.
+        """Statistics (in the order of ``classes``) of the labelled rows; encoded columns and weights of the unlabelled
+        rows.
         """
         known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
@@ -165,8 +159,7 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """Replace names by columns of a table in memory; the last item is the table without them.
 
-    ``wanted`` is {parameter: name of a column, or values}; values are returned unchanged. ``ValueError`` if there is no
-    such column.
+    ``wanted`` is {parameter: name of a column, or values}. ``ValueError`` if there is no such column.
     """
     names = [name for name in wanted.values() if isinstance(name, str)]
     if not names:
@@ -192,7 +185,7 @@ def table_of(X: Any, schema: Schema) -> Table:
     Warns
     -----
     UserWarning
-        If only one of the two has column names, in scikit-learn's words. Columns are then read by position.
+        If only one of the two has column names. Columns are then read by position.
 
     Raises
     ------
@@ -264,7 +257,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 class _Copies:
     """A random number per row, from its key and the number of earlier rows with this key.
 
-    Counts of keys are kept in sorted runs, and two runs of similar size are merged, so a table takes n log n time.
+    Counts of keys are kept in sorted runs, which are merged with runs of similar size, in n log n time.
     """
 
     def __init__(self, seed: int) -> None:
@@ -287,9 +280,8 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the same tables, and a function that returns a sample of ``most`` rows once they are read.
-
-    The tables need named columns. A smaller table is kept whole, in order.
+    """Return the same tables, which need named columns, and a function that returns a sample of ``most`` rows once they
+    are read.
     """
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 

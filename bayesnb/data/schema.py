@@ -50,19 +50,9 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    Parameters
-    ----------
-    names : tuple
-        Column names of the first table, in its order, with feature columns in place of those in ``readings``.
-    named : bool
-        Whether later tables are read by name; otherwise by position.
-    features : {name: Feature}
-    unseen, columns : str
-        As in :class:`bayesnb.BayesianNB`.
-    families : ByType
-        Families of unspecified columns.
-    readings : {column: Reading}
-        How columns become feature columns.
+    ``names`` are the columns of the first table, in its order, with feature columns in place of those in ``readings``.
+    If ``named``, later tables are read by name; otherwise by position. ``families`` are those of unspecified columns.
+    ``unseen`` and ``columns`` are as in :class:`bayesnb.BayesianNB`.
     """
 
     names: Names
@@ -92,8 +82,7 @@ class Schema:
     ) -> Schema:
         """Choose the family of each column: as specified, otherwise by type.
 
-        Settings are as in :class:`bayesnb.BayesianNB`; bins by count need ``weight`` (row,). ``readings`` are by
-        default the specified ones, and those that fit.
+        Settings are as in :class:`bayesnb.BayesianNB`; bins by count need ``weight`` (row,).
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
@@ -191,14 +180,8 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells.
 
-        With ``learn``, learn new levels in a new schema; otherwise they count as unseen. ``absent`` is "error" or
+        With ``learn``, return a new schema with new levels; otherwise they count as unseen. ``absent`` is "error" or
         "missing".
-
-        Returns
-        -------
-        schema : Schema
-            With any new levels.
-        data : {name: encoded columns}
         """
         table = self.through(table)
         if learn and self.all_words and table.named:
@@ -248,9 +231,8 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas that read the same columns alike, with the levels and words of both.
-
-        If columns may grow, the result also has the columns of both.
+        """Merge two schemas that read the same columns alike, with the levels and words of both, and columns if these
+        may grow.
         """
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)

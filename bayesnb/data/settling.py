@@ -1,7 +1,7 @@
 """Decide the kind of values of a column when parts of a table are added.
 
 A column without values gets its family from other rows. For a column of 0 and 1, the counts determine every sum over
-the values. So if further rows hold other numbers, it is read as numbers from the beginning.
+the values, so it can still be read as numbers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Give each column one family in both, even if only one of them shows the kind of its values.
-
-    ``ValueError`` if no family reads both kinds of values, such as text and numbers.
+    """Give each column one family in both; ``ValueError`` if no family reads both kinds of values, such as text and
+    numbers.
     """
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)

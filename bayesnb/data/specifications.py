@@ -36,10 +36,10 @@ class Unlabelled:
     Parameters
     ----------
     marker : label, optional
-        The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
-        scikit-learn's convention. By default -1 is a class like any other.
+        The value in ``y`` that means "no label", besides missing values, such as -1 in scikit-learn's convention. By
+        default -1 is a class.
     weight : float
-        λ, the weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
+        The weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
         Number of starting points of EM, of which the best solution is kept.
 
@@ -127,10 +127,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """Return a copy with ``edges`` chosen for one column (row,); NaN is missing.
-
-        A value that equals an edge belongs to the interval above it.
-        """
+        """Return a copy with ``edges`` chosen for one column (row,); a value that equals an edge belongs above it."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -168,13 +165,11 @@ class Binned:
 class Missing:
     """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
-    By default a missing cell carries no information about the class. That is wrong if missingness depends on the class
-    or on the value, as for a blood test that only ill people get. ``Missing`` adds the feature "COLUMN is missing", 1
-    if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is P(missing |
+    By default a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is missing",
+    1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is P(missing |
     class) if the cell is missing, and P(not missing | class) p(value | class) otherwise: the pattern model of Little
-    and Rubin (2019, section 15.4) with one pattern per column.
-
-    An unseen level, or a column that a table lacks, does not count as missing.
+    and Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column that a table lacks, does
+    not count as missing.
 
     Parameters
     ----------
@@ -249,20 +244,18 @@ ROWS = 10_000
 class BestFamily:
     """Choose the family of a column of numbers from the rows of the first fit: ``features="best"`` with settings.
 
-    ``features=BestFamily()`` applies to all columns of numbers, ``features={column: BestFamily()}`` to one. The scores
-    are in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    The scores are in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
     families : sequence of Family, optional
         Candidates with different names. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial,
-        PolyaTree and Hurdle, each for columns that it can read; Hurdle for columns of zeros and other numbers.
+        PolyaTree and Hurdle, each for columns that it can read.
     by : {"class", "evidence"}
-        Choose the families that predict the class best (for classification), or the family that predicts the values of
-        the column best (to describe it, or to draw rows).
+        "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
+        classifier; "evidence" the family that predicts the values of the column best, to describe it or to draw rows.
     rows : int
-        The largest number of rows used for the choice, drawn independently of their order. The chosen family learns
-        from all rows.
+        The largest number of rows used for the choice. The chosen family learns from all rows.
 
     Raises
     ------
@@ -271,18 +264,9 @@ class BestFamily:
 
     Notes
     -----
-    The score of ``"class"`` is the exact leave-one-out log score of the whole classifier; ``"evidence"`` is the
-    marginal likelihood of the column given the class. The two often disagree.
-
-    Each candidate is fitted once. The leave-one-out terms of a column do not depend on other columns, so the score of a
-    combination of families is a sum of known terms. The search changes one family at a time until the score no longer
-    improves. The score can be too optimistic with more columns than rows, because the same rows chose the families;
-    then score ``BayesianNB(clf.classifier_.choice.features)`` on other rows.
-
-    The evidence of a density is comparable with that of a probability only for whole numbers, where a density per unit
-    is nearly a probability. A PolyaTree has no comparable evidence unless its ``edges`` are given, because the rows
-    have already placed its cells. A Hurdle of amounts has none either, because it gives 0 a probability, and other
-    families give 0 a density.
+    With more columns than rows the score can be too optimistic; then score
+    ``BayesianNB(clf.classifier_.choice.features)`` on other rows. ``docs/how-to/choose-a-family.md`` compares the two
+    criteria, and names the families without a comparable evidence.
 
     Examples
     --------
@@ -361,7 +345,7 @@ class ByType:
     TypeError
         If an argument is not a family, or is a family for another type of column.
     ValueError
-        If a family learns a setting from the first rows. Name its columns instead, as ``features={column: family}``.
+        If a family learns a setting from the first rows. Name its columns instead.
 
     Examples
     --------
@@ -461,9 +445,8 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a family of the command line, such as "missing:binned:1,3", with its columns.
-
-    ``m`` is the number of imaginary rows that smooth a ``Binned``.
+    """Parse a family of the command line, such as "missing:binned:1,3", with its columns; ``m`` imaginary rows smooth a
+    ``Binned``.
     """
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
@@ -498,7 +481,7 @@ class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all).
 
     ``key`` is the key in the mapping; ``spec`` is ``None`` if types decide; ``missing`` is given if missing cells are
-    flagged; with ``together``, the columns form one feature, named by the key.
+    flagged; with ``together``, the columns form one feature.
     """
 
     key: Any

@@ -1,7 +1,7 @@
 """Summaries of parts of a table, which can be added.
 
-The sum does not depend on how a table is cut into parts, nor on their order. Levels and classes are united by label,
-priors are completed after the last part, and a column without a type in one part gets its family from the others.
+The sum does not depend on how a table is cut into parts, nor on their order. A column without a type in one part gets
+its family from the others.
 """
 
 from __future__ import annotations
@@ -50,16 +50,9 @@ from bayesnb.wording import RefusedError, Spelled
 class Summary:
     """What is kept of some rows; ``a + b`` is the summary of both parts.
 
-    Parameters
-    ----------
-    schema, statistics, classes
-        Of these rows alone.
-    rows, blank : int
-        Number of rows read, and of rows left out because they have no class.
-    declared : {column: tuple or None}
-        Levels that a categorical type declares; ``None`` without any, or if parts differ.
-    named : tuple
-        Classes named by the types of the labels.
+    ``schema``, ``statistics`` and ``classes`` are those of these rows alone. ``rows`` were read, of which ``blank``
+    have no class. ``declared`` are the levels that a categorical type declares, ``None`` without any, or if parts
+    differ; ``named`` are the classes that the types of the labels name.
     """
 
     schema: Schema
@@ -92,9 +85,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the whole table would, so that engines agree; levels of ``before`` keep
-        their places.
-        """
+        """Sort the levels as one pass over the whole table would; levels of ``before`` keep their places."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -122,9 +113,8 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of columns of text, whose levels are the texts with their weights.
-
-        Families of the resulting feature columns, which had to wait for the last part, are applied too.
+        """Apply the readings of columns of text, whose levels are the texts with their weights, and families that had
+        to wait for them.
         """
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
@@ -222,17 +212,9 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 class PartSummarizer:
     """Summarise parts of a table; holds no data, so it can be sent to other machines.
 
-    Parameters
-    ----------
-    settings : EstimatorParameters
-    target, weight : column names, optional
-        Without a target, all rows are in one class.
-    schema : Schema, optional
-        The known schema, for further rows.
-    drop : bool
-        Leave out rows without a class; otherwise they raise an error.
-    reasons : {column: (why, what was tried)}
-        For families chosen from the first part.
+    ``target`` and ``weight`` are column names; without a target, all rows are in one class. ``schema`` is the known
+    schema, for further rows. With ``drop``, rows without a class are left out; otherwise they raise an error.
+    ``reasons`` are those of families chosen from the first part.
     """
 
     settings: EstimatorParameters
@@ -395,9 +377,8 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """The sum of summaries, in order of arrival.
-
-    Summaries of similar size are added first, so that the levels of all earlier rows are not united with every part.
+    """The sum of summaries; summaries of similar size are added first, so that the work is not quadratic in the number
+    of parts.
     """
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)

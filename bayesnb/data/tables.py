@@ -24,7 +24,7 @@ class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
     ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels; all by default. In a ``part``, decisions that need all rows must wait.
+    their levels. In a ``part``, decisions that need all rows must wait.
     """
 
     names: Names
@@ -35,7 +35,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Convert any table to a ``Table``; the rows of a lazy table are read into memory.
+        """Convert any table to a ``Table``, in memory.
 
         Raises
         ------
@@ -97,10 +97,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """Convert an Arrow batch or table.
-
-        ``declares`` is True if dictionaries declare the levels, and False if they only encode text.
-        """
+        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode text."""
         from pyarrow import types
 
         _require_names(batch.schema.names)

@@ -1,6 +1,6 @@
 """Class labels as codes: positions among the sorted classes.
 
-``y`` may be any sequence that scikit-learn accepts. A missing label is None, NaN, pd.NA, or a value given by the user.
+``y`` may be any sequence that scikit-learn accepts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,8 @@ NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
 class Target:
     """The labels of rows.
 
-    Parameters
-    ----------
-    codes : int array (row,)
-        The position of each label among ``classes``; -1 if missing.
-    classes : array (class,)
-        The distinct labels, sorted.
-    declared : tuple
-        Classes that the type of the labels declares, even without rows.
+    ``codes`` (row,) are the positions of the labels among ``classes``, which are sorted; -1 if missing. ``declared``
+    are classes that the type of the labels declares, even without rows.
     """
 
     codes: Array
@@ -130,8 +124,7 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
     """Read soft labels: classes and weights, (row, class); ``None`` if ``y`` does not hold weights.
 
     Weights are a frame with a column per class, or an array of numbers for the classes 0, 1, … They are shares, which
-    add up to at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has exactly one 1,
-    because they may be several targets.
+    add up to at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has exactly one 1.
 
     Raises
     ------
@@ -142,7 +135,7 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
     Warns
     -----
     SeveralTargetsWarning
-        If the weights are counts, so that a row counts more than once.
+        If the weights are counts.
     """
     if isinstance(y, pd.DataFrame):
         classes, columns = y.columns.to_numpy(), [y.iloc[:, k] for k in range(y.shape[1])]
@@ -273,9 +266,7 @@ def labels_of(classes: Array) -> tuple[Any, ...]:
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted; ``ValueError`` if only some are text, because "1" and 1 would be two
-    classes.
-    """
+    """All classes of several arrays, sorted; ``ValueError`` if only some are text: "1" and 1 would be two classes."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))
@@ -294,8 +285,7 @@ def classes_of(*groups: Array) -> Array:
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
     """The sorted classes, including those that are only named.
 
-    This function defines which classes exist, as in :meth:`bayesnb.BayesianNB.fit`. Forgetting the last rows of a class
-    removes it unless it is named; discounting rows, even by 0, keeps it.
+    Forgetting the last rows of a class removes it unless it is named; discounting rows, even by 0, keeps it.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]

@@ -21,9 +21,8 @@ from bayesnb.wording import require_choice, warn
 
 @cache
 def marks() -> str:
-    """The marks of Unicode (category M), as ranges of a regular expression.
-
-    They include vowels of scripts such as Devanagari, but Python does not count them as parts of words.
+    """The marks of Unicode (category M), as ranges of a regular expression; Python does not count them as parts of
+    words.
     """
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
@@ -72,9 +71,8 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts of a column share no word with another; ``total`` (word,) counts all texts.
-
-    Without spaces between words, as in some scripts, a sentence counts as one word, which seldom recurs.
+    """Warn if most texts of a column share no word with another, as in scripts without spaces; ``total`` (word,) counts
+    all texts.
     """
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     if held.sum() > FEW:
@@ -100,7 +98,7 @@ def are_sentences(texts: Collection[Any], rows: float) -> bool:
     """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
 
     Sentences seldom repeat (fewer than two rows per distinct text), and most hold three words that do not begin with a
-    capital letter, unlike names, addresses and codes.
+    capital letter.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False
@@ -115,10 +113,9 @@ def _is_sentence(text: str) -> bool:
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits. The marks
-    of Unicode, such as the vowels of Devanagari, belong to words too, and texts are read in normal form C. A
-    :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text without words, is uninformative. Further
-    learned rows may bring new words; unlearned words in rows to predict are ignored.
+    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits, where
+    marks of Unicode count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text
+    without words, is uninformative. Further learned rows may bring new words.
 
     Parameters
     ----------
@@ -148,8 +145,8 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select words from the rows of the first fit; later rows then bring no new words. A
-    table that is read in parts needs a ``vocabulary`` instead.
+    ``min_df`` and ``max_features`` select words from the rows of the first fit, for good. A table that is read in parts
+    needs a ``vocabulary`` instead.
 
     Examples
     --------

@@ -25,8 +25,7 @@ from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 class UnseenLevelWarning(UserWarning):
     """Some cells hold a level that was not seen in fitting, and are read as missing.
 
-    So are numbers that are impossible under a family chosen from the first rows: 2 in a column of 0 and 1, or 0 under a
-    LogNormal that ``features="best"`` chose.
+    So are numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
     with ``unseen="error"``.
@@ -328,9 +327,9 @@ CLOSE = 1e-6
 class EncodedColumnsWarning(UserWarning):
     """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
 
-    Codes of an ordinal encoder would be read as measurements, under a Gaussian. One-hot columns are not independent
-    given the class, so the model counts their evidence several times. Standardisation does not change the predicted
-    probabilities, but tables and explanations are then in standard deviations.
+    Codes of an ordinal encoder would be read as measurements. One-hot columns are not independent given the class, so
+    the model counts their evidence several times. After standardisation, tables and explanations are in standard
+    deviations.
 
     To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.
@@ -391,7 +390,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
     """Names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
 
-    Joining features before any arithmetic is a hundred times faster for a wide frame.
+    Features are joined before any arithmetic, for speed.
     """
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
@@ -422,7 +421,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 def _codes(X: Any, names: Sequence[Any]) -> bool:
     """Whether each of several columns of floats holds exactly the numbers 0 to k, and some k is above 1.
 
-    A single such column is more often a count than a code.
+    A single such column is more often a count.
     """
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):

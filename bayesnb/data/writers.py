@@ -17,9 +17,8 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; ``path`` always holds the old file or the complete new file.
-
-    If the block ends without an error, the new file is flushed to disk and replaces the old one.
+    """Yield a temporary path in the same folder, which replaces ``path`` if the block ends without an error, once
+    flushed to disk.
 
     Raises
     ------

@@ -1,8 +1,7 @@
 """The columns of a model as terms and as cells, and the counts of rows in the cells.
 
 The cells are chosen once and then fixed; counts of rows (:class:`DependenceStatistics`) add like the statistics of the
-model. Real columns and counts become dyadic intervals, levels and yes-or-no columns are cells already; a bag of words,
-and counts with an exposure, have no cells.
+model. Real columns and counts become dyadic intervals; a bag of words, and counts with an exposure, have no cells.
 """
 
 from __future__ import annotations
@@ -174,9 +173,8 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The position of each cell among the existing cells of its column, (column, row).
-
-        If the column is negated, the positions are in reverse order.
+        """The position of each cell among the existing cells of its column, (column, row), in reverse order if the
+        column is negated.
         """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
@@ -266,8 +264,7 @@ def uninformative(posterior: Posterior, data: Data, weight: Array) -> list[int]:
 class Numbers:
     """The standardization of the real columns of a grid that have two or more values, by the first rows.
 
-    ``centre``, ``scale``, ``low`` and ``high``, (number,), are mean, standard deviation, and smallest and largest
-    value. Values outside this range are clipped.
+    Values are clipped to the range from ``low`` to ``high``, (number,).
     """
 
     columns: Array
@@ -313,10 +310,9 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells of the columns, and the choice of the cells to count.
 
-    ``pairs`` are columns of the grid, and ``joint`` the blocks of Gaussian columns with a joint term (see ``joint``),
-    as positions among the Gaussian columns. ``kernel`` counts the combinations of cells. ``numbers`` standardizes the
-    real columns that have slopes. The pairs may be edges of one forest shared by all classes, or of one forest per
-    class (``forests``).
+    ``pairs`` are columns of the grid, with ``forests`` the edges that a forest may have. ``joint`` are the blocks of
+    Gaussian columns with a joint term, as positions among the Gaussian columns. ``kernel`` counts the combinations of
+    cells. ``numbers`` standardizes the real columns that have slopes.
     """
 
     grid: Grid
@@ -423,8 +419,7 @@ class DependenceStatistics:
     """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
     ``shapes``, ``leaves`` and ``stops`` count the cells of shapes and the nodes of partitions and of trees, each as a
-    pair with a column of one cell. ``near`` are the rows of the kernel, ``rows`` the weight of the rows, and ``joint``
-    the moments of each block of Gaussian columns.
+    pair with a column of one cell. ``near`` are the rows of the kernel, and ``rows`` the weight of the rows.
     """
 
     cells: Cells
@@ -513,9 +508,8 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns over all rows, with intervals at this depth.
-
-    The last column is an additional one with a single cell.
+    """The counts of pairs of columns at this depth over all rows; the last column is an additional one with a single
+    cell.
     """
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]

@@ -24,9 +24,8 @@ type DependenceName = Literal["auto", "auto-counts", "tempered", "weighted", "pa
 class Group:
     """Terms whose exponents have one prior, Normal(mean, sd). Groups follow each other in the order of the terms.
 
-    ``mean`` is 1 for features (1 everywhere is naive Bayes), 0 for added terms, ½ for a column and its shape. The
-    evidence chooses among several ``sd``; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per
-    class.
+    ``mean`` is 1 for features (naive Bayes), 0 for added terms, ½ for a column and its shape. The evidence chooses
+    among several ``sd``; 0 fixes the exponents. With ``by_class``, each exponent has a deviation per class.
     """
 
     name: str
@@ -40,8 +39,8 @@ class Group:
 class Layout:
     """The order of the parameters: first w, one per term, then d, class by class.
 
-    ``own``, (deviation,), are the terms with a deviation per class, followed by all cells with offsets (numbered from
-    ``terms`` on), all numbers with slopes, and the constant.
+    ``own``, (deviation,), are the terms with a deviation per class, followed by all cells with offsets, all numbers
+    with slopes, and the constant.
     """
 
     terms: int
@@ -117,9 +116,9 @@ class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
     w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each. The exponents are learned from the
-    labels, with each row left out of its terms. This is Bayesian stacking by a log-linear pool (Yao, Vehtari, Simpson
-    and Gelman 2018; Yao, Carvalho, Mesquita and McLatchie 2023) of the factors of a generative model, or weighted naive
-    Bayes (Zaidi, Cerquides, Carman and Webb 2013) with a posterior for its weights.
+    labels, with each row left out of its terms: Bayesian stacking by a log-linear pool (Yao et al. 2018, 2023), or
+    weighted naive Bayes (Zaidi et al. 2013) with a posterior for its weights. ``docs/theory/exponents.md`` describes
+    all terms.
 
     Parameters
     ----------
@@ -127,14 +126,13 @@ class Exponents:
         One exponent per feature; one for all features (a tempered likelihood); or one per feature and class, shrunk
         towards that of the feature.
     shapes : bool
-        Whether a real column has two terms: that of its family, and that of a Pólya tree, a nonparametric density. The
-        prior means of the two exponents are then ½.
+        Whether a real column has two terms: that of its family, and that of a Pólya tree, a nonparametric density.
     pairs : int, or tuple of (column, column)
-        Largest number of pairs of columns that get a term (the most dependent first), or the pairs themselves. All
-        Gaussian columns together then also get a term: a Gaussian with a full covariance per class.
+        Largest number of pairs of columns that get a term, or the pairs themselves. All Gaussian columns together then
+        also get a term: a Gaussian with a full covariance per class.
     kernel : bool
-        Whether to add a kernel term: the class frequencies among similar rows. It stores the cells of all learned rows,
-        and is omitted if there are more than 4,096.
+        Whether to add a kernel term: the class frequencies among similar rows, if there are at most 4,096 rows, whose
+        cells are stored.
     partitions : int
         Number of random partitions of the rows, whose common term captures interactions of many columns.
     trees : int
@@ -145,17 +143,15 @@ class Exponents:
         Average over all forests of edges between columns, with the same forest in all classes or one per class. All
         exponents are then 1.
     sd : float or tuple of float
-        Prior standard deviation of the exponents of features and shapes. Here and below, the evidence chooses among
-        several values.
+        Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values,
+        here and below.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions;
-        their prior mean is 0.
+        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions.
     class_sd : float or tuple of float
         Prior standard deviation of a class's deviation from the exponent of the feature.
     offsets : {"cell", "class"}
         Whether a class has only the offset b_c, or also one offset per cell of each column: a level, or a quarter of
-        the rows of a real column. With them the model contains multinomial logistic regression on the cells. There are
-        none if cells times classes exceeds the number of rows, or 1,000.
+        the rows of a real column. There are none if cells times classes exceeds the number of rows, or 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
@@ -163,12 +159,11 @@ class Exponents:
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
-        Whether to average class probabilities over models of different flexibility, the members: the class frequencies
-        (for wrong labels), naive Bayes, exponents of columns and shapes alone, exponents of all terms, and, on request,
-        trees and a linear model. The weights are learned from held-out rows (stacking).
+        Whether to average class probabilities over models of different flexibility, the members, with weights that are
+        learned from held-out rows (stacking).
     rows : int
         Largest number of rows from which exponents and the cells of real columns are learned; a larger table is
-        sampled. Cells are counted over all rows, or over the sample if a table is read in parts.
+        sampled. A table that is read in parts is counted over the sample only.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int
@@ -187,8 +182,7 @@ class Exponents:
     "mle"        refused              no maximum if classes separate
     ============ ==================== ========================================
 
-    Learning uses terms with θ integrated out for every ``estimate``. The θ of shapes, pairs and joint columns are
-    always integrated out.
+    Learning uses terms with θ integrated out for every ``estimate``, and so do shapes, pairs and joint columns.
 
     Examples
     --------

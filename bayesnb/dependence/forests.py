@@ -1,18 +1,14 @@
 """The exact average of naive Bayes and all forest-shaped Bayesian networks over the cells of the columns.
 
-The edges of a forest join columns that depend on each other given the class; naive Bayes is the forest without edges.
-Let m(u) be the Dirichlet evidence of the cells of column u in one class, and m(uv) that of the joint cells of u and v,
-whose concentrations a/(K_u K_v) add up to a/K_u along each margin. Then the evidence of a forest T does not depend on
-the directions of its edges,
+The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
+cells of column u in one class, and m(uv) that of the joint cells of u and v, whose concentrations a/(K_u K_v) add up to
+a/K_u along each margin. The evidence of a forest T and the sum over all rooted forests, with prior odds β per root
+(matrix-tree theorem), are
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
-
-and under a prior proportional to β to the number of roots the matrix-tree theorem sums over all rooted forests:
-
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).
 
-Predictive, leave-one-out, evidence, and probabilities of naive Bayes and of edges are ratios of such sums (Meilă and
-Jaakkola 2006; Cerquides and López de Mántaras 2005; Heckerman, Geiger and Chickering 1995).
+Everything else is a ratio of such sums (Meilă and Jaakkola 2006; ``docs/theory/forests.md``).
 """
 
 from __future__ import annotations
@@ -57,8 +53,7 @@ BLOCK = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Forests:
-    """The posterior of one forest per class, or (``shared``) of one forest in all classes, and of the cells given the
-    forest.
+    """The posterior of the cells, and of one forest per class or (``shared``) of one in all classes.
 
     ``strength`` is the total concentration a of the cells of a pair, and ``beta`` the weight of each root: the larger,
     the fewer edges a priori.
@@ -128,7 +123,7 @@ class Forests:
     def _gain(self, log_all: Array, beta: Array | float) -> Array:
         """The log evidence minus that of naive Bayes for each β, from the sums over forests, (..., class).
 
-        The normalizer of the prior is β (β + F)^(F - 1), by the same theorem with weights of 1.
+        The normalizer of the prior is β (β + F)^(F - 1), the same sum with weights of 1.
         """
         n = len(self.counts.sizes)
         each = log_all - np.log(beta) - (n - 1) * np.log(np.add(beta, n))
@@ -187,8 +182,8 @@ class Forests:
     def own_ratios(self, codes: Array, left: Labels, counted: Array, changes: bool = False) -> Array:
         """As :meth:`log_ratios` for learned rows in their class, each left out, (row, column, column).
 
-        A row was counted for the pairs of its known columns, ``counted`` (row, column). If ``changes``, the result is
-        ln of w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
+        ``counted``, (row, column), are the columns for which a row was counted. If ``changes``, the result is ln of
+        w_uv with the row over w_uv without it; for a row of weight 1, both numbers are equal.
         """
         found = np.zeros((len(codes), codes.shape[1], codes.shape[1]))
         for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
@@ -212,9 +207,9 @@ class Forests:
         """ln p(x | c) minus the sum of ln p(x_u | c) over the known cells, (row, class). Learned rows, ``left``, are
         left out of their classes.
 
-        A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class,
-        which is exact. If a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most
-        expected edges are summed over, and the edges of the other gaps are ignored.
+        A missing cell (code -1) is summed over the cells of its column, weighted by their frequencies in the class. If
+        a row's gaps have more than ``COMPLETIONS`` combinations, only the columns with the most expected edges are
+        summed over, and the edges of the other gaps are ignored.
         """
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)

@@ -1,11 +1,10 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
-The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*. The
-density is a product over blocks, p(block | earlier blocks), and each factor is learned from the rows without gaps in
-its block and all earlier blocks. If the gaps are nested (a row with a gap has gaps in all later columns), this is the
-exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Every factor is a
-Normal-Wishart, whose statistics add, with leave-one-out in closed form (factored likelihoods: Little and Rubin 2019,
-*Statistical Analysis with Missing Data*, chapter 7).
+The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*, and
+each factor p(block | earlier blocks) is learned from the rows without gaps in these blocks. If the gaps are nested,
+this is the exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Every
+factor is a Normal-Wishart (factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*,
+chapter 7).
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
 class JointTerm:
     """ln p(all columns | c) - Σ_j ln p(column j | c): the contribution of the covariances of a class.
 
-    Missing cells are integrated out of each factor. A row with only one known column has the term 0.
+    Missing cells are integrated out of each factor.
     """
 
     blocks: Blocks

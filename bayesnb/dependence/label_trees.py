@@ -37,13 +37,11 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node chooses among some of the columns (Breiman
-    2001). These rows and columns are determined by hashes of *keys*, which depend only on content. The key of a cell is
-    a hash of its count (in a real column, also of the distance of its rank from the middle) and of the histogram of its
-    column. The key of a row is the sum of the keys of its cells. In three rounds, the keys of the rows in a cell are
-    then added to the key of the cell; in a real column, also the keys of the rows below and above. So trees do not
-    depend on the order of rows and columns, names, units or the direction of a column. The key of a row also determines
-    the trees that were grown on it. Copies of a row are in the same bags, but only the splits of a tree come from its
-    bag; the counts of its nodes include all rows.
+    2001). These are determined by *keys*, hashes of content. The key of a cell is a hash of its count (in a real
+    column, also of the distance of its rank from the middle) and of the histogram of its column. The key of a row is
+    the sum of the keys of its cells. In three rounds, the keys of the rows in a cell (in a real column, also below and
+    above) are then added to the key of the cell. Copies of a row are in the same bags, but the counts of nodes include
+    all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a
@@ -63,8 +61,7 @@ class LabelTrees:
     ) -> LabelTrees:
         """Grow ``n`` trees on ``codes``, (column, row), the cells of columns of these ``sizes``.
 
-        Ties between cuts are broken by the keys of ``order``, which distinguish more rows than the keys of cells,
-        because they use labels.
+        Ties between cuts are broken by the keys of ``order``, which use labels too.
         """
         widths = np.array(sizes, np.intp)
         keys = keys_of_cells(real, widths, codes, labels.weight)
@@ -128,9 +125,8 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells from the content of rows, uint64 (column, cell + 1); see :class:`LabelTrees`.
-
-    The keys of a constant column are 0.
+    """The keys of cells from the content of rows, uint64 (column, cell + 1), as in :class:`LabelTrees`; 0 in constant
+    columns.
     """
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
@@ -165,10 +161,9 @@ class LabelTreeTerm:
     ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
     of a node, and P that of all prunings below it: P = ½ e + ½ P_left P_right. So the node is pruned with posterior
     probability ½ e / P, and the average over all prunings is a sum over the nodes on the path of a row (context-tree
-    weighting: Willems, Shtarkov and Tjalkens 1995; Bayesian context trees: Kontoyiannis and others 2022). If the cell
-    is missing, a learned row stops and counts in this node only; a new row goes to both children, in proportion to the
-    learned rows. A learned row is left out of the counts on its path exactly, and only trees that were not grown on it
-    predict it.
+    weighting: Willems, Shtarkov and Tjalkens 1995). If the cell is missing, a learned row counts in this node only; a
+    new row goes to both children, in proportion to the learned rows. A learned row is left out of the counts exactly,
+    and predicted by trees that were not grown on it.
 
     ``counts``, (class, tree, node), are weights of the rows that stop in each node.
     """

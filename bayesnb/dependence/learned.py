@@ -29,8 +29,8 @@ class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
     The posterior of the columns belongs to the model, and every method takes it. ``weight`` is the total weight of the
-    rows from which the exponents were learned. ``older`` is true if rows were learned or forgotten since then, which
-    updates the terms but not the exponents.
+    rows that taught the exponents. ``older`` is true if rows were learned or forgotten since then, which updates only
+    the terms.
     """
 
     terms: TermSet
@@ -61,7 +61,7 @@ class Dependence:
         return replace(self, terms=found, exponents=self.exponents.over(index), older=True)
 
     def rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
-        """The rows from which the exponents were learned, each left out of its terms; with the terms of all members.
+        """The rows from which the exponents were learned, each left out of its terms, with the terms of all members.
 
         Raises
         ------
@@ -105,8 +105,8 @@ class Dependence:
     ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
-        ``log_prior`` spreads to (row, class); by default it is log p(c | D). ``theta`` and ``point`` are plugged in for
-        the parameters of the columns and the exponents, which are integrated out by default.
+        ``log_prior`` is log p(c | D) by default. ``theta`` and ``point`` are plugged in for the parameters of the
+        columns and the exponents, which are integrated out by default.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))
@@ -156,8 +156,8 @@ class Dependence:
         """p(c | x_i, D without row i) with fixed exponents and with the row left out of them too, (row, class) each,
         and the classes.
 
-        The draws of the exponents depend on the label of the row. Weighted by 1 / p(y_i | x_i, w), they are draws of
-        the posterior without it (importance sampling: Gelfand, Dey and Chang 1992).
+        Draws of the exponents, weighted by 1 / p(y_i | x_i, w), are draws of the posterior without the row (importance
+        sampling: Gelfand, Dey and Chang 1992).
         """
         held, without, codes = [], [], []
         rows, v = self.rows(posterior, data, labels), self.exponents.layout.exponents(self.exponents.points)
@@ -182,9 +182,7 @@ class Dependence:
         return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
     def table(self, level: float = 0.89) -> pd.DataFrame:
-        """The exponents, as :meth:`LearnedExponents.table`, with details in ``attrs``: the weight of the rows,
-        whether rows were learned or forgotten since, and whether offsets are per cell or per class.
-        """
+        """The exponents, as :meth:`LearnedExponents.table`, with ``attrs`` as in :attr:`Classifier.exponents_`."""
         found = self.exponents.table(level)
         offsets = "cell" if self.exponents.layout.cells else "class"
         found.attrs = {"rows": self.weight, "older": self.older, "offsets": offsets}
@@ -211,10 +209,9 @@ class DrawnDependence:
         """log p(c | x, θ, w) up to a constant for each draw and row, as (draw, row, class).
 
         If members are averaged, each draw is a draw of one learned member, mixed with the class frequencies by their
-        weight π₀, that is π₀ p(c) + (1 - π₀) p(c | x, θ, w), and raised to the power of the average. The class
-        frequencies represent wrong labels and are no estimate of p(c | x). If they were drawn like a member, then one
-        end of an interval would be the class frequency of every row as soon as π₀ exceeds half of the probability
-        outside the interval.
+        weight π₀, and raised to the power of the average. The class frequencies represent wrong labels and are no
+        estimate of p(c | x): drawn like a member, they would be an end of every interval as soon as π₀ exceeds half of
+        the probability outside it.
         """
         exponents, frequencies = self.dependence.exponents, self.dependence.exponents.frequencies
         joint = self._log_joint_of_members(data, n_rows) + offset
@@ -282,8 +279,8 @@ def rows_left_out(
 ) -> Callable[[Any], Rows]:
     """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
 
-    If ``cells`` or ``numbers`` is 0, there are no such covariates. A weight is the number of times that a row was
-    observed. So half of a row of weight 2 is left out, and all of a row of weight ½.
+    If ``cells`` or ``numbers`` is 0, there are no such covariates. Half of a row of weight 2 is left out, but all of a
+    row of weight ½, because a weight is the number of times that a row was observed.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

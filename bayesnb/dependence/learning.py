@@ -1,8 +1,7 @@
 """How a dependence is learned: its terms from the columns, their exponents from the labels, and averages of several.
 
-The members of an average are models of different flexibility: naive Bayes and its generalizations, all of them points
-or distributions in one space of exponents. :func:`stacked` learns their weights from held-out rows, and
-:func:`averaged` combines them into one posterior.
+The members of an average are models of different flexibility, points or distributions in one space of exponents.
+:func:`stacked` learns their weights from held-out rows, and :func:`averaged` combines them into one posterior.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ def learn(
 ) -> Dependence:
     """Learn how the features depend on each other, from the labelled rows that ``posterior`` was learned from.
 
-    ``before`` are earlier counts of all learned rows, of which ``data`` may be a sample. The rows are counted again
-    only if the specification needs other terms.
+    ``before`` are earlier counts of all learned rows, of which ``data`` may be a sample; rows are counted again only if
+    the specification needs other terms.
 
     Raises
     ------
@@ -145,11 +144,10 @@ def _members(
 ) -> dict[str, LearnedExponents]:
     """The posterior of the exponents in each member of an average; without an average, only that of all terms.
 
-    Three members are points. For the class frequencies, all exponents are 0; for naive Bayes, they are 1 for the
-    families of columns and 0 otherwise; for the trees, only the exponent of their term is 1. "weighted" learns the
-    exponents of columns and their shapes, the linear member only slopes and offsets, and the last member the exponents
-    of all terms but the trees. ``before`` are the terms and members learned from more rows, including these: the search
-    starts there.
+    Three members are points: the class frequencies (all exponents are 0), naive Bayes (1 for the families of columns)
+    and the trees (1 for their term). "weighted" learns the exponents of columns and their shapes, the linear member
+    only slopes and offsets, and the last member the exponents of all terms but the trees. ``before`` are the terms and
+    members learned from more rows, including these: the search starts there.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -205,9 +203,8 @@ def _held_out(
 ) -> tuple[dict[str, Array], Labels]:
     """The log probabilities of each member of an average for held-out rows, (row, class), and their labels.
 
-    Everything is learned again from the other folds: posteriors, cells, pairs, partitions and exponents. Rows are dealt
-    to folds class by class, and each copy of a row separately. Rows that differ only in names go to one fold. Only
-    trees that were not grown on a row predict it.
+    Everything is learned again from the other folds, but trees that were not grown on a row predict it. Rows are dealt
+    to folds class by class, and each copy of a row separately. Rows that differ only in names go to one fold.
     """
     few = replace(spec, trees=0)
     some, weight, turn = order.copies(labels, STACKED, spec.random_seed)
@@ -264,10 +261,9 @@ MOST_LOG_POWER = 1.5
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
     """Posterior modes of the weights of the members and of the power of their mean.
 
-    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (stacking of predictive
-    distributions with a prior: Yao, Vehtari, Simpson and Gelman 2018). A mean of calibrated probabilities is
-    underconfident (Ranjan and Gneiting 2010). So the mean is then raised to a power with ln power ~ Normal(0, 0.3),
-    estimated from the same rows.
+    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (Yao, Vehtari, Simpson and
+    Gelman 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010), so it is then raised
+    to a power with ln power ~ Normal(0, 0.3), estimated from the same rows.
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)
@@ -287,9 +283,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of the labels of
-    held-out rows.
-    """
+    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of held-out labels."""
     prior = np.array([PRIOR[name] for name in log_p])
     likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
     for _ in range(500):

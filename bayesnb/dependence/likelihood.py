@@ -1,11 +1,10 @@
 """The likelihood of the exponents: the probability of the labels if each term is raised to a power.
 
 The model is p(c | x, w) ∝ exp(o_c + Σ_t v_ct s_ct), where s_ct is term t of the row under class c, o_c the log class
-probability, and v_ct the exponent. An exponent is shared by the classes, v_ct = w_t, or has a deviation per class, v_ct
-= w_t + d_ct. The terms are followed by covariates that do not depend on the class: the indicators of the row's cells,
-its standardized numbers, and the constant 1. These covariates have only deviations: the offsets b_ck of class c in cell
-k, the slopes of a class, and the offsets b_c. So everything is linear in the parameters (w, d), and the log-likelihood
-is concave (it is that of multinomial logistic regression with covariates that differ by class: McFadden 1974).
+probability, and v_ct the exponent: shared by the classes, v_ct = w_t, or with a deviation per class, v_ct = w_t + d_ct.
+The terms are followed by covariates that do not depend on the class and have only deviations: the indicators of the
+row's cells (offsets b_ck), its standardized numbers (slopes), and the constant 1 (offsets b_c). So the log-likelihood
+is that of multinomial logistic regression with covariates that differ by class (McFadden 1974), and concave.
 
 A *source* is a function that returns all blocks of :class:`Rows` in each call, because every sum over rows is a pass
 over them.
@@ -136,8 +135,7 @@ def derivatives(source: Source, layout: Layout, parameters: Array) -> tuple[floa
     * information of (w, d_c): p_c (s_c - m) s_cᵀ,
     * information of (d_c, d_k): p_c (1[c = k] - p_k) s_c s_kᵀ,
 
-    each times the row's weight. This form of the covariance of the covariates does not store the many zeros of the
-    covariates of deviations.
+    each times the row's weight.
     """
     n_terms, n_classes, own = layout.terms, layout.classes, layout.own
     v, value = layout.exponents(parameters)[None], 0.0
@@ -193,9 +191,8 @@ def _information_by_pairs(
     """Add the same information, summed over pairs of classes.
 
     The covariance of a covariate z under p is Σ_{c<k} p_c p_k (z_c - z_k)(z_c - z_k)ᵀ. For the terms z_c - z_k is s_c -
-    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k. The contribution of a pair is
-    the product of a matrix with its transpose, at half the work of a general product. With two classes this takes about
-    a quarter of the multiplications of the sum over classes.
+    s_k; for the deviations it is the covariates of c at d_c and minus those of k at d_k. With two classes this takes
+    about a quarter of the multiplications of the sum over classes.
     """
     n_terms, n_own, n_alike = rows.terms.shape[2], len(own), alike.shape[1]
     terms, both = np.arange(n_terms), n_terms + 2 * n_own + np.arange(n_alike)

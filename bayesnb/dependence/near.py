@@ -78,9 +78,8 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns: for a real column, the squared difference of the ranks of the two
-    cells, scaled to variance 1; for a column of levels, 2 if the levels differ. If a cell is missing, the column adds
-    its mean over pairs of rows. So d² does not depend on units, on the order of columns or on names. A learned row is
-    left out: its kernel with itself (1 if no cell is missing) is subtracted from its class. The width h and the
+    cells, scaled to variance 1; for a column of levels, 2 if the levels differ. A missing cell adds the column's mean
+    over pairs of rows. The kernel of a learned row with itself is subtracted from its class. The width h and the
     strength a minimize the leave-one-out log loss of the learned rows.
     """
 
@@ -120,10 +119,11 @@ class NearTerm:
         return int(best[0]), STRENGTHS[best[1]]
 
     def shares(self, codes: Array) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column).
+        """Contribution of each column to the term of new rows, (row, class, column): the value of Aumann and Shapley
+        (1974).
 
         If all distances grow in proportion from 0 to their values, the derivative of ln p(c | x) along this path is a
-        sum over columns. Its integral is the value of Aumann and Shapley (1974), which is symmetric in the columns.
+        sum over columns, which is integrated.
         """
         halvings, strength = self.chosen
         whole, found = self.term(codes), np.zeros((codes.shape[1], len(self.counts.counts), len(codes)))
@@ -169,10 +169,11 @@ class NearTerm:
         return np.log(near / near.sum(1, keepdims=True)) - np.log(share)
 
     def _distances(self, codes: Array, only: Sequence[int] | None = None) -> Array:
-        """½ d² of rows to all places, relative to the mean of d² over pairs of rows, (row, place).
+        """½ d² of rows to all places, relative to the mean of d² over pairs of rows, (row, place), by one matrix
+        product.
 
         Let z be the position of a cell, 0 if missing, and k = 1 if it is known, otherwise 0. A column adds k k' (z -
-        z')² + (1 - k k') e with e its mean. One matrix product computes all of them.
+        z')² + (1 - k k') e with e its mean.
         """
         here, there, constant = [], [], 0.0
         for k in range(len(self.axes)) if only is None else only:

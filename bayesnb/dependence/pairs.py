@@ -23,8 +23,8 @@ from bayesnb.statistics.statistic import Statistic
 class Axis:
     """The stepwise refinement of the cells of a column, from one cell to all.
 
-    Each of ``steps`` refinements cuts a cell into ``arity`` cells: 2 for the dyadic intervals of a real column; the
-    number of levels for a categorical column, which is refined once.
+    Each of ``steps`` refinements cuts a cell into ``arity`` cells: 2 in a real column; all levels in the one step of a
+    categorical column.
     """
 
     steps: int
@@ -82,14 +82,12 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
 
     Under dependence, the cells of a pair have a Dirichlet prior in each class, whose mean is the product of two margins
     and whose weight is ``ROWS_OF_PRIOR`` rows. Under independence, each margin has the Dirichlet prior that this prior
-    implies for it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3), and the two priors
-    agree on the margins, so only the interaction decides.
+    implies for it. Both evidences are exact (Heckerman, Geiger and Chickering 1995, section 3).
 
-    If ``by_class``, the margins are those of the class itself, and the prior is worth one row per pair of cells.
-    (Margins pooled over classes count a difference between classes against independence.) Under independence, the mean
-    of the factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 -
-    1/L)/2) per class, whatever the frequencies of the cells, and the factor is divided by it. (For equal margins this
-    is the number of tables over its estimate by Good 1976: Canfield and McKay 2010.)
+    If ``by_class``, the margins are those of the class itself, because pooled margins count a difference between
+    classes against independence, and the prior is worth one row per pair of cells. Under independence, the mean of the
+    factor over all permutations of the rows of a class with K and L cells is then nearly exp((1 - 1/K)(1 - 1/L)/2), by
+    which it is divided (for equal margins: Good 1976; Canfield and McKay 2010).
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
@@ -171,9 +169,9 @@ SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
 class ShapeTerm(CellTerm):
     """ln p(cell | c) - ln p(cell) of a real column: the shape in a class relative to all classes together.
 
-    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together.
-    These are held fixed when a row is left out, like the scale of a prior. Several columns, ``counts`` (class, cell,
-    column), are computed together; the position of the column is the second "cell".
+    The density of a class is a Pólya tree with optional stopping, centred on the frequencies of all classes together,
+    which are held fixed when a row is left out. Several columns, ``counts`` (class, cell, column), are computed
+    together; the position of the column is the second "cell".
     """
 
     whole: BetaTree
@@ -217,14 +215,13 @@ class PairTerm(CellTerm):
         θ_0 = (n(A', ·) + r q) / (n(A, ·) + r),    θ_l = (n(A', B_l) + s θ_{l-1}) / (n(A, B_l) + s)
 
     with A' the cell within A, B_l the cell of the other column after l refinements, and q the frequency in all classes.
-    Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (an m-estimate: hierarchical smoothing, MacKay and
-    Bauman Peto 1995). The term is the sum of ln θ_l - ln θ_0 over all refinements. It is 0 without data, and needs only
-    the counts of the cells of the row. So a row is left out exactly, of the margins too, if its weight is subtracted
-    from each of these counts. The frequencies q are held fixed, like the scale of a prior. The result depends on which
-    column is refined first, so p(a, b | c) is the mean over both orders.
+    Each θ_l is the mean of a Dirichlet whose prior mean is θ_{l-1} (hierarchical smoothing: MacKay and Bauman Peto
+    1995). The term is the sum of ln θ_l - ln θ_0 over all refinements, for the mean p(a, b | c) over both orders of the
+    columns. A row is left out exactly by subtracting its weight from each of these counts; the frequencies q are held
+    fixed, like the scale of a prior.
 
     Several pairs of columns with the same cells are computed together: ``counts`` are (..., class, cell, cell).
-    ``base`` are the counts of all classes together, from which q is taken, and ``strength`` is s, in rows.
+    ``base`` are the counts of all classes together, for q, and ``strength`` is s, in rows.
     """
 
     counts: Array

@@ -24,8 +24,8 @@ class Partitions:
     """Binary trees in which all nodes of one depth split by the same cell of the same column, (partition, step).
 
     A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
-    level. It stops if its cell is missing. Nodes are numbered as in a heap: 1 is the root, and 2k and 2k + 1 are the
-    children of k. (Such trees are the random ferns of Özuysal, Calonder, Lepetit and Fua 2010.)
+    level. It stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k. (Such
+    trees are the random ferns of Özuysal, Calonder, Lepetit and Fua 2010.)
     """
 
     columns: Array
@@ -36,9 +36,9 @@ class Partitions:
         """Draw ``n`` partitions for rows with these cells, (column, row), without using the labels.
 
         Each column has a separate random generator, whose seed depends on the content of the column (:func:`_seeds`).
-        Its cells are drawn in the order of their keys, or beginning at its head (see ``order``). Each split uses the
-        column with the largest random number. So partitions do not depend on the order of rows and columns, names or
-        units. A row stops at the first split whose cell is missing, so the columns with the fewest gaps come first.
+        Its cells are drawn in the order of their keys, or beginning at its head (see ``order``), and each split uses
+        the column with the largest random number. A row stops at the first split whose cell is missing, so the columns
+        with the fewest gaps come first.
         """
         steps = int(np.clip(np.ceil(np.log2(max(2.0, weight.sum()))), 1, MOST_STEPS))
         best, columns, cells = np.full((n, steps), -1.0), *np.zeros((2, n, steps), np.intp)
@@ -105,12 +105,12 @@ def _total(keys: Array, codes: Array) -> int:
 class PartitionTerm:
     """The mean over partitions of ln p(leaf | c) - ln p(leaf): how much more frequent the leaves are in a class.
 
-    At each node, the probability that a row of a class goes right has a Beta prior. Its mean is the pooled frequency of
-    all classes, its weight ``STRENGTH`` rows, and it is held fixed when a row is left out, like the scale of a prior.
-    So a learned row is left out exactly if its weight is subtracted from the counts of its class on its path.
+    At each node, the probability that a row of a class goes right has a Beta prior, whose mean is the pooled frequency
+    of all classes and whose weight is ``STRENGTH`` rows. A learned row is left out by subtracting its weight from the
+    counts of its class on its path; the pooled frequencies are held fixed.
 
     ``counts``, (class, partition, node), are weights of the rows that stop in each node; ``base``, (partition, node),
-    are counts of all classes together, for the pooled frequencies.
+    are those of all classes together.
     """
 
     partitions: Partitions

@@ -1,7 +1,7 @@
 """The posterior of the exponents: mode, Laplace approximation, variational Gaussian, and draws.
 
 The likelihood is log-concave and each parameter has an independent Normal prior, so the posterior is proper and
-log-concave for every table, even with separable classes, copies of a column, one class or no rows.
+log-concave for every table.
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ class Laplace:
 
     @cached_property
     def _ordered(self) -> tuple[Array, Array]:
-        """The parameters ordered by their modes, and the factor of their precision in this order.
-
-        So random numbers do not depend on the order of columns and classes.
+        """The parameters ordered by their modes, and the factor of their precision: random numbers must not depend on
+        the order of columns.
         """
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
@@ -113,9 +112,9 @@ def laplace(
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
     Newton's method with the exact Hessian; the length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5: for a concave function this converges from any start). The last step is the first one that promises to
-    raise the log posterior by less than half of ``enough``, in nats. The search ends early if the log evidence is very
-    unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the start, if known.
+    2004, 9.5). The last step is the first one that promises to raise the log posterior by less than half of ``enough``,
+    in nats. The search ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the
+    :func:`derivatives` at the start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -147,8 +146,8 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step from a point: the step, the factor of the precision, twice the gain; and the log evidence if the
-    log-likelihood is quadratic.
+    """Newton's step: the step, the factor of the precision, twice the gain, and the log evidence of a quadratic
+    log-likelihood.
     """
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
@@ -167,19 +166,17 @@ def draws(
     Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
     (antithetic variates: Hammersley and Morton 1956).
 
-    If the classes separate, the posterior is skewed: the likelihood only bounds the exponents from below, and half of
-    the mass of the Normal lies at exponents under which the labels are nearly impossible. So the draws of the Normal
-    are first weighted: r = log posterior - log Normal is constant if the Laplace approximation is exact. If its
-    standard deviation over the draws is below ``EXACT``, they are kept. Otherwise every draw is replaced by elliptical
-    slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal: Nishihara, Murray and Adams 2014). It
-    leaves the posterior invariant and needs no tuning. The chains start at draws of the Normal and at the mode, chosen
-    with importance weights exp(r).
+    If the classes separate, the posterior is skewed. The ratio r = log posterior - log Normal is constant if the
+    Laplace approximation is exact. If its standard deviation over the draws is above ``EXACT``, every draw is replaced
+    by elliptical slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal: Nishihara, Murray and
+    Adams 2014), which leaves the posterior invariant and needs no tuning. The chains start at draws of the Normal and
+    at the mode, chosen with importance weights exp(r).
 
-    Nearly all of the time is spent on the log likelihood, a sum over the rows. But if classes separate, most labels are
-    certain at all points that the chains visit, and these rows add nearly 0 to the sum. So the chains take ``TURNS``
-    steps with all rows, and then rounds of ``TURNS`` steps with the rows that were uncertain at the points of the round
-    before (:func:`_uncertain`). At the end, the contribution of the other rows is computed. If it varies by more than
-    ``EXACT`` nats between the chains, all steps are repeated with all rows.
+    Nearly all of the time is spent on the sum over the rows. But if classes separate, most labels are certain at all
+    points that the chains visit, and these rows add nearly 0. So the chains take ``TURNS`` steps with all rows, and
+    then rounds of ``TURNS`` steps with the rows that were uncertain at the points of the round before
+    (:func:`_uncertain`). If the contribution of the other rows varies by more than ``EXACT`` nats between the chains at
+    the end, all steps are repeated with all rows.
 
     Returns
     -------
@@ -218,9 +215,7 @@ class _Ratio:
 
     def joints(self, source: Source, points: Array, offset: float = 0.0) -> Iterator[tuple[Array, Array]]:
         """Per block: the log joints of the other classes minus that of the row's class, (class, draw, row), and the
-        weights of the rows.
-
-        The offset of the rows is multiplied by ``offset``.
+        weights of the rows; the offset of the rows is multiplied by ``offset``.
         """
         v, n = self.layout.exponents(points), self.layout.classes
         for block in source():
@@ -262,8 +257,8 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them, or all rows
-    if these exceed the memory limit.
+    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them, within the
+    memory limit.
     """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
@@ -277,8 +272,8 @@ def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, So
 def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array, Array]:
     """The points of chains after ``TURNS`` steps of elliptical slice sampling, and r there, given these rows.
 
-    A step moves along the ellipse z cos(angle) + other sin(angle). Points and log joints are linear in z, so they need
-    one matrix product per step, regardless of the number of angles tried.
+    A step moves along the ellipse z cos(angle) + other sin(angle). Log joints are linear in z, so one matrix product
+    per step is enough for all angles tried.
     """
     mode = ratio.found.mode
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
@@ -333,11 +328,10 @@ class LearnedExponents:
     ``names`` and ``groups`` are those of the learned terms, and ``scales`` the prior standard deviation of each group.
     ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
     only points; ``off`` is its error, in nats (see :func:`draws`). ``points``, (draw, parameter), are draws from the
-    posterior, or the point that is plugged in; their ``weights`` have sum 1. Parameters that are not learned are 0.
-    ``average`` holds the weights of several members, if members are averaged: the first point is then that of the class
-    frequencies, the last points and ``posterior`` belong to the member that learns all terms, and ``power`` is the
-    power of the averaged probabilities. ``spreads`` are the Normals over which probabilities are averaged, one per
-    member.
+    posterior, or the point that is plugged in; their ``weights`` have sum 1. ``average`` holds the weights of the
+    members of an average: the first point is then that of the class frequencies, the last points and ``posterior``
+    belong to the member that learns all terms, and ``power`` is the power of the averaged probabilities. ``spreads``
+    are the Normals over which probabilities are averaged, one per member.
     """
 
     spec: Exponents
@@ -373,9 +367,8 @@ class LearnedExponents:
         return mean, covariance
 
     def at(self, point: Literal["mode", "mean"] | None) -> LearnedExponents:
-        """A copy whose exponents are fixed at their posterior mode or mean; ``None`` integrates over them.
-
-        The mode of an average is that of the member that learns all terms.
+        """A copy with the exponents fixed at their posterior mode (in an average, of the member that learns all terms)
+        or mean.
         """
         if point is None:
             return self
@@ -400,8 +393,7 @@ class LearnedExponents:
     def near(self, layout: Layout, places: Array, sd: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
         """A start for the variational Gaussian in another layout; new parameters have this mean and precision.
 
-        The precision is that found here with the prior's share exchanged for that of ``sd`` (parameter,), so that
-        parameters of which the rows say nothing start at their prior.
+        The precision is that found here with the prior's share exchanged for that of ``sd`` (parameter,).
         """
         (here, there), (spread,) = self._shared(layout, places), self.spreads
         own = self.learned.places(self.layout)
@@ -498,8 +490,7 @@ class LearnedExponents:
     def log_proba(self, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
         """log p(c | x), (row, class), averaged over the posterior of the exponents.
 
-        ``terms``, (row, class, term), are those of new rows, or of learned rows that are left out; ``offset``, (row,
-        class), is log p(c | D).
+        ``terms``, (row, class, term), are those of new or left-out rows; ``offset``, (row, class), is log p(c | D).
         """
         found = np.empty(offset.shape)
 
@@ -520,9 +511,8 @@ class LearnedExponents:
     def table(self, level: float = 0.89) -> pd.DataFrame:
         """The exponents that the classes share: mean, sd, interval, and the log Bayes factor against the prior's mean.
 
-        The Bayes factor compares a learned exponent with the mean of its prior (1 for a feature without a shape; 0 for
-        a pair). It is the ratio of prior to posterior density there (Savage and Dickey; Dickey 1971), both Normal.
-        Above 0, the labels favour another exponent.
+        The Bayes factor compares a learned exponent with its prior mean: the ratio of prior to posterior density there
+        (Savage and Dickey; Dickey 1971), both Normal. Above 0, the labels favour another exponent.
         """
         n, (prior_mean, prior_sd) = self.learned.terms, self.prior
         mean, covariance = self.moments()
@@ -565,9 +555,8 @@ def learn_exponents(
 
     ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
     random sample of the rows, to choose standard deviations and a starting point. ``before`` is the posterior given
-    more rows, including these, and the position of each term there, or -1. The search then begins at its mode, standard
-    deviations are chosen by quadratic log likelihoods only, and no draws are kept: the result is used only to predict
-    held-out rows.
+    more rows, including these, and the position of each term there, or -1; the result then only predicts held-out rows:
+    standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
 
     Raises
     ------

@@ -23,8 +23,8 @@ def pymc_model(rows: Rows, learned: LearnedExponents) -> pm.Model:
     """The exponents given the terms of the rows, each left out of its terms, under the prior of ``learned`` (in an
     average: of the member with all terms).
 
-    The model has ``w`` (term,), ``b`` (class,), if cells have offsets ``b_cell`` (class, cell) and, if classes deviate,
-    ``d`` (class, deviation). The terms are data, without their uncertainty (a cut posterior, Plummer 2015).
+    Variables are as in :func:`bayesnb.inference.sample_posterior.sampled_exponents`. The terms are data (a cut
+    posterior, Plummer 2015).
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -73,8 +73,8 @@ class Verdict:
     parameters : DataFrame
         For each exponent and offset: ``mean`` and ``sd`` of the variational Gaussian approximation; ``nuts_mean`` and
         ``nuts_sd``; ``off``, the difference of the means in sampled posterior standard deviations; ``mcse``, the Monte
-        Carlo standard error of that difference, in the unit of the parameter; and ``z``, the part of the difference
-        beyond ``SKEW``, divided by ``mcse``.
+        Carlo standard error of that difference; and ``z``, the part of the difference beyond ``SKEW``, divided by
+        ``mcse``.
     probability : float
         The largest difference of a class probability of a row: as learned, and averaged over the draws of NUTS.
     convergence : Convergence

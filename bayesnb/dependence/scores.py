@@ -1,9 +1,8 @@
 """Class probabilities averaged over a Normal of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if the exponents have a Normal distribution,
-the scores of the classes have one too, whose mean and covariance are closed forms. Class probabilities depend only on
-differences between scores, so their mean is an integral over one dimension less than there are classes. No step depends
-on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if these are Normal, the scores are too, with
+a mean and covariance in closed form. Class probabilities depend only on differences between scores, so their mean is an
+integral over one dimension less than there are classes. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -65,10 +64,8 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
-        """The points (draw, parameter) whose standardized coordinates are z.
-
-        The parameters are ordered by their means, so that random numbers do not depend on the order of columns and
-        classes.
+        """The points (draw, parameter) whose standardized coordinates are z, with the parameters ordered by their
+        means.
         """
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
@@ -157,10 +154,10 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
 
-    As a function of z = (u - center) / sd, p has a step and p(1 - p) a peak of width 1 / sd, so a rule over z would
-    need a number of nodes proportional to sd. As a function of u, p(1 - p) is a fixed peak around 0, and it is the
-    derivative of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed
-    distance of 0. This requires that sd is not small.
+    As a function of z = (u - center) / sd, p has a step of width 1 / sd, so a rule over z would need a number of nodes
+    proportional to sd. As a function of u, p(1 - p) is a fixed peak around 0, and it is the derivative of p; so E p = ∫
+    p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed distance of 0. This requires
+    that sd is not small.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -196,9 +193,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
     The largest score at a node is 0. The classes are sorted by the moments of their scores, so that the rule does not
-    depend on their numbering; the permutation restores the original order. The rule is not symmetric in the classes,
-    but probabilities of two classes with equal moments must be equal. So the last item, (row, class, class), averages
-    over such classes; it is ``None`` if there are none.
+    depend on their numbering; the permutation restores the original order. Classes with equal moments must have equal
+    probabilities, so the last item, (row, class, class), averages over them; it is ``None`` if there are none.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))
@@ -316,12 +312,10 @@ def nearest(
     """The Normal with the smallest Kullback-Leibler divergence KL(Normal | posterior).
 
     At this variational Gaussian approximation, the mean over the Normal of the gradient of the log posterior is 0, and
-    the mean of minus its Hessian is the precision (Opper and Archambeau 2009). It is found by Newton's method with
-    averages over the Normal instead of values at its centre, from the starting point ``center`` and ``precision``,
-    until the squared length of a step is below ``close``, in standard deviations. If the posterior is a Normal, the
-    result is the Laplace approximation. If the classes separate, the likelihood only bounds the exponents from below.
-    Then much of the mass of the Laplace approximation lies at exponents under which the labels are nearly impossible;
-    the variational approximation avoids them.
+    the mean of minus its Hessian is the precision (Opper and Archambeau 2009). Newton's method finds it from ``center``
+    and ``precision``, with averages over the Normal instead of values at its centre, until the squared length of a step
+    is below ``close``, in standard deviations. If the classes separate, it avoids the exponents under which the labels
+    are nearly impossible, unlike the Laplace approximation.
     """
     spread = Spread(1.0, center, _inverse_root(cholesky(precision, lower=True)))
     size, last, used = 0.5, np.inf, min(FEW_POINTS, points)

@@ -1,7 +1,7 @@
 """The terms that the exponents multiply: the factors of the log predictive, with exact leave-one-out.
 
-Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*: :func:`predictive` for new
-rows, :func:`left_out` for learned rows. A :class:`TermSet` adds further terms.
+Naive Bayes adds ln p(x_j | c, D) over the columns j of a row. Each summand is a *term*, :func:`predictive` or
+:func:`left_out`. A :class:`TermSet` adds further terms.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ from bayesnb.statistics.membership import Column, Labels
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column of each row under each class, (row, class, term), in nats.
-
-    The sum over terms is ``posterior.log_predictive_features``. A missing cell has the term 0.
+    """The log predictive of each column of each row under each class, (row, class, term), in nats; 0 for a missing
+    cell.
     """
     return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
@@ -64,9 +63,9 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     """As :func:`predictive` for learned rows, each left out of its class.
 
     A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
-    posterior, and the term of this class is the ratio of two normalizers, which each family has in closed form (Gelfand
-    and Dey 1994 call it the conditional predictive ordinate). A prior that was scaled to the data keeps that scale.
-    ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
+    posterior, and the term of this class is the ratio of two normalizers, which each family has in closed form. A prior
+    that was scaled to the data keeps that scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if
+    known.
 
     Raises
     ------
@@ -190,9 +189,9 @@ class TermSet:
         return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
     def groups(self, spec: Exponents, n_columns: int) -> list[Group]:
-        """The priors of the learned exponents, in the order of the terms; the model has ``n_columns`` columns.
+        """The priors of the learned exponents, in the order of the terms. The term of the trees comes last.
 
-        The term of the trees comes last. Its exponent is 1 in the member of an average that it forms, and otherwise 0.
+        Its exponent is 1 in the member of an average that it forms, and otherwise 0.
         """
         by = spec.by == "class"
         if spec.by == "model":
@@ -265,7 +264,7 @@ class TermSet:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
         ``which`` are labels of learned rows, each left out of its class, or the number of new rows. The term of the
-        trees, whose exponent is not learned, may be omitted.
+        trees may be omitted.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells
@@ -301,7 +300,7 @@ def terms_of(
     """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
 
     If all columns share one exponent, their terms are summed. If exponents differ by class, terms are relative to their
-    log mean over classes. ``which`` and ``trees`` are as in :meth:`TermSet.beside`.
+    log mean over classes.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":
@@ -324,8 +323,7 @@ def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
 def relative(found: Array, axis: int = 1) -> Array:
     """Each term minus its log mean over classes.
 
-    This changes nothing for an exponent that the classes share. A deviation per class would otherwise depend on the
-    units of the column, which shift the log density.
+    Otherwise a deviation per class would depend on the units of the column, which shift the log density.
     """
     top = found.max(axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)

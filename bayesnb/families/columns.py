@@ -19,16 +19,9 @@ from bayesnb.statistics.statistic import Statistic
 class Support:
     """The values that a family can read.
 
-    Parameters
-    ----------
-    name, needs : str
-        The name, and the phrase for one such value in error messages.
-    others : tuple of str
-        Families that read other values, for error messages.
-    contains : function
-        From an array to a boolean array.
-    interval : bool
-        Whether all numbers between two numbers of the support belong to it.
+    ``needs`` is the phrase for one such value in error messages, and ``others`` are families that read other values.
+    ``contains`` maps an array to a boolean array. ``interval`` is true if all numbers between two numbers of the
+    support belong to it.
     """
 
     name: str
@@ -148,8 +141,7 @@ FEWER = 4
 def tabulated(x: Column) -> Tabulated | None:
     """Columns with few distinct values as a table of them; ``None`` if it would be nearly as long.
 
-    ``x`` are codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix. Counts with an
-    exposure get no table.
+    ``x`` are codes of levels; numbers; integers, -1 if missing; or zeros and ones as a CSR matrix.
     """
     if sparse.issparse(x):
         return Tabulated(x, np.repeat([[0.0], [1.0]], x.shape[1], axis=1))
@@ -199,8 +191,7 @@ def over_columns(density: Callable[..., Array], x: Array, *parameters: Array) ->
     """Σ_j density(x_j, parameters_j), (..., row, class); NaN adds nothing.
 
     ``density`` gets x as (row, 1, column) and each parameter, (..., class, column), as (..., 1, class, column). Blocks
-    of columns are small, so that temporary arrays stay in the cache, and the longer axis is contiguous, because numpy
-    is slow at short loops.
+    of columns are small, so that temporary arrays stay in the cache, and the longer axis is contiguous, for speed.
     """
     shape = np.broadcast_shapes(*(p.shape for p in parameters))
     total = np.zeros((*shape[:-2], len(x), shape[-2]))
@@ -289,9 +280,8 @@ class CategoryCounts(Statistic):
 
 
 def at_levels(table: Array, codes: Array) -> Array:
-    """Numbers of a table (..., class, column, level) at codes (row, column), (..., row, class, column).
-
-    A missing cell (code -1) is read as level 0, which exists in every column.
+    """Numbers of a table (..., class, column, level) at codes (row, column), (..., row, class, column); level 0 if
+    missing.
     """
     return np.swapaxes(table[..., np.arange(codes.shape[1]), np.maximum(codes, 0).astype(np.intp)], -3, -2)
 
@@ -318,8 +308,8 @@ def united(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 class Tally:
     """Cells of some rows, which can sum functions of a cell over each class, (class, column).
 
-    ``x`` are rows with classes and weights ``members``, or the values of a table with weights ``counts`` (class,
-    column, value).
+    ``x`` are rows with classes and weights ``members``, or values of a table with weights ``counts`` (class, column,
+    value).
     """
 
     x: Column

@@ -187,8 +187,7 @@ class SeenByEach(Parts):
 def averaged_over_rows(each: Sequence[Array], log_weight: Array, cells: Array) -> Array:
     """Log average density of one column over the alternatives, (..., row, class); 0 for a missing cell.
 
-    The log weights, (..., 1, class, alternative), apply to all rows. Blocks of rows are small, so that temporary arrays
-    stay in the cache; weights are repeated per row, because numpy is slow at loops over few classes.
+    The log weights, (..., 1, class, alternative), are repeated per row, and blocks of rows are small, for speed.
     """
     whole = np.zeros(np.broadcast_shapes(each[0].shape, log_weight.shape[:-1]))
     size = min(len(cells), max(1, NEAR * len(cells) // max(1, whole.size)))
@@ -215,8 +214,7 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
     family predicts. The two parts are independent given the class, so everything has a closed form: a two-part or
-    hurdle model (Cragg 1971; Mullahy 1986). A *zero-inflated* model (Lambert 1992), in which the second part generates
-    zeros too, has no closed form. The hurdle models of PyMC truncate counts instead of shifting them by one.
+    hurdle model (Cragg 1971; Mullahy 1986). The hurdle models of PyMC truncate counts instead of shifting them by one.
 
     Compare evidence only between families that all give 0 a probability, not a density.
 
@@ -356,12 +354,10 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
 
     The posterior weight of a family is proportional to its prior weight times its evidence in that class and column,
     and results are exact averages over families (Bayesian model averaging: Hoeting, Madigan, Raftery and Volinsky
-    1999). All rows of a class have the same family, unlike in a mixture distribution, where each row has its own
-    component.
+    1999). All rows of a class have the same family, unlike in a mixture distribution. All priors must be proper.
 
-    A class with few rows learns nothing about its family from other classes. A PolyaTree that gets its cells from the
-    first table has used the rows before the comparison, so its weight is too large; give ``edges`` to avoid this. All
-    priors must be proper.
+    A PolyaTree that gets its cells from the first table has used the rows before the comparison, so its weight is too
+    large; give ``edges`` to avoid this.
 
     Parameters
     ----------
@@ -506,9 +502,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
             yield cells[:, None], weight, list(zip(parts, own, strict=True))
 
     def summed(self, of_column: Callable[..., Array], given: OneOf | Theta, x: Array) -> Any:
-        """Sum over columns of a function of the items of ``cells_by_column``, in threads.
-
-        At most ``AT_ONCE`` columns run at once, because each result has a number for every row.
+        """Sum over columns of a function of the items of ``cells_by_column``, in threads, at most ``AT_ONCE`` at a
+        time.
         """
         columns, total = self.cells_by_column(given, x), 0.0
         while some := list(islice(columns, AT_ONCE)):
@@ -554,8 +549,8 @@ class Mixture(CompoundFamily[OneOf, SeenByEach]):
     def log_left_out(self, posterior: OneOf, x: Array, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i), (row,).
 
-        The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row, if the row
-        has weight 1. A row of weight w has the likelihood p^w, and E[p^w] without the row equals 1 / E[p^-w] with it.
+        The leave-one-out weight of a family is its weight divided by its leave-one-out density of the row. For a row of
+        weight w, E[p^w] without the row equals 1 / E[p^-w] with it.
         """
         if point == "mode":
             self.plug_in(posterior, point)

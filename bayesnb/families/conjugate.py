@@ -1,11 +1,9 @@
 """The contract of a conjugate pair: a likelihood with its conjugate prior.
 
-A pair defines how much one cell adds to the prior's parameters. Its prior (see :class:`bayesnb.priors.Prior`) defines
-posterior, predictive, moments, leave-one-out, evidence and draws given a row. :class:`Conjugate` extends them to
-missing cells, weights and any number of rows.
-
-Formulas are evaluated once per distinct value and class if values recur (see ``bayesnb.kernels.densities``), otherwise
-in blocks of rows, or in the compiled loops of ``of_reals``.
+A pair defines how much one cell adds to the prior's parameters, and its prior (:class:`bayesnb.priors.Prior`) all
+results for one row. :class:`Conjugate` extends them to missing cells, weights and any number of rows. Formulas are
+evaluated once per distinct value and class if values recur (see ``bayesnb.kernels.densities``), otherwise in blocks of
+rows, or in the compiled loops of ``of_reals``.
 
 A pair is a frozen ``Conjugate`` with a default prior, its ``support``, and these methods (see CONTRIBUTING.md):
 
@@ -77,8 +75,8 @@ FEW_WEIGHTS = 8
 class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     """A likelihood p(x | θ) = h(x) L_d(θ) with the conjugate prior of θ: a pair.
 
-    The prior adds d (``plus``) and integrates L_d (``along``); a pair defines d and h. ``along`` divides L_d by its
-    maximum, so "ln h" in this package is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
+    The prior adds d (``plus``) and integrates L_d (``along``), divided by its maximum; a pair defines d and h. So "ln
+    h" in this package is ln h(x) + ln max L_d, the log-likelihood of x at the θ that fits x best.
     """
 
     exact = True
@@ -89,23 +87,20 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
 
     @abstractmethod
     def said(self, x: Column) -> Added:
-        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level]).
-
-        Values at missing cells are not used.
+        """Increments d of each cell and its ln h, both broadcast to (row, class, column[, level]); unused at missing
+        cells.
         """
 
     def cells(self, posterior: P, x: Column) -> Cells:
-        """The belief about each cell, (class, column[, level]), with its increments d and ln h.
-
-        If the columns of a row share one θ, the whole row is one cell.
+        """The belief about each cell (or row, if columns share θ), (class, column[, level]), with its increments d and
+        ln h.
         """
         return posterior._picked((slice(None), None)) if self.whole_rows else posterior, *self.said(x)
 
     def read(self, x: Column) -> tuple[Column, Array | None]:
-        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column), equal in all
-        classes.
+        """Transform the columns, for example to logarithms; return also the log Jacobian (row, column).
 
-        The log Jacobian is a part of ln h; it is 0 for missing cells, and may be None.
+        It is the same for all classes, a part of ln h, and may be None.
         """
         return x, None
 
@@ -116,8 +111,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         Returns
         -------
         total : array (row, class), or (row,) if ``labels`` are given, or None
-            The log predictive. With ``labels``, the leave-one-out log predictive of learned rows in their own class,
-            NaN if the class without the row is improper. ``None`` if no loop fits.
+            The log predictive, or with ``labels`` that of learned rows left out of their own class, NaN if the class is
+            then improper. ``None`` if no loop fits.
         """
         return None
 
@@ -132,7 +127,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def pymc_cells(self, name: str, theta: Mapping[str, Any], x: Column, row: Array, column: Array) -> None:
         """Add the cells at these rows and columns to the open model, with their ``theta``, one observation per cell.
 
-        If the columns of a row share one θ, cells are whole rows and ``column`` is empty.
+        Cells are whole rows, and ``column`` is empty, if the columns of a row share one θ.
         """
 
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
@@ -227,8 +222,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_moment(self, posterior: P, x: Column, t: float | Array) -> Array:
         """log E[p(x | θ)^t], (row, class); t is a number or broadcasts to (row, class).
 
-        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). It is infinite if the moment does
-        not exist.
+        Its first two derivatives at t = 0 are the mean and variance of log p(x | θ). It may be infinite.
         """
         return self._log_moment(posterior, *self.read(x), t)
 
@@ -311,8 +305,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
         """Draws of log p(x_i | θ), (draw, row, class), without draws of all of θ.
 
         Only the part of θ that a cell depends on is drawn, such as six nodes in a tree of 63. Rows share no θ, but each
-        row has the same distribution as if they did. If ``chosen`` (see ``log_likelihood_given_row``) is None,
-        condition on the data alone.
+        row has the same distribution as if they did. ``chosen`` is None to condition on the data alone.
         """
         parts = []
         for c in range(len(posterior.proper())):
@@ -389,9 +382,8 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def _without(
         belief: Any, d: tuple[Array, ...], weight: Array | float, known: Array, point: Point | None, cell: Callable
     ) -> Array:
-        """Leave-one-out log predictive of each cell of this ``weight``, without its ln h.
-
-        ``cell`` turns a position among the cells into (class, column), for errors.
+        """Leave-one-out log predictive of each cell of this ``weight``, without its ln h; ``cell`` names a cell in
+        errors.
         """
         # A missing cell removes nothing. It is set to 0 here, because 0 times NaN would still be NaN.
         d = of_known(d, known)
@@ -529,8 +521,7 @@ def pooled(family: Conjugate, x: Column, members: Labels) -> Iterator[tuple[Arra
     """Yield per part of the rows its weight, Σ d, and its largest log-likelihood under one common θ.
 
     ln h is the log-likelihood of each cell at the θ that fits it best, so the largest log-likelihood is the sum of ln h
-    minus the loss from using one common θ. Both terms stay small. A sum of log base measures would be of the size k ln
-    k, without an accurate digit at counts of 1e15.
+    minus the loss from using one common θ. Both terms stay small, so digits survive at counts of 1e15.
     """
     for tally in tallies(family, x, members):
         seen = tally.seen()

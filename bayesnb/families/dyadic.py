@@ -20,10 +20,9 @@ class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
     The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
-    two values that occur, where it comes nearest to halving the rows; a column with few values gets a cell per value.
-    The outer intervals are open. If the column is negated, the cells are the same in the opposite order. Therefore, of
-    two cuts that are equally near to halving the rows, the one nearer to the ``head`` of the column is used, and a
-    number that equals a cut belongs to the side away from the head.
+    two values that occur, where it comes nearest to halving the rows. If the column is negated, the cells are the same
+    in the opposite order: of two equally good cuts the one nearer to the ``head`` of the column is used, and a number
+    that equals a cut belongs to the side away from the head.
 
     Parameters
     ----------
@@ -142,16 +141,9 @@ class Boxes:
     The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
     u)², where w is the width of the next interval. A column without edges has one interval with two such tails.
 
-    Parameters
-    ----------
-    cuts : tuple of Dyadic
-        One per column, all of one depth.
-    low, high : arrays (column, interval)
-        Edges of each interval.
-    width : array (column, interval)
-        Width of an inner interval, w of an outer one.
-    exists : array (column, interval)
-        1 for the number of an interval, 0 for unused numbers.
+    ``cuts`` are one per column, all of one depth. ``low``, ``high`` and ``width``, (column, interval), are the edges of
+    each interval and its width, w for an outer one. ``exists`` is 1 for the number of an interval, 0 for unused
+    numbers.
     """
 
     cuts: tuple[Dyadic, ...]

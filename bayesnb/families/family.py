@@ -41,7 +41,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """A class-conditional likelihood p(x | θ) with a prior p(θ).
 
     ``prior`` is one prior for all classes, or {class: prior}. Axes are ordered: draw, row, class, column, level.
-    Missing values contribute nothing, because their factor integrates to one.
+    Missing values contribute nothing.
     """
 
     prior: P | Mapping[Any, P]
@@ -154,16 +154,8 @@ class Family[P: Belief, S: Statistic](ABC):
     ) -> Array:
         """log p(x_i | θ) at draws of θ given the data and row i, (draw, row, class).
 
-        Parameters
-        ----------
-        posterior : Belief
-            The posterior given the data alone.
-        theta : Theta
-            Draws given the data alone, (draw, class, ...), for parameters that do not depend on the row.
-        x : Column
-        chosen : int array (draw, row)
-            The assumed class of the row.
-        common : CommonDraws
+        ``posterior`` is given the data alone, and so are the draws ``theta``, (draw, class, ...). ``chosen`` (draw,
+        row) is the assumed class of the row.
         """
 
     def by_cells(self, posterior: Belief) -> bool:
@@ -179,9 +171,8 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def sample(self, theta: Theta, rng: Generator, s: S) -> Array:
-        """Draw one x for each θ; the first axis of θ is the row, without a class axis.
-
-        ``s`` holds quantities without a distribution in the model, such as the length of a row of counts.
+        """Draw one x for each θ, (row, ...); ``s`` holds quantities without a distribution, such as the length of a row
+        of counts.
         """
 
     @abstractmethod
@@ -193,9 +184,10 @@ class Family[P: Belief, S: Statistic](ABC):
         """θ from the values of its PyMC variables: the inverse of ``variables``."""
 
     def linear(self, theta: Theta) -> tuple[Array, Array]:
-        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x).
+        """(weights (class, term), offset (class,)) with log p(x | θ) = offset + weights·φ(x) + g(x) with the same g for
+        all classes.
 
-        ``ValueError`` if there is no such form with the same g for all classes.
+        ``ValueError`` if there is no such form.
         """
         raise ValueError(f"the log-odds of {type(self).__name__} are not known to be linear")
 
@@ -220,8 +212,7 @@ class Family[P: Belief, S: Statistic](ABC):
     def shrunk(self) -> Self:
         """The family with the strength of its prior learned from all classes, if its prior is the default.
 
-        The classes of a column are then draws from one distribution of classes, whose spread they teach. A prior that
-        the user gave, or whose strength cannot be learned, is kept.
+        A prior that the user gave, or whose strength cannot be learned, is kept.
         """
         if self.parts:
             return self.with_parts([part.shrunk() for part in self.parts])
@@ -289,10 +280,9 @@ class Family[P: Belief, S: Statistic](ABC):
 
     @abstractmethod
     def variable_axes(self) -> dict[str, tuple[str, ...]]:
-        """The axes of each PyMC variable, without draws.
+        """The axes of each PyMC variable ("class", "column", "level", or that of a vector), without draws.
 
-        An axis is "class", "column", "level", or that of a vector parameter. A variable without a class (column) axis
-        is shared by all classes (columns).
+        A variable without a class (column) axis is shared by all classes (columns).
         """
 
     @abstractmethod

@@ -23,9 +23,8 @@ NO_PARAMETERS = ("initval", "transform", "default_transform")
 
 @dataclass(frozen=True)
 class Specified:
-    """A prior given by a PyMC class and arguments, for one class and column; called with a name and a shape.
-
-    If the arguments define a vector, the parameter is a vector, too.
+    """A prior given by a PyMC class and (possibly vector) arguments, for one class and column; called with a name and a
+    shape.
     """
 
     dist: Any
@@ -124,8 +123,8 @@ class FromPyMC(Pointwise[Given]):
     priors : {parameter: prior}
         A prior is (PyMC class, arguments), as in ``{"mu": (pm.Normal, {"mu": 0, "sigma": 10})}``; a function called as
         ``prior(name, shape=...)`` in the open model, such as ``partial(pm.Normal, sigma=10)``; or one or several fixed
-        numbers. Each class and column has its own parameters, and no prior is scaled to the data. Arguments that define
-        a vector, as in ``(pm.Normal, {"mu": [0, 5]})``, make the parameter a vector, as mixtures require.
+        numbers. Each class and column has its own parameters. Arguments that define a vector make the parameter a
+        vector, as mixtures require.
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler
@@ -133,7 +132,7 @@ class FromPyMC(Pointwise[Given]):
 
     Notes
     -----
-    The family can be pickled, cloned and saved if its priors can: tuples and numbers, not lambdas.
+    The family can be pickled and saved if its priors can: tuples and numbers, not lambdas.
 
     Examples
     --------

@@ -22,10 +22,7 @@ from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """Moments of a dense table or of a sparse matrix.
-
-    Each stored value of a sparse matrix is a row labelled by (class, column); the other cells are added as zeros.
-    """
+    """Moments of a dense table, or of a sparse matrix, whose stored values are rows labelled by (class, column)."""
     if not sparse.issparse(x):
         return Moments.of(x, members)
     x, shape = sparse.csr_array(x), (members.n, x.shape[1])
@@ -47,7 +44,7 @@ def over_stored(density: Callable[..., Array], x: sparse.csr_array, *parameters:
     """Σ_j density(x_j, parameters_j), (..., row, class), for parameters (..., class, column).
 
     Start from zero in every cell, and correct each stored value. Columns with more than half of their cells stored are
-    summed densely: a zero may be very improbable there, so large terms would cancel.
+    summed densely, because large terms would cancel.
     """
     x, lead = sparse.csr_array(x), parameters[0].shape[:-1]
     often = np.bincount(x.indices, minlength=x.shape[1]) > x.shape[0] / 2
@@ -93,8 +90,7 @@ def _log_normals_drawn(x: Array, m: Array, low: Array, root_tau: Array) -> Array
     """``log_normals`` for many draws, as a matrix product.
 
     The log density is linear in x² and x, but expanding (x - μ)² is inaccurate if large terms cancel. So x and μ are
-    first centred at the mean of the draws of the class, and divided by its standard deviation. Then either the terms
-    are small, or the result is as large as the terms.
+    first centred at the mean of the draws of the class, and divided by its standard deviation.
     """
     lead, (n_classes, columns) = m.shape[:-2], m.shape[-2:]
     m, low, root_tau = (v.reshape(-1, n_classes, columns) for v in (m, low, root_tau))
@@ -178,7 +174,7 @@ class OfUnknownVariance(OfNormals[NormalGamma]):
         """The prior per class and column; in a constant column, it also counts the rows of the other classes.
 
         A constant column does not distinguish the classes, but would favour the class with most rows, which has the
-        most evidence for a small variance: by a factor of 10 for a hundred times the rows.
+        most evidence for a small variance.
         """
         full = super().priors(s, labels)
         left_open = not isinstance(self.prior, Mapping) and self.prior.m is None and self.prior.b is None
@@ -230,14 +226,14 @@ class Gaussian(OfUnknownVariance):
     """x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma (Murphy 2007, section 3; BDA3 3.3).
 
     The predictive is a Student-t with 2a degrees of freedom, location m and squared scale b(κ+1)/(aκ). Sparse matrices
-    stay sparse; cells that are not stored are zeros.
+    stay sparse.
 
     Parameters
     ----------
     prior : NormalGamma
     var_smoothing : float, optional
         The fraction of the largest column variance that is added to the variance of every cell, as in scikit-learn's
-        ``GaussianNB``. The columns then form one feature. By default none is added.
+        ``GaussianNB``. The columns then form one feature.
 
     Examples
     --------
@@ -272,10 +268,9 @@ class Gaussian(OfUnknownVariance):
     def resolve_prior(self, prior: NormalGamma, s: Moments) -> NormalGamma:
         """The prior at its full shape; ``var_smoothing`` adds ε n / 2 to its b.
 
-        Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2 (Bishop
-        1995, "Training with noise is equivalent to Tikhonov regularization"). Under a flat prior, the plug-in variance
-        S / n becomes S / n + ε, as in scikit-learn. This b depends on the number of rows, but leaving out a row does
-        not change it.
+        Noise of variance ε adds n ε to the expected scatter S of n rows, and n ε / 2 to b, which contains S / 2. Under
+        a flat prior, the plug-in variance S / n becomes S / n + ε, as in scikit-learn. This b depends on the number of
+        rows, but leaving out a row does not change it.
         """
         full = super().resolve_prior(prior, s)
         if not self.var_smoothing:
@@ -366,8 +361,7 @@ class GaussianKnownVariance(OfNormals[Normal]):
 class LogNormal(OfUnknownVariance):
     """ln x | μ, τ ~ Normal(μ, 1/τ) with (μ, τ) ~ Normal-Gamma, for positive numbers such as incomes or areas.
 
-    The density is per unit of x. The predictive of ln x is a Student-t. Tables show the median of x, exp(μ), and the
-    standard deviation of ln x.
+    The density is per unit of x. Tables show the median of x, exp(μ), and the standard deviation of ln x.
 
     Parameters
     ----------

@@ -29,10 +29,8 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
     """The likelihood of a conjugate family under a prior that is learned from all classes.
 
     NUTS samples the shared parameters, and those without a conjugate prior. The other parameters of each class are
-    integrated out, and then drawn exactly.
-
-    With ``together``, all columns of the feature share a hyperprior, which makes them dependent: one term of the model.
-    If classes differ little in most columns, all columns then shrink more.
+    integrated out, and then drawn exactly. With ``together``, all columns of the feature share a hyperprior, which
+    makes them dependent: one term of the model.
     """
 
     together: bool = False
@@ -95,16 +93,10 @@ class Hierarchical[P: Declared, S: Statistic](Sampled[P, S]):
 class LearnedShares(Declared):
     """The prior of what the classes of a column share: pooled level probabilities, and the strength.
 
-    The prior makes strength / (strength + median) uniform on (0, 1): the uniform shrinkage prior of Daniels (1999). So
-    the weight of the pooled probabilities is uniform in a class with ``median`` rows.
-
-    Parameters
-    ----------
-    alpha : float, array (column, level) or {level: float}
-        Positive concentration of each level in the Dirichlet prior of the pooled probabilities.
-    strength : float or array (column,), optional
-        The prior median of the strength, in rows, positive. ``None`` is the number of levels: Laplace's rule if the
-        pooled probabilities are equal.
+    The prior makes strength / (strength + median), the weight of the pooled probabilities in a class with ``median``
+    rows, uniform on (0, 1): the uniform shrinkage prior of Daniels (1999). ``alpha`` is the positive concentration of
+    each level in the Dirichlet prior of the pooled probabilities. ``strength`` is the median, in rows; ``None`` is the
+    number of levels: Laplace's rule if the pooled probabilities are equal.
     """
 
     alpha: Any = 1.0
@@ -130,21 +122,17 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     """x | θ ~ Categorical(θ), θ ~ Dirichlet(strength × pooled) per class; ``strength`` and ``pooled`` are learned.
 
     The level probabilities of each class shrink towards pooled probabilities, more strongly if the classes differ
-    little (BDA3 5.3, with counts of K levels). θ is integrated out, so NUTS explores small and large strengths equally
-    well.
-
-    With ``together``, ln(strength / median) is logistic in all columns of the feature, with one location ~ Logistic(0,
-    1) and one scale ~ HalfNormal(1).
+    little (BDA3 5.3, with counts of K levels). θ is integrated out. With ``together``, ln(strength / median) is
+    logistic in all columns of the feature, with one location ~ Logistic(0, 1) and one scale ~ HalfNormal(1).
 
     Parameters
     ----------
     alpha : float, array (column, level) or {level: float}
         The concentration of the prior of the pooled probabilities.
-    strength : float or array (column,), optional
-        The prior median of the strength, the number of imaginary rows per class that follow the pooled probabilities.
+        The prior median of the strength, in imaginary rows per class. By default, the number of levels.
         By default, the number of levels.
     together : bool
-        Whether columns share the distribution of their strengths, which makes them dependent: one term of the model.
+        Whether columns share the distribution of their strengths, which makes them dependent: one term.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -172,8 +160,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     def common(self, prior: LearnedShares, name: Name, dims: Dims) -> dict[str, Any]:
         """Pooled probabilities (column, level), strength (column,), and the shared location and scale.
 
-        ln(strength / median) is location + scale × z, because NUTS samples badly from the funnel that strengths of
-        columns with few rows and their shared scale would form.
+        ln(strength / median) is location + scale × z, to avoid a funnel, from which NUTS samples badly.
         """
         import pymc as pm
 
@@ -262,9 +249,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Dirichlet variables (..., column, level) in the open model; 0 where a column has no such level.
-
-    Columns with equally many levels share a variable.
+    """Dirichlet variables (..., column, level) in the open model, one per number of levels; 0 where a column has no
+    such level.
     """
     import pymc as pm
     from pytensor import tensor as pt
@@ -286,18 +272,18 @@ class LearnedCentre(Declared):
     """centre ~ Normal(m, reach²), HalfNormal prior of the spread between classes, and 1/σ ~ HalfNormal(10/s).
 
     It is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail above.
+    All parameters are in units of the column, and all but m are positive.
 
     Parameters
     ----------
     m : float, array (column,) or None
-        In units of the column. ``None`` is the mean over all classes.
+        ``None`` is the mean over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the first positive number among: the pooled standard deviation,
-        the absolute value of m, 1.
+        ``None`` is the first positive number among: the pooled standard deviation, the absolute value of m, 1.
     reach : float, array (column,) or None
-        In units of the column, positive. ``None`` is 10 s.
+        ``None`` is 10 s.
     between : float, array (column,) or None
-        The prior scale of the standard deviation between classes, in units of the column, positive. ``None`` is s.
+        The prior scale of the standard deviation between classes; ``None`` is s.
     """
 
     m: Any = None
@@ -322,18 +308,16 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     """x | μ, σ ~ Normal(μ, σ²) for each class, and μ ~ Normal(centre, between²), both of which are learned.
 
     Class means shrink towards a common centre, more strongly for classes with few rows and if the classes differ little
-    (BDA3 5.4). The μ are integrated out, so NUTS also explores small spreads well. The PyMC model of the whole table
-    uses the non-centred form μ = centre + between × z, z ~ Normal(0, 1).
-
-    With ``together``, the prior of the spread between classes in a column is HalfNormal(scale × the ``between`` of the
-    column), with one scale ~ HalfNormal(1) per feature.
+    (BDA3 5.4). The μ are integrated out. The PyMC model of the whole table uses the non-centred form μ = centre +
+    between × z, z ~ Normal(0, 1). With ``together``, the spread between classes is HalfNormal(scale × the ``between``
+    of the column), with one scale ~ HalfNormal(1).
 
     Parameters
     ----------
     m, s, reach, between : float or array (column,), optional
         Hyperparameters, in units of the column: see ``LearnedCentre``.
     together : bool
-        Whether columns share the scale of their spreads, which makes them dependent: one term of the model.
+        Whether columns share the scale of their spreads, which makes them dependent: one term.
     **sampler
         ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
 
@@ -366,8 +350,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     def common(self, prior: LearnedCentre, name: Name, dims: Dims) -> dict[str, Any]:
         """Centre and spread between classes, (column,), σ, (class, column), and the scale that columns share.
 
-        Free variables are in units of (x - m) / s, so that NUTS does not depend on the units of the column. Spreads are
-        multiples of their prior scale, to avoid a funnel as in :class:`HierarchicalCategorical`.
+        Free variables are in units of (x - m) / s. Spreads are multiples of their prior scale, to avoid a funnel.
         """
         import pymc as pm
 

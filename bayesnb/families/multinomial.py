@@ -58,8 +58,7 @@ class WordCounts(Statistic):
     """Counts of words, ``counts`` (class, level); weight of rows, ``rows`` (class, 1); and the largest log-likelihood.
 
     ``fractions`` (class, 1) is the weight of rows with a fraction of a word, which have no probability. ``log_peak``
-    (class, 1) is the log-likelihood of all rows at the θ that fits them best; adding two parts reduces the sum by the
-    loss from one common θ.
+    (class, 1) is the log-likelihood of all rows at the θ that fits them best, as in ``Events``.
     """
 
     counts: Array
@@ -170,8 +169,8 @@ class Multinomial(Conjugate[Dirichlet, WordCounts]):
     """x | θ ~ Multinomial(N, θ) with θ ~ Dirichlet(α), given N, the length of the row.
 
     All counts of a row share one θ, so the predictive is the Dirichlet-multinomial (Murphy, PML1, 4.6.3; Madsen,
-    Kauchak and Elkan 2005), not a product of plug-in probabilities. A row that is all NaN is missing. With fractions,
-    such as tf-idf weights, the likelihood is not a probability.
+    Kauchak and Elkan 2005). A row that is all NaN is missing. With fractions, such as tf-idf weights, the likelihood is
+    not a probability.
 
     Examples
     --------

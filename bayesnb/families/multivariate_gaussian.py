@@ -25,10 +25,9 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     """x | μ, Λ ~ Normal(μ, Λ⁻¹), a vector of columns, with (μ, Λ) ~ Normal-Wishart (BDA3 3.6; Murphy 2007, section 8).
 
     This is quadratic discriminant analysis, with one covariance per class and the parameters integrated out; the
-    predictive is a multivariate Student-t. The default prior, :meth:`NormalWishart.shared`, shrinks the covariances
-    towards each other by a learned amount; the limit is linear discriminant analysis. In rows to predict, missing cells
-    are integrated out. Rows to learn must not be partly missing, because such a row has no conjugate likelihood of the
-    covariance.
+    predictive is a multivariate Student-t. The default prior is :meth:`NormalWishart.shared`. In rows to predict,
+    missing cells are integrated out. Rows to learn must not be partly missing, because such a row has no conjugate
+    likelihood of the covariance.
 
     Parameters
     ----------
@@ -95,9 +94,8 @@ class MultivariateGaussian(Conjugate[NormalWishart, Scatter]):
     def shared_left_out(self, posterior: NormalWishart, s: Scatter, x: Array, labels: Labels) -> Array | None:
         """Leave-one-out for priors that contain the pooled covariance: leaving out a row also changes the priors.
 
-        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class; the
-        number of rows in the prior, ``dof`` and the pooled variances stay. So det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g,
-        and squared distances increase by the Sherman-Morrison formula.
+        The pooled scatter loses w n / (n - w) g gᵀ, where g is the distance of the row from the mean of its class. So
+        det Ψ is multiplied by 1 - b gᵀ Ψ⁻¹ g, and squared distances increase by the Sherman-Morrison formula.
         """
         if posterior.share is None or not posterior.share.any():
             return None
@@ -188,8 +186,8 @@ def log_student(believed: NormalWishart, squares: Array, weight: Array | float =
     """Log predictive of each row after removing ``weight`` of it; NaN if the belief without the row is improper.
 
     ``squares`` are the squared distances h of the rows from the location in terms of Ψ. Without a row of weight w, det
-    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance in terms of the new Ψ and
-    location is (κ/(κ-w))² h divided by this factor.
+    Ψ is multiplied by 1 - κw/(κ-w) h (matrix determinant lemma), and the squared distance becomes (κ/(κ-w))² h divided
+    by this factor.
     """
     d = believed.size
     with np.errstate(all="ignore"):
@@ -244,9 +242,8 @@ class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
     All classes have the same covariance, so the log-odds of a plug-in are linear in the columns: linear discriminant
-    analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; formulas in
-    ``docs/theory/three-covariances.md``). The predictive of each class is a multivariate Student-t. See also
-    ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
+    analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; ``docs/theory/three-covariances.md``).
+    See also ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
 
     Each row changes the posterior of every class, so intervals are computed from draws; leave-one-out is exact. Methods
     that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.
@@ -280,7 +277,7 @@ class SharedGaussian(MultivariateGaussian):
     def resolve_prior(self, prior: NormalWishart, s: Scatter) -> NormalWishart:
         """The prior at its full shape. If means have a flat prior (κ = 0), each mean after the first reduces ν by 1.
 
-        So the posterior mode divides by N under the flat prior, and by N - 1 under the reference prior.
+        So the posterior mode divides by N under the flat prior.
         """
         full = super().resolve_prior(prior, s)
         return full._with(dof=full.dof - (len(full.dof) - 1) * (full.kappa == 0))

@@ -35,8 +35,7 @@ from bayesnb.statistics.statistic import Statistic
 class Events(Statistic):
     """Exposure, events, rows and their largest log-likelihood under one rate, all (class, column).
 
-    Adding two parts reduces the sum of their largest log-likelihoods by the loss from one common rate (see
-    ``conjugate.pooled``).
+    Adding two parts reduces the sum of log-likelihoods by the loss from one common rate (see ``conjugate.pooled``).
     """
 
     exposure: Array
@@ -88,8 +87,7 @@ def waits(posterior: Gamma, x: Array, events: float | Array, labels: Labels | No
     """Σ_j ln ∫ λ^s exp(-λ x_j) p(λ) dλ, where s is the number of events per cell of each column, (column,).
 
     With λ ~ Gamma(α, β), each term is ln Γ(α + s) - ln Γ(α) - s ln β - (α + s) ln(1 + x/β), which has the form of a
-    Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β: ln Γ(α) - ln Γ(α - s) - s ln β +
-    (α - s) ln(1 - x/β). If s = 1, x has a Lomax distribution (BDA3 2.6).
+    Student-t log density in z² = x/β. Leave-one-out subtracts s from α and x from β.
 
     Returns
     -------
@@ -323,8 +321,7 @@ class Exponential(OfWaits):
 class GammaKnownShape(OfWaits):
     """x | λ ~ Gamma(shape, rate λ) with λ ~ Gamma(α, rate β) and known shape (BDA3 2.6 and its exercises).
 
-    With shape 1, it is the Exponential family. Within a class, the standard deviation is the mean divided by √shape.
-    The predictive is a beta prime distribution.
+    Within a class, the standard deviation is the mean divided by √shape. The predictive is a beta prime distribution.
 
     Parameters
     ----------

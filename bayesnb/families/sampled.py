@@ -82,15 +82,8 @@ class Strata:
 
     Given the shared parameters h, such as the scale of their spreads, columns are independent, so the predictive of a
     row is E_h[Π_j E[p(x_j | θ_j) | h, D]]. The Monte Carlo error of the plain average E[Π_j p(x_j | θ_j)] grows
-    exponentially with the number of columns, because the variances of all columns add in the log product. So the draws
-    are sorted into strata of nearly equal h; each column is averaged within a stratum, and the products of these
-    averages are averaged over the strata. One stratum treats the columns as independent; more strata approximate E_h
-    better.
-
-    Parameters
-    ----------
-    members : tuple of int arrays (draw,)
-        The draws of each stratum.
+    exponentially with the number of columns. So the draws are sorted into strata (``members``) of nearly equal h; each
+    column is averaged within a stratum, and the products of these averages over the strata.
     """
 
     members: tuple[Array, ...]
@@ -126,8 +119,8 @@ class Strata:
     def picked(self, says: Array, chosen: Array, u: Array) -> Array:
         """Draw a stratum per draw and row, with probability proportional to its density of the row, (draw, row).
 
-        ``says`` (stratum, row, class) is the log predictive within each stratum, ``chosen`` (draw, row) the class of
-        the row, and ``u`` (draw,) are uniform random numbers.
+        ``says`` (stratum, row, class) is the log predictive within each stratum, and ``u`` (draw,) are uniform random
+        numbers.
         """
         if len(self) == 1:
             return np.zeros(chosen.shape, np.intp)
@@ -135,9 +128,8 @@ class Strata:
         return (u[:, None] > below[:, np.arange(chosen.shape[1]), chosen]).sum(0)
 
     def drawn(self, log_weight: Array, stratum: Array, u: Array) -> Array:
-        """Pick a draw from each ``stratum`` (pick,) with probability proportional to its weight, (pick,).
-
-        ``log_weight`` is (draw,), and ``u`` (pick,) are uniform random numbers.
+        """Pick a draw from each ``stratum`` (pick,) with probability proportional to its weight, by uniform numbers
+        ``u`` (pick,).
         """
         found = np.empty(len(u), np.intp)
         for k in np.unique(stratum):
@@ -165,9 +157,7 @@ class LeftOut:
 
     Parameters
     ----------
-    log_predictive : array (row, class, term)
-        log p(x_ij | c, D without row i), 0 for a missing cell; one term per column, or one term if columns share
-        parameters.
+        log p(x_ij | c, D without row i), 0 for a missing cell; one term if columns share parameters.
     k : array (row, column)
         Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was sampled
         again without the row, NaN for a missing cell.
@@ -184,8 +174,7 @@ class LeftOut:
 class Sampled[P: Declared, S: Statistic](Family[P, S]):
     """A class-conditional likelihood p(x | θ) with a prior that is not conjugate.
 
-    Given the class and any shared parameters, columns are independent. The predictive is a product over columns of
-    averages over draws, within each of the :class:`Strata`.
+    Given the class and any shared parameters, columns are independent; see :class:`Strata`.
 
     Parameters
     ----------
@@ -286,10 +275,7 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         return found
 
     def paired(self, posterior: Draws, x: Column) -> Iterator[tuple[slice, Array]]:
-        """Yield (rows, log p(x | θ) at every draw as (draw, row, class)), in blocks of rows.
-
-        A draw is a θ of all classes, which shared parameters make dependent.
-        """
+        """Yield (rows, log p(x | θ) at every draw of all classes as (draw, row, class)), in blocks of rows."""
         for cut in slices(len(x), max(1, CHUNK // (len(posterior) * posterior.proper().shape[0]))):
             yield cut, self.log_likelihood(posterior.theta, x[cut])
 
@@ -304,10 +290,8 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
 
         Leaving out a row changes the posterior of a column only through the cell in this column, so draws are
         reweighted column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds
-        within a stratum, whose weight is then the product over columns of the average weight of its draws.
-
-        If ``learned``, the prior at its full shape and the statistic, is given, sample again without the cell (or the
-        row, if columns share parameters) where the weights are unreliable.
+        within a stratum, weighted by the product of average weights. If ``learned``, the prior and the statistic, is
+        given, sample again without the cell (or the row, if columns share parameters) where the weights are unreliable.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:
@@ -377,8 +361,7 @@ def _distinct(cells: Array, labels: Labels) -> tuple[Array, Array]:
 class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
     """A sampled family of numbers with a density for each cell.
 
-    No smaller statistic than the rows is sufficient, so it holds the weight of each distinct value, and the likelihood
-    has one term per distinct value.
+    It holds the weight of each distinct value, for which the likelihood has one term.
     """
 
     @abstractmethod
@@ -480,21 +463,21 @@ class LocationScale(Declared):
     """μ ~ Normal(m, reach²), 1/σ ~ HalfNormal(10/s), and ν ~ Gamma(2, rate 0.1) unless it is given.
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
-    above. Outliers hardly change m or s. The density of σ is 0 at σ = 0, so the posterior is proper even if all values
-    of a class are equal, unlike under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel
-    (2010).
+    above. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a class are equal, unlike
+    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters but ``nu`` are in
+    units of the column, and all but m are positive.
 
     Parameters
     ----------
     nu : float or None
         Degrees of freedom. ``None`` learns one number per column for all classes.
     m : float, array (column,) or None
-        In units of the column. ``None`` is the median over all classes.
+        ``None`` is the median over all classes.
     s : float, array (column,) or None
-        In units of the column, positive. ``None`` is the first positive number among: the interquartile range / 1.349
-        (the standard deviation of a Normal), the pooled standard deviation, the absolute value of m, 1.
+        ``None`` is the first positive number among: the interquartile range / 1.349 (the standard deviation of a
+        Normal), the pooled standard deviation, the absolute value of m, 1.
     reach : float, array (column,) or None
-        In units of the column, positive. ``None`` is the larger of 10 pooled standard deviations and 10 s.
+        ``None`` is the larger of 10 pooled standard deviations and 10 s.
     """
 
     nu: float | None = None

@@ -110,9 +110,8 @@ class PolyaTree(OnTree[CellCounts]):
     """x falls into cell k of its column with probability θ_k, and has a known density within it; Pólya tree prior of θ.
 
     The 64 cells are made by halving the values of the column repeatedly, so they are narrow where values are frequent.
-    The density within an inner cell is uniform; at distance u beyond the outermost edges, it is proportional to w / (w
-    + u)², where w is the width of the next cell. These densities are the same for all classes, so they change the
-    evidence but not the class probabilities. See :class:`BetaTree` for the learned parameters.
+    The density within a cell is the same for all classes, so it changes the evidence but not the class probabilities
+    (:class:`bayesnb.families.dyadic.Boxes`). See :class:`BetaTree` for the learned parameters.
 
     Parameters
     ----------
@@ -195,8 +194,7 @@ class PolyaTree(OnTree[CellCounts]):
 class Ordinal(OnTree[CategoryCounts]):
     """x | θ ~ Categorical(θ) over ordered levels, with a Pólya tree over this order as the prior of θ.
 
-    The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels, unlike
-    under a Dirichlet prior (see :class:`BetaTree`).
+    The levels are halved repeatedly, so a row in one level also raises the probability of neighbouring levels.
 
     Parameters
     ----------

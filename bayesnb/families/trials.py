@@ -63,7 +63,7 @@ class Bernoulli(Conjugate[Beta, BinaryCounts]):
     prior : Beta
     inferred : bool
         Whether the values of a column chose this family. If only one value occurs, each class then also counts the rows
-        of the other classes, so the column, like any other constant, changes no class probability.
+        of the other classes, so the column changes no class probability.
 
     Examples
     --------
@@ -186,10 +186,7 @@ class Categorical(Conjugate[Dirichlet, CategoryCounts]):
 
 @dataclass(frozen=True, eq=False)
 class Trials(Statistic):
-    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column).
-
-    Adding two parts reduces the sum of their largest log-likelihoods, as in ``Events``.
-    """
+    """Successes, failures, rows and their largest log-likelihood under one θ, all (class, column), as in ``Events``."""
 
     successes: Array
     failures: Array
@@ -215,8 +212,7 @@ class NegativeBinomial(Conjugate[Beta, Trials]):
     """x | θ ~ NegativeBinomial(r, θ) with θ ~ Beta(α, β): the number of failures before the r-th success; r is known.
 
     The mean is μ = r (1 - θ) / θ, and the variance is μ + μ² / r, larger than for a Poisson count. With r = 1, it is
-    the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6; Johnson, Kemp and Kotz,
-    *Univariate Discrete Distributions*, 6.2.3).
+    the geometric distribution. The predictive is a beta negative binomial (BDA3 2.6).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Conjugate priors and posteriors, which belong to the same class.
 
-Parameters are arrays with the axes class, column and (for a Dirichlet) level. ``over`` fills in open parameters
-(``None``, or a concentration ``per="class"``) once the shape of the data is known.
+Parameters are arrays (class, column[, level]). ``over`` fills in open parameters (``None``, or a concentration
+``per="class"``) once the shape of the data is known.
 """
 
 from bayesnb.numerics import Array as Array

@@ -189,10 +189,9 @@ class Prior(Belief):
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
-    The terms of ln L_d may be far larger than the result: at counts of 1e15, no digit would be left without this
-    division. At t = 1 the function gives the predictive and the evidence; its derivatives at t = 0 are the mean and
-    variance of ln L_d.
+    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none),
+    without which no digit would be left at counts of 1e15. At t = 1 the function gives the predictive and the evidence;
+    its derivatives at t = 0 are the mean and variance of ln L_d.
 
     To add a prior, write a frozen dataclass with array fields, the methods below, and ``over``, which expands it to the
     shape of the data.
@@ -363,10 +362,8 @@ def shared(value: Array) -> Any:
 
 @contextmanager
 def constant() -> Iterator[None]:
-    """Make :func:`shared` return constants.
-
-    ``pymc.sample_posterior_predictive`` assumes that shared variables may have changed since sampling, and warns (older
-    versions draw the parameters from their prior).
+    """Make :func:`shared` return constants: ``pymc.sample_posterior_predictive`` assumes that shared variables may have
+    changed.
     """
     from pytensor import tensor as pt
 

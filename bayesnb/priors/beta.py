@@ -143,8 +143,7 @@ class Beta(SimplexPrior):
 class Outcome(Beta):
     """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the others.
 
-    Data are counts of this outcome. ``outcomes`` is the number of outcomes with a positive concentration; the mode of θ
-    is part of their joint mode.
+    ``outcomes`` is the number of outcomes with a positive concentration; the mode of θ is part of their joint mode.
     """
 
     outcomes: Any = 2

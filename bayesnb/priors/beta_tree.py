@@ -65,9 +65,8 @@ def nodes_above(cell: Array) -> tuple[Array, Array]:
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
     """Sum over all ways to stop.
 
-    ``near`` and ``own`` (..., node) are the log evidence if the node stops or splits, alone or with two derivatives,
-    with ``log_stop`` and ``log_split`` of the same shape. The nodes form a whole tree, or a path with one node per
-    depth.
+    ``near`` and ``own`` (..., node) are the log evidence if the node stops or splits, alone or with two derivatives.
+    The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
@@ -171,7 +170,7 @@ class Stopping(ABC):
 class Path(Stopping):
     """The nodes above a cell, as a prior for one row in that cell.
 
-    ``own`` and ``close`` are the distributions of the share of the half that contains the cell, (..., depth), if the
+    ``own`` and ``close``, (..., depth), are the distributions of the share of the half that contains the cell if the
     node splits or stops, and ``states`` ln P(stop) and ln P(split).
     """
 
@@ -223,8 +222,7 @@ class BetaTree(Stopping, Prior):
     Each node of a dyadic tree either *splits* or *stops*; if it stops, so do all nodes below it. At depth d, the share
     θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is ``strength``
     · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is distributed like the
-    column stays close to it, and other classes learn their own density where they differ. The sum over the states of
-    all nodes has a closed form, as in context-tree weighting (Willems, Shtarkov and Tjalkens 1995).
+    column stays close to it. See ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
@@ -237,7 +235,7 @@ class BetaTree(Stopping, Prior):
     near : float
         Strength of nodes that stop, in rows.
     share : float, array (class, column, node) or None
-        The share q of the left half of each node; ``None`` for the whole column's.
+        The share q; ``None`` for the whole column's.
     left, right : arrays (class, column, node)
         Number of rows in each half of each node.
 

@@ -132,8 +132,7 @@ def mass_of_new_class(rows: Array) -> float:
     Classes arrive by a Pitman-Yor process of strength 1 and discount d (Pitman and Yor 1997): of n rows in K classes,
     the next row has a new class with probability (1 + d K) / (1 + n), and d is averaged over its posterior under a
     uniform prior. The probability of these class sizes is proportional to ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d)
-    (Pitman 1995). So many classes of a single row make a new class probable, as in the estimate of Good and Turing
-    (Lijoi, Mena and Prünster 2007). A class counts as at least one row, because the formula knows no smaller class.
+    (Pitman 1995). So many classes of a single row make a new class probable. A class counts as at least one row.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
@@ -153,9 +152,7 @@ class WithUnknown:
     """The prior of the known classes, and of one more class, which stands for all classes without rows.
 
     Among themselves, the known classes keep their prior. If it is a Dirichlet, the unknown class gets the concentration
-    under which the posterior mean of its probability is its mass. The posterior of a Pitman-Yor process is a Dirichlet
-    of this form (Pitman 1996), and the relative probabilities of some outcomes of a Dirichlet are independent of the
-    others.
+    under which the posterior mean of its probability is its mass (Pitman 1996).
 
     Parameters
     ----------
@@ -225,7 +222,7 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
     Raises
     ------
     ValueError
-        If more than one label is given, if the probability is not between 0 and 1, or if it is given twice.
+        If more than one label is given, or if the probability is not between 0 and 1, or given twice.
     """
     if given is None:
         return prior
@@ -252,8 +249,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        A Dirichlet may also come from ``scipy.stats`` or PreliZ. Probabilities are treated as known; an array is in the
-        order of the classes.
+        A Dirichlet may also come from ``scipy.stats`` or PreliZ. An array is in the order of the classes.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Random numbers that all rows of a table share.
 
-So results do not depend on the other rows and columns of the call, and two rows differ only because of their values.
+So results do not depend on the other rows and columns of the call.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from bayesnb.numerics import Array, log_gamma_draw
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    The last three axes may have length 1. ``key`` has the seed and integers that identify the drawn quantity; ``first``
-    is the position of the first column among all columns.
+    ``key`` has the seed and integers that identify the drawn quantity; ``first`` is the position of the first column.
     """
 
     draws: int

@@ -84,8 +84,8 @@ class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
     The posterior weight of a part is proportional to its prior weight times its evidence, and all other results are
-    averages with these weights (Hoeting, Madigan, Raftery and Volinsky 1999). A part that was not chosen keeps the
-    prior of its θ. Samplers have no variable for the choice, which is summed out.
+    averages with these weights. A part that was not chosen keeps the prior of its θ. Samplers have no variable for the
+    choice, which is summed out.
 
     Parameters
     ----------
@@ -145,8 +145,7 @@ class OneOf(Compound):
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
-        By Bayes' rule, it is proportional to the posterior weight of the part, times posterior over prior density of
-        its parameters.
+        It is proportional to the posterior weight of the part, times posterior over prior density of its parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]

@@ -45,9 +45,8 @@ type Per = Literal["level", "class", "feature", "pooled"]
 class SimplexPrior(Prior):
     """A Dirichlet distribution, for any representation of its concentrations and of θ.
 
-    Formulas use the ``concentrations`` α of all outcomes and their sum A. Independent rates Gamma(α_k, A), divided by
-    their sum, have this distribution. So the logarithm of an integral over θ is a sum of terms for the rates, minus a
-    term for their sum.
+    Independent rates Gamma(α_k, A), divided by their sum, have this distribution. So the logarithm of an integral over
+    θ is a sum of terms for the rates, minus a term for their sum.
     """
 
     point_axes = 3
@@ -348,8 +347,8 @@ class Dirichlet(SimplexPrior):
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate divided by a sum over
-        classes, a Gamma(A) variate. A Gamma(α_c + 1) variate is a Gamma(α_c) variate plus an Exponential variate.
+        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate over a sum; adding an
+        Exponential variate makes it a Gamma(α_c + 1) variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
@@ -430,9 +429,8 @@ class Dirichlet(SimplexPrior):
 
 
 def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce`` over the last axis, which is kept with length 1.
-
-    numpy is slow for short rows, so fewer than eight items are combined one by one, in numpy's order.
+    """``combine.reduce`` over the last axis, which is kept with length 1; fewer than eight items are combined one by
+    one.
     """
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
@@ -464,9 +462,8 @@ def concentrations(
     n_classes: int,
     counts: Array | None,
 ) -> Array:
-    """Concentration of each level ``names`` of a column, broadcastable to (class, level).
-
-    ``alpha`` and ``per`` are as in :class:`bayesnb.Dirichlet`; ``counts`` (level,) are the weights in the whole column.
+    """Concentration of each level ``names`` of a column, broadcastable to (class, level); ``counts`` (level,) are its
+    weights.
     """
     if isinstance(alpha, Mapping):
         given = list(alpha)

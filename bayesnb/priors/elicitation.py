@@ -104,8 +104,8 @@ def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[
     """Estimate the factors of a prior at its full shape, by the name of each strength.
 
     The factors maximize the evidence of all classes and columns of a feature, with increments ``d`` and log base
-    measure ``log_h``, times a hyperprior that keeps them near 1 if there are few data (type II maximum likelihood:
-    MacKay 1992; for counts Minka 2000).
+    measure ``log_h``, times a hyperprior that keeps them near 1 (type II maximum likelihood: MacKay 1992; for counts
+    Minka 2000).
     """
     from scipy import optimize
 

@@ -35,8 +35,7 @@ class Gamma(Prior):
     alpha : float or array (class, column)
         Shape, events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None`` is α / pooled rate, so that the prior mean is the pooled rate, or α without
-        events.
+        Rate, in units of exposure. ``None`` is α / pooled rate, or α without events.
     tuned : bool, optional
         Multiply both by the factor that maximizes the evidence; see :meth:`learned`.
 

@@ -55,10 +55,8 @@ def read_prior(given: Any, kind: type[Belief]) -> Any:
 
     Parameters
     ----------
-    given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
-        A text names a constructor of ``kind``, such as "jeffreys".
+        A text names a constructor of the class ``kind``, such as "jeffreys".
     kind : type
-        Class of the prior.
 
     Raises
     ------

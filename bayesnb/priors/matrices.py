@@ -1,7 +1,6 @@
 """Stacks of positive definite matrices: Cholesky roots, determinants and quadratic forms.
 
-Matrices are (..., column, column), vectors (..., column). Each matrix is scaled to a unit diagonal, so that units do
-not decide whether it is singular.
+Each matrix is scaled to a unit diagonal, so that units do not decide whether it is singular.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 def _roots(matrix: Array) -> tuple[Array, Array]:
     """The lower roots (or the identity matrix), and whether each matrix has a root.
 
-    If LAPACK fails on a matrix, a pivot is at most d eps, far below ``SINGULAR`` d. Such a matrix counts as singular
-    even if rounding lets LAPACK succeed, so a result does not depend on the other matrices.
+    A pivot at which LAPACK fails is far below ``SINGULAR`` d. Such a matrix counts as singular even if rounding lets
+    LAPACK succeed, so a result does not depend on the other matrices.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -101,8 +100,8 @@ def pymc_log_determinant(matrix: Any) -> Any:
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     """Precision matrices with a Wishart prior in the open model; NUTS samples the logarithm of their root.
 
-    PyMC's Wishart has no transform, so NUTS would leave the set of positive definite matrices. ``nu`` (class,) are the
-    degrees of freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
+    NUTS would leave the set of positive definite matrices with PyMC's Wishart. ``nu`` (class,) are the degrees of
+    freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform
@@ -112,9 +111,8 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     below, diagonal = np.tril_indices(d), np.arange(d)
 
     class LogRoot(Transform):
-        """The lower root in units of the prior, with the logarithm of its diagonal.
-
-        With Ψ⁻¹ = M Mᵀ, it is the root of M⁻¹ Λ M⁻ᵀ, whose cells have similar scales and little correlation.
+        """The lower root of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ, with the logarithm of its diagonal: cells of similar scales,
+        little correlated.
         """
 
         name = "logroot"

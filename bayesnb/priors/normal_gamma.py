@@ -23,11 +23,9 @@ from bayesnb.priors.normal import Located
 class UnknownPrecision(Located):
     """A prior of the mean and the precision of a Normal: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. This class has
-    the formulas that need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2), for any number of columns.
-
-    Data are d = (n, mean, low, scatter): the weight of the rows, their mean as two floats, and their scatter about it,
-    which is absent for a single row.
+    For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The formulas
+    need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the weight of
+    the rows, their mean as two floats, and their scatter about it, absent for a single row.
     """
 
     kappa: Any
@@ -109,7 +107,7 @@ class UnknownPrecision(Located):
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
         If ν is large, the logarithms of the two normalizers are far larger than their difference, which is computed
-        without them.
+        directly.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -143,8 +141,8 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        The distribution of L depends on the length of the gap, not on its direction. With the first axis along the gap,
-        only the diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
+        The distribution of L depends only on the length of the gap. With the first axis along the gap, only the
+        diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
@@ -223,7 +221,7 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
 
-        All columns of a feature share these three factors. The hyperprior of the logarithm of each is Normal(0, 1).
+        All columns of a feature share these factors. The hyperprior of the logarithm of each is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
@@ -321,7 +319,7 @@ class NormalGamma(UnknownPrecision):
         """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
 
         With t = -1, it is the Student-t of a learned row without that row, log_height + exponent ln(1 - ((x - m - low)
-        scale)²). It is t · ``along`` of a row with its base measure, and NaN if improper.
+        scale)²). It is NaN if improper.
 
         Returns
         -------
@@ -363,8 +361,8 @@ class NormalGamma(UnknownPrecision):
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
         """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
 
-        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. The
-        expanded square is a sum of products of a draw and a cell, so the sum over columns is a matrix product.
+        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2, a sum
+        of products of a draw and a cell. So the sum over columns is a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

@@ -30,9 +30,9 @@ MOST = 1e6
 class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    The conjugate prior of a vector of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8).
-    dof = ν - d + 1 is the degrees of freedom of the predictive Student-t. Marginal priors of fewer columns have the
-    same ``dof``; that of a single column is NormalGamma(m, κ, dof / 2, Ψ / 2).
+    The conjugate prior of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8). dof = ν - d
+    + 1 is the degrees of freedom of the predictive Student-t. The marginal prior of a single column is NormalGamma(m,
+    κ, dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class NormalWishart(UnknownPrecision):
     kappa : float or array (class,)
         The number of rows that ``m`` is worth.
     dof : float, array (class,) or None
-        The number of rows that the covariance is worth. ``None`` maximizes the evidence of all classes; it needs
-        ``scale="shared"``.
+        The number of rows that the covariance is worth. ``None``, with ``scale="shared"``, maximizes the evidence of
+        all classes.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
         correlations; "shared" is dof × the covariance within classes (see :meth:`shared`).
@@ -102,8 +102,8 @@ class NormalWishart(UnknownPrecision):
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
         Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole
-        columns and no correlations. By default, ``dof`` maximizes the evidence of all classes, times a log-normal
-        hyperprior with median d and standard deviation 2 of ln dof.
+        columns. By default, ``dof`` maximizes the evidence of all classes, times a log-normal hyperprior with median d
+        and standard deviation 2 of ln dof.
         """
         return cls(None, 1.0, dof, "shared")
 
@@ -238,11 +238,7 @@ class NormalWishart(UnknownPrecision):
 
 
 def _within(s: Scatter, variance: Array) -> Array:
-    """The covariance within classes, from the rows and d / 2 imaginary rows with the pooled variances.
-
-    Without imaginary rows, the covariance of fewer rows than columns would be singular, and the evidence would favour
-    it.
-    """
+    """The covariance within classes; d / 2 imaginary rows with the pooled variances keep it from being singular."""
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
 
@@ -250,8 +246,8 @@ def _within(s: Scatter, variance: Array) -> Array:
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
     """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
 
-    With Ψ = dof T, the evidence depends only on eigenvalues relative to T: those of the scatter plus the term for the
-    shift of the mean. So each value of ``dof`` takes O(d) operations.
+    With Ψ = dof T, the evidence depends only on eigenvalues relative to T of the scatter plus the term for the shift of
+    the mean.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

@@ -110,12 +110,9 @@ GOOD_K = 0.7
 def weights_without(log_likelihood: np.ndarray, weight: np.ndarray, chains: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights of the draws for the posterior without a cell, by Pareto-smoothed importance sampling.
 
-    The posterior without a cell is proportional to the posterior divided by the likelihood of the cell, so the raw
-    weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution fitted to
-    them.
-
-    ``log_likelihood`` (draw, cell) has one chain after the other; ``weight`` (cell,) is how often each cell was
-    learned.
+    The raw weight of a draw is 1 / p(x | θ). The largest weights are replaced by quantiles of a Pareto distribution
+    fitted to them. ``log_likelihood`` (draw, cell) has one chain after the other; ``weight`` (cell,) is how often each
+    cell was learned.
 
     Returns
     -------
@@ -156,8 +153,7 @@ class Convergence:
     r_hat : float
         The largest r_hat over all parameters; 1 for chains that no longer depend on their starting points.
     by_chance : float
-        A bound that the largest r_hat of converged chains with independent draws exceeds in 1 of 100 runs. In short
-        runs it is above 1.01.
+        A bound that the largest r_hat of converged chains with independent draws exceeds in 1 of 100 runs.
     ess : float
         The smallest effective number of draws, over bulk and tail.
     divergences : int
@@ -221,8 +217,7 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
     sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with M
     - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
-    r_hats, for ranks and for folded ranks (Vehtari et al. 2021). The effective number of draws is not used, because it
-    is smaller for chains that disagree and would so raise their own bound.
+    r_hats, for ranks and for folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

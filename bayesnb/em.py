@@ -87,11 +87,10 @@ def em(
     at : {"mode", "mean"}
         The point of each conjugate posterior to plug in. The mean is also a mode, of the density on another scale
         (log-odds of probabilities, logarithms of rates, (μ, 1/σ) of a Normal), on which the objective is then computed.
-        The mean exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as in Nigam
-        et al., whereas the mode is the relative frequencies.
+        It exists under every proper prior, and it smooths: under Dirichlet(1), it is Laplace's rule, as in Nigam et al.
     starts : int
-        The number of starts; the best result is kept. The first start uses the responsibilities predicted from the
-        labelled rows, the others those at random draws from the posterior given the labelled rows.
+        The number of starts. The first uses the responsibilities predicted from the labelled rows, the others those at
+        random draws from the posterior given these.
     tolerance : float
         The largest increase of the objective per row at convergence.
     max_iterations : int
@@ -192,9 +191,8 @@ def _climb(
     """Run EM from one start; return posterior, objective of each iteration, convergence and responsibilities.
 
     The objective is log p(θ) + log p(labelled rows | θ) + Σ_i w_i log Σ_c p(x_i, c | θ). The conjugate formulas give
-    its first two terms, but Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of the third, where r_ic are the
-    responsibilities in the expected statistics. Since log p(x, c | θ) = log p(x | θ) + log p(c | x, θ), the difference
-    is the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
+    Σ_i w_i Σ_c r_ic log p(x_i, c | θ) in place of its last term, where r_ic are the responsibilities. The difference is
+    the cross-entropy -Σ_i w_i Σ_c r_ic log p(c | x_i, θ), which is added here (Neal and Hinton 1998).
     """
     trace: list[float] = []
     enough = tolerance * max(1.0, float(labelled.rows.sum() + share.sum()))

@@ -83,14 +83,13 @@ if hasattr(os, "register_at_fork"):
 def one_at_a_time[Verb: Callable[..., Any]](verb: Verb) -> Verb:
     """Let one thread at a time learn into an estimator; the next thread waits, and adds to what the first has learned.
 
-    A lock is needed because rows from an iterator cannot be read again. Locks are kept outside the estimators, so that
-    these can be copied and pickled. The return type is that of the decorated method, for editors.
+    Rows from an iterator cannot be read again. Locks are kept outside the estimators, so that these can be copied and
+    pickled.
 
     Raises
     ------
     RuntimeError
         If rows are learned while the same thread learns into the same estimator, as an iterator of frames might do.
-        These rows would be lost.
     """
 
     @wraps(verb)
@@ -138,8 +137,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Families of columns, as objects or by short names such as "poisson". Other columns get the family of their type:
         bool and numbers that are 0 or 1 are Bernoulli; text and categories are Categorical; sentences are ``Text``;
         numbers are Gaussian; a sparse matrix is Multinomial. :class:`bayesnb.ByType` changes these defaults. "best"
-        chooses families from the rows (:class:`bayesnb.BestFamily`). "missing" also uses as a feature whether a cell is
-        missing (``Missing``). Both can be given for all columns or for one.
+        chooses families from the rows (:class:`bayesnb.BestFamily`), and "missing" also uses whether a cell is missing
+        (:class:`bayesnb.Missing`), for all columns or for one.
     class_prior : Dirichlet, {label: probability}, Series, array, "frequencies" or "uniform", optional
         Prior of the class probabilities, Dirichlet(1) by default. Probabilities are fixed, by label or in the order of
         ``classes_``.
@@ -154,25 +153,24 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         Whether further rows and models may have other columns. A column is missing in rows that do not have it; a word
         has the count 0 in them.
     unlabelled : label or Unlabelled, optional
-        The value in ``y`` that means "no label", besides missing values (None, NaN, pd.NA), such as -1 in
-        scikit-learn's convention. :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of
-        EM starts.
+        The value in ``y`` that means "no label", besides missing values, such as -1 in scikit-learn's convention.
+        :class:`bayesnb.Unlabelled` also sets the weight of unlabelled rows and the number of EM starts.
     random_state : int, Generator or None
         Seed of everything that is drawn: new rows, parameters, further starts of EM. Predictions need no seed.
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
-        How features may depend on each other; by default they are independent given the class. With a dependence, each
-        term of naive Bayes gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`).
-        "tempered" has one exponent for all features. "weighted" has one per feature, and one for the shape of each
-        column of numbers. "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by
-        their predictions of held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random
-        partitions, trees that see the label, and a linear model. With at most 4,096 rows, the model then keeps the
-        cells of all rows; "auto-counts" keeps only counts. "forests" learns no exponent: it averages naive Bayes with
-        every forest of edges between columns, in closed form (see :func:`bayesnb.checks.forests`).
+        How features may depend on each other; by default they are independent given the class. Each term of naive Bayes
+        then gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one
+        exponent for all features. "weighted" has one per feature, and one for the shape of each column of numbers.
+        "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by their predictions of
+        held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random partitions, trees, and
+        a linear model; with at most 4,096 rows, the model then keeps the cells of all rows. "auto-counts" keeps only
+        counts. "forests" learns no exponent: it averages naive Bayes with every forest of edges between columns (see
+        :func:`bayesnb.checks.forests`).
     unknown : label or {label: probability}, optional
         The name of one more class, which stands for all classes that have no rows, such as a new species. Its density
-        is the prior predictive, where the strengths of default priors are learned from the spread of the known classes.
-        By default its probability follows from the number of rows per class (Pitman-Yor). Such a model has no
-        ``dependence``, and its ``estimate`` is "predictive".
+        is the prior predictive, where the strengths of default priors are learned from the known classes. By default
+        its probability follows from the number of rows per class (Pitman-Yor). Such a model has no ``dependence``, and
+        its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -190,10 +188,9 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. (If "auto" holds rows out in
-    folds, these two copies are in the same fold; two equal rows need not be.) If classes are equally probable,
-    ``predict`` returns the first of them. The prediction of a row does not depend on other rows. The number of threads,
-    limited by ``numba.set_num_threads`` and ``threadpoolctl.threadpool_limits``, changes no result.
+    Sample weights are frequency weights: a weight of 2 means that the row was seen twice. If classes are equally
+    probable, ``predict`` returns the first of them. The number of threads, limited by ``numba.set_num_threads`` and
+    ``threadpoolctl.threadpool_limits``, changes no result.
 
     Examples
     --------
@@ -261,15 +258,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        EM plugs in the parameters of ``estimate``; for "predictive" it plugs in the posterior mean.
+        EM plugs in the parameters of ``estimate``, or the posterior mean for "predictive".
 
         A class exists while the model contains rows of it, or because it is named: by ``class_prior``, by a feature's
         prior {class: prior}, by ``classes`` of :meth:`partial_fit`, or by labels of a categorical type. A class without
-        rows has the mass that its prior gives it. (EM needs two such classes to have different priors in some feature.)
+        rows has the mass that its prior gives it.
 
-        The result does not depend on how the table is cut into parts: priors that are scaled to the data (unit
-        information) are scaled to all rows. Only the cells of a ``PolyaTree``, the levels of an ``Ordinal`` without an
-        order, and the families of "best" depend on the first part.
+        The result does not depend on how the table is cut into parts. Only the cells of a ``PolyaTree``, the levels of
+        an ``Ordinal`` without an order, and the families of "best" depend on the first part.
 
         Examples
         --------
@@ -323,11 +319,8 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
         """Remove learned rows exactly: the model is then the same as if it had never seen them.
 
         A class without remaining rows is removed, unless it is named (see :meth:`fit`). A word without remaining rows
-        is removed too, and so is a level, unless a prior or a categorical type names it. (If the model counts cells of
-        shapes and pairs, all levels stay.)
-
-        One exception: an inferred column of 0 and 1 that has met another number is Gaussian, and stays Gaussian when
-        the rows of that number are removed, because means and variances do not determine which values are left.
+        is removed too, and so is a level, unless a prior or a categorical type names it, or the model counts cells of
+        shapes and pairs. An inferred column of 0 and 1 that has met another number stays Gaussian.
 
         Raises
         ------
@@ -377,8 +370,7 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     def learn_exponents(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the exponents again, from learned rows: all of them or a sample, in memory.
 
-        Unlike the other methods, this changes the exponents and keeps the counts. It also counts shapes and pairs if
-        there were no exponents before, or another ``dependence``.
+        It also counts shapes and pairs if there were no exponents before, or another ``dependence``.
 
         Raises
         ------
@@ -662,24 +654,21 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     """Return the model with the draws of a tree as its posterior, for example of a model that was edited in PyMC.
 
     Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back. Class
-    probabilities are then the ratio of the means of p(c, x | θ) over all draws, so the parameters may depend on each
-    other in any way.
+    probabilities are then the ratio of the means of p(c, x | θ) over all draws.
 
     Parameters
     ----------
     model : BayesianNB or Classifier
         The fitted model, which reads the columns of new rows; it is not changed.
     tree : DataTree
-        Its group ``posterior`` needs the variables of ``model.to_pymc()``, with their dimensions. Other variables are
-        ignored.
+        Its group ``posterior`` needs the variables of ``model.to_pymc()``, with their dimensions.
 
     Returns
     -------
     BayesianNB or Classifier
         It answers what draws can answer, such as ``predict_proba``, ``predict_interval``, ``uncertainty``, ``explain``,
-        ``decide``, ``tables`` and ``draws.sample``, and it can be saved. Intervals use importance weights to condition
-        on the row. Other questions, and methods that add or remove rows, raise
-        :class:`bayesnb.errors.NoClosedFormError`.
+        ``decide``, ``tables`` and ``draws.sample``, and it can be saved. Other questions, and methods that add or
+        remove rows, raise :class:`bayesnb.errors.NoClosedFormError`.
 
     Raises
     ------
@@ -690,8 +679,8 @@ def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     Warns
     -----
     UserWarning
-        In every question, if the chains did not converge. If a class probability has a Monte Carlo standard error above
-        0.01.
+        In every question, if the chains did not converge, or if a class probability has a Monte Carlo standard error
+        above 0.01.
 
     Examples
     --------

@@ -65,21 +65,10 @@ TELLS_ALL = "tells the class exactly: leave it out if it is not known when a cla
 class Remark:
     """A finding about a column.
 
-    Parameters
-    ----------
-    column : column name
-    said : str or Message
-        The observation and the suggested remedy.
-    serious : bool
-        Whether predictions are likely to be wrong without a remedy; ``fit``, ``compare`` and ``report`` then warn.
-    drop : bool
-        Whether the column is best left out.
-    option : tuple of str
-        A remedy that is an option of the command.
-    cures : tuple of Cure
-        The advised families. The suggested command uses the first.
-    asks : bool
-        Whether only the user knows which of the advised families is right; the suggested command then uses none.
+    ``said`` is the observation and the suggested remedy. ``serious`` is true if predictions are likely to be wrong
+    without a remedy; ``fit``, ``compare`` and ``report`` then warn. ``drop`` is true if the column is best left out.
+    ``option`` is a remedy that is an option of the command, and ``cures`` are the advised families, the best first.
+    ``asks`` is true if only the user knows which of them is right; the suggested command then uses none.
     """
 
     column: Any
@@ -196,7 +185,7 @@ def inspect(X: Any, y: Any = None) -> Findings:
 
     Findings are identifiers, constant columns, markers of missing values, dates and numbers with marks, levels in
     several spellings, ordered answers, skewed amounts, counts, columns that determine the class exactly, and cells that
-    are missing more often in one class.
+    are missing more often in one class. At most 50,000 randomly chosen rows are examined.
 
     Parameters
     ----------
@@ -214,10 +203,6 @@ def inspect(X: Any, y: Any = None) -> Findings:
     ------
     ValueError
         If ``X`` has no column ``y``.
-
-    Notes
-    -----
-    At most 50,000 randomly chosen rows are examined.
 
     Examples
     --------
@@ -270,7 +255,7 @@ def examine(
 
     If a marker such as -999 should mean missing, the columns are examined again with these cells missing. ``frame`` may
     be a sample of the ``rows`` of a table; ``layouts`` describe how text files were parsed; ``declares`` are columns
-    whose categorical types declare their levels, by default the ordered types, as in files.
+    whose categorical types declare their levels.
     """
     if declares is None:
         declares = [name for name, kind in frame.dtypes.items() if getattr(kind, "ordered", False)]

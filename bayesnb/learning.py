@@ -51,17 +51,9 @@ from bayesnb.wording import Cure, RefusedError, require_choice
 class Learned:
     """Everything learned from some rows: ``a + b`` is for both sets of rows, ``a * 0.9`` multiplies row weights by 0.9.
 
-    Parameters
-    ----------
-    schema : Schema
-    statistics : Statistics
-        The statistics of naive Bayes.
-    classes : array (class,)
-        Classes that the rows have or had.
-    declared : tuple
-        Classes that exist without rows, because the type of the labels or the user names them.
-    counts : DependenceStatistics
-        Counts of shapes and pairs; empty if columns are independent.
+    ``statistics`` are those of naive Bayes, and ``counts`` those of shapes and pairs, empty if columns are independent.
+    ``classes`` are those that the rows have or had; ``declared`` exist without rows, because the type of the labels or
+    the user names them.
     """
 
     schema: Schema
@@ -80,10 +72,7 @@ class Learned:
 
     @classmethod
     def of(cls, settings: EstimatorParameters, before: Classifier | None, part: TrainingRows | Summary) -> Learned:
-        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``.
-
-        A summary has no rows to count, so it is used only if there are no such cells.
-        """
+        """Learn from a part of a table; count its shapes and pairs in the cells of ``before``, which needs rows."""
         counts = _counts(settings, before)
         if isinstance(part, Summary):
             return cls(part.schema, part.statistics, part.classes, part.named, counts.of_classes(len(part.classes)))
@@ -134,14 +123,8 @@ def fitted(settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any = N
 
     Warns
     -----
-    IdentifierWarning
-        If a column of text has its own level in nearly every row.
-    NumbersAsLevelsWarning
-        If a column of numbers is read as levels because of a few other texts.
-    EncodedColumnsWarning
-        If columns look as if an encoder or a scaler had made them.
-    ManyClassesWarning
-        If the labels look like numbers or identifiers.
+    IdentifierWarning, NumbersAsLevelsWarning, EncodedColumnsWarning, ManyClassesWarning
+        If columns or labels do not look like what they are read as; see the classes in ``bayesnb.errors``.
     UnlabelledRowsWarning
         If some rows are unlabelled and no setting asks for EM.
     NoKnownWordWarning
@@ -214,10 +197,7 @@ def _warn_of_own_words(learned: Classifier, rows: TrainingRows) -> None:
 def _of_parts(
     settings: EstimatorParameters, X: Any, y: Any, sample_weight: Any, named: tuple[Any, ...] = ()
 ) -> Classifier:
-    """The classifier of a table that is read in parts.
-
-    Exponents, and counts of shapes and pairs, come from a sample of rows, drawn while the table is read.
-    """
+    """The classifier of a table that is read in parts; exponents and their counts come from a sample of rows."""
     _require_names(y, sample_weight)
     if settings.dependence is None:
         return with_part(settings, None, engines.summary(settings, X, y, sample_weight), named, target=y)
@@ -256,8 +236,7 @@ def _by_em(settings: EstimatorParameters, rows: TrainingRows, target: Any) -> Cl
 class Before:
     """The model before any data.
 
-    ``prior`` are the priors as a posterior without data, ``statistics`` set their scale, and ``data`` and ``codes``
-    (row,) are the rows of the table.
+    ``prior`` are the priors as a posterior without data, ``statistics`` set their scale; ``codes`` are (row,).
     """
 
     prior: Posterior
@@ -299,10 +278,7 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 
 
 def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
-    """The model before any data for features that are declared without a table.
-
-    A prior that is scaled to data differs between two made-up tables, and is refused.
-    """
+    """The model before any data for declared features, unless a prior differs between two made-up tables."""
     if not isinstance(settings.features, Mapping):
         raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
     tables = [_made_up(settings.features, which) for which in range(2)]
@@ -367,10 +343,7 @@ def with_rows(
 def _parts(
     settings: EstimatorParameters, before: Classifier | None, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[TrainingRows | Summary]:
-    """Yield the parts of a table: rows in memory, or summaries of a table that is read in parts.
-
-    If shapes and pairs must be counted, which needs rows, the rows of each part are yielded instead.
-    """
+    """Yield the parts of a table: rows in memory, or, unless shapes and pairs must be counted, summaries."""
     schema = _schema(settings, before)
     if not engines.streams(X):
         yield _labelled(settings, X, y, sample_weight, schema)
@@ -600,8 +573,7 @@ def _schema(settings: EstimatorParameters, before: Classifier | None) -> Schema 
 def believed(settings: EstimatorParameters, before: Classifier | None, learned: Learned, **others: Any) -> Classifier:
     """The classifier that follows from what was learned, under the priors and the estimate of the settings.
 
-    Target, EM and exponents of ``before`` are kept; ``others`` are further fields. Classes that a prior names are
-    added.
+    Target, EM and exponents of ``before`` are kept; ``others`` are further fields.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Code never reads a sentence. An error or a finding holds a :class:`Message`, a template with named values, which
 :func:`written` formats for Python or the command line: the same :class:`Cure` is spelled ``dependence="pairwise"`` or
-``--dependence pairwise``. Names and values of the user are never parsed as a template.
+``--dependence pairwise``.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Cure:
     option : str
         A parameter of the estimator; "family", for the family of the column; or "drop", to leave it out.
     value : str, None, a tuple, or Spelled
-        For "features" and "family", the name of the family's class. A tuple nests families, as in ("Hurdle",
-        "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)) and ("Ordinal", ("low", "high")). A
-        ``Spelled`` is a reading. ``None`` stands for any family.
+        For "features" and "family", the name of the family's class, or a ``Spelled`` reading. A tuple nests families,
+        as in ("Hurdle", "LogNormal"), or adds edges or an order, as in ("Binned", (1, 3)). ``None`` stands for any
+        family.
     column : name of a column, optional
         The column that the message is about.
 

@@ -1,6 +1,6 @@
 """The command line: parses arguments, calls the package, prints results to stdout and everything else to stderr.
 
-Commands import their modules when they run, so that ``bayesnb --help`` starts quickly.
+Commands import their modules when they run, so that help starts quickly.
 """
 
 from __future__ import annotations

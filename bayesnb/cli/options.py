@@ -1,8 +1,8 @@
 """The options of all commands, each under one name, with one default and one meaning.
 
-Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
-:class:`bayesnb.data.csv_reader.Format`. Their type, default and text come from signatures and docstrings, by the file
-that :mod:`bayesnb.cli.stated` writes. The other options are defined here.
+The type, default and text of most options come from signatures and docstrings of a question, of the estimator, of
+:class:`bayesnb.cli.settings.Settings` or of :class:`bayesnb.data.csv_reader.Format`, by the file that
+:mod:`bayesnb.cli.stated` writes. The others are defined here.
 """
 
 from __future__ import annotations
@@ -126,11 +126,7 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The file of facts.
-
-    ``"parameters"`` holds the facts of each parameter by "module:function" and name; ``"questions"`` holds the summary,
-    the options and the function of each question that is a command.
-    """
+    """The file of facts: each parameter by "module:function" and name, and each question that is a command."""
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
@@ -261,18 +257,10 @@ def command(
 ) -> Callable[[Callable], click.Command]:
     """Make a command of a function, whose parameters are its options.
 
-    Parameters
-    ----------
-    arguments : str
-        As in the help, where ``[NEW]`` is optional.
-    asks : "module:function", several separated by blanks
-        The functions whose parameters are the remaining options.
-    epilog : str, optional
-        By default a text about the last argument.
-    names : names of options
-        For a function that accepts any.
-    **variants : name in ``OPTIONS`` or ``GATHERED``
-        The option of a parameter with another name.
+    ``arguments`` are as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names functions
+    whose parameters are the remaining options. ``epilog`` is by default a text about the last argument. ``names`` are
+    the options of a function that accepts any, and ``variants`` the names in ``OPTIONS`` or ``GATHERED`` of options of
+    parameters with another name.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()

@@ -31,9 +31,8 @@ def require_output(
 ) -> None:
     """Raise ``click.BadParameter`` for an unsuitable output before any work is done.
 
-    ``inputs`` may be paths, globs, "-" or names of embedded data. A file that ``is_own``, which this command could have
-    written, may be replaced; ``force`` replaces any file that is not an input. An output of "-" or None is not a file
-    and always accepted.
+    A file that ``is_own``, which this command could have written, may be replaced; ``force`` replaces any file that is
+    not an input. An output of "-" or None is always accepted.
     """
     if output is None or output == "-":
         return

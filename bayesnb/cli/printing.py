@@ -91,9 +91,9 @@ def _text(text: Any, console: Any) -> Any:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people. Lines are wrapped between words; if words do not fit, rows become lists.
+    """A table for people: lines are wrapped between words, and rows become lists if words do not fit.
 
-    Bars are shorter on narrow terminals and are omitted if they do not fit.
+    Bars are shorter on narrow terminals.
     """
     from rich.console import Group
     from rich.padding import Padding

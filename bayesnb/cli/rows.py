@@ -112,7 +112,7 @@ def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
     """The columns and values of a row, written as K=V,K=V or as JSON.
 
-    A new item begins only at the name of a column, because values and names may contain commas and equals signs.
+    A new item begins only at the name of a column, because values may contain commas and equals signs.
     """
     if row.lstrip().startswith("{"):
         try:

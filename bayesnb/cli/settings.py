@@ -133,10 +133,7 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Replace the texts of labels by labels in the parameters ``class_prior`` and ``unknown``.
-
-    If all labels are text, the class prior may name a label without rows.
-    """
+    """Replace texts by labels in ``class_prior``, which may name further labels that are text, and ``unknown``."""
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}

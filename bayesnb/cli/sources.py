@@ -109,8 +109,8 @@ class Opened:
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
     """Open a table for a fitted model, and read it as the model's own table was read.
 
-    The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A CSV file
-    does not show whether 101 is a number or a code, so a column is read as text if the model learned text.
+    The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A column is
+    read as text if the model learned text.
     """
     text = [
         column
@@ -133,7 +133,7 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
     """Open a table: a path if it has a suffix, or is a folder or an existing file; otherwise an embedded data set.
 
-    The columns that ``settings`` name must exist; the columns in ``names`` recognize a header in the first line.
+    The columns that ``settings`` name must exist; those in ``names`` recognize a header.
     """
     from bayesnb.data.readers import Source
 
@@ -199,7 +199,7 @@ def fitted(
 ) -> FittedTable:
     """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
 
-    With ``repeat``, rows with weights are repeated, so that their weight in the scores is that in the fit.
+    With ``repeat``, rows with weights are repeated, as the scores need.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -234,9 +234,8 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence if the estimate plugs in a point; if columns or classes, which would have no
-    exponents, may join later; or if exponents cannot be learned, with the reason on stderr. If models were averaged,
-    stderr names them.
+    The default, "auto", adds no dependence if the estimate plugs in a point, if columns or classes may join later, or
+    if exponents cannot be learned, with the reason on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

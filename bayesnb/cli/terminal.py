@@ -1,7 +1,7 @@
 r"""Write text to a terminal or a pipe.
 
 Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so control characters
-are shown escaped, as ``\x1b``. Data that go to a file or a pipe stay unchanged.
+are shown escaped, as ``\x1b``.
 """
 
 from __future__ import annotations
@@ -92,10 +92,8 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed.
-
-    Yield the list of signals that have arrived, because an interruption may surface as another error, such as an
-    ImportError.
+    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed; yield the signals that have
+    arrived.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -35,8 +35,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds, to which rows are dealt
-        by their content. Both fit a clone. None: ``clf`` is already fitted, and ``X`` and ``y`` are held out.
+        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds. Both fit a clone. None:
+        ``clf`` is already fitted, and ``X`` and ``y`` are held out.
 
     Returns
     -------
@@ -191,12 +191,10 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
 
     Returns
     -------
-    DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
         ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the paired
         differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a true
-        class probability 0 has a log score of -inf and an infinite standard error. Equal log scores are ordered by the
-        Brier score.
+        class probability 0 has a log score of -inf.
 
     Raises
     ------

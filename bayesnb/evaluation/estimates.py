@@ -48,24 +48,10 @@ SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 class Comparison:
     """The estimates of one model, and models with dependence, on the same held-out rows.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The table of :func:`compare_estimates`.
-    how : {name: HeldOut}
-        How the rows were held out from each line.
-    answers : {name: log p(c, x) as (row, class)}
-        The lines of the table that exist.
-    absent : {name: error}
-        Why the other lines do not exist.
-    codes : int array (row,)
-    classes : array (class,)
-    prob : float
-        The probability of the intervals.
-    default : str
-        The line that is recommended unless another one is clearly better.
-    scored : int array, optional
-        The positions of the scored rows.
+    ``table`` is that of :func:`compare_estimates`, and ``how`` tells for each line how the rows were held out.
+    ``answers`` are log p(c, x), (row, class), of the lines that exist, and ``absent`` the errors of the others.
+    ``prob`` is the probability of the intervals. ``default`` is the line that is recommended unless another one is
+    clearly better. ``scored`` are the positions of the scored rows.
     """
 
     table: pd.DataFrame
@@ -183,8 +169,7 @@ class Comparison:
         DataFrame (estimate, ...)
             ``log_loss``, ``brier`` and ``accuracy``, each with an interval, ``…_lower`` to ``…_upper``, of probability
             ``attrs["prob"]``; ``difference``, ``se_difference`` and the regret as in :func:`compare_estimates`;
-            ``impossible``, the number of held-out rows whose class has probability 0. Lines that do not exist on these
-            data are NaN.
+            ``impossible``, the number of held-out rows whose class has probability 0.
 
         Examples
         --------
@@ -329,9 +314,9 @@ def compare_estimates(
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates. Even with "loo", they are scored by folds, because exponents
-        learn from the labels: five folds, or two from 65,536 rows on. If at most a fifth of all rows is scored, these
-        rows are held out once.
+        The dependences to compare with the estimates. They are always scored by folds, because exponents learn from the
+        labels: five folds, or two from 65,536 rows on. If at most a fifth of all rows is scored, these rows are held
+        out once.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
@@ -342,9 +327,9 @@ def compare_estimates(
     DataFrame (estimate, ...)
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
-        paired rows; ``from_predictive``, the largest difference of a class probability from the fully Bayesian
-        probability of naive Bayes; ``price``, the regret of a plug-in: its expected increase in log loss over full
-        Bayes, in nats per row, if the model is right; ``note``, the reason if an estimate does not exist on these data.
+        paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``, the
+        regret of a plug-in: its expected increase in log loss, in nats per row, if the model is right; ``note``, the
+        reason if an estimate does not exist on these data.
 
     Examples
     --------

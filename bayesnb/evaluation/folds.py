@@ -50,7 +50,7 @@ def folds_of(
     """The folds of a table, each scored row in one fold, and the true classes of the scored rows.
 
     ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to the rows that are not scored; an
-    array (row,) is the fold of each row. ``scored`` are sorted positions, by default of all rows.
+    array (row,) is the fold of each row. ``scored`` are sorted positions.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -188,9 +188,9 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells, so the folds are the
-    same for all classifiers and do not depend on the order of the rows. Rows that only another classifier can read,
-    such as images, are dealt by their positions.
+    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells, so the folds do not
+    depend on the order of the rows. Rows that only another classifier can read, such as images, are dealt by their
+    positions.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):

@@ -1,9 +1,8 @@
 """Compare the uncertainty of class probabilities, as stated by any method, with the exact answer.
 
-On real tables the true p(c | x) is unknown, so an interval for it cannot be tested. In simulated tables, whose
-parameters θ are drawn from their prior and whose rows are drawn given θ, p(c | x, θ) is known, and so is its exact
-posterior given the table and the row. A method is scored by the distance of its distribution from the exact one, and by
-the coverage of its intervals.
+On real tables the true p(c | x) is unknown. In simulated tables, whose parameters θ are drawn from their prior, p(c |
+x, θ) is known, and so is its exact posterior given the table and the row. A method is scored by the distance of its
+distribution from the exact one, and by the coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -48,9 +47,7 @@ class World:
     ----------
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
-    seen : function
-        Transforms the drawn rows before methods see them, for example by repeating columns. It must be invertible, so
-        that the true probabilities do not change.
+        Transforms the drawn rows before methods see them, for example by repeating columns. It must be invertible.
     true : bool
         Whether naive Bayes is true for the transformed rows.
     """
@@ -118,8 +115,8 @@ def bootstrap(classifier: Any, times: int = 100) -> Method:
 
 
 def members(classifier: Any, times: int = 100) -> Method:
-    """A scikit-learn classifier fitted with several seeds, such as one tree of a forest or one neural network (a
-    deep ensemble: Lakshminarayanan, Pritzel and Blundell 2017).
+    """A scikit-learn classifier fitted with several seeds (a deep ensemble: Lakshminarayanan, Pritzel and Blundell
+    2017).
     """
 
     def method(X: pd.DataFrame, y: Array, asked: pd.DataFrame, rng: Generator) -> Array:
@@ -223,14 +220,13 @@ def yardstick(
     -------
     DataFrame ((world, method), ...)
         ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain p(1 | row, θ),
-        and ``level``, the mean coverage of the exact distribution with the same number of draws, which is below
-        ``prob`` if there are few. ``width`` is the mean width of the intervals. ``crps`` is the continuous ranked
-        probability score at the truth in its fair form, whose mean does not depend on the number of draws (Ferro 2014);
-        smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus that of the same
-        number of exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard errors of
-        ``coverage``, ``width``, ``crps`` and ``distance`` over tables. ``seconds`` is processor time per table, and
-        ``true`` states whether naive Bayes is true in the world. A method that returns intervals has no ``draws``,
-        ``crps`` and ``distance``. The method "exact" is a further sample of the exact posterior.
+        and ``level``, the mean coverage of the exact distribution with the same number of draws. ``width`` is the mean
+        width of the intervals. ``crps`` is the continuous ranked probability score at the truth in its fair form (Ferro
+        2014); smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus that of
+        the same number of exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard
+        errors over tables. ``seconds`` is processor time per table, and ``true`` states whether naive Bayes is true in
+        the world. A method that returns intervals has no ``draws``, ``crps`` and ``distance``. The method "exact" is a
+        further sample of the exact posterior.
 
     Raises
     ------
@@ -314,8 +310,8 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     No score depends on the number of draws. If m draws and the truth are exchangeable, the truth falls into each of the
     m + 1 gaps between draws with the same probability. So quantiles at the ranks q (m + 1) have the nominal coverage,
     as long as these ranks lie between 1 and m; otherwise the interval from the smallest to the largest draw has the
-    coverage (m - 1) / (m + 1). The mean difference of two draws is taken over pairs of different draws, and the noise
-    of m draws is subtracted from their distance.
+    coverage (m - 1) / (m + 1). The mean difference of draws is taken over pairs, and the noise of m draws is subtracted
+    from their distance.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -464,8 +464,8 @@ class LocationScale(Declared):
 
     The prior is weak on the scale of the column: σ lies between s/20 and 1.6 s with probability 0.9, with a long tail
     above. The density of σ is 0 at σ = 0, so the posterior is proper even if all values of a class are equal, unlike
-    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All parameters but ``nu`` are in
-    units of the column, and all but m are positive.
+    under a flat prior (Fernández and Steel 1999). The prior of ν is from Juárez and Steel (2010). All
+    parameters but ``nu`` are in units of the column, and all but m are positive.
 
     Parameters
     ----------

@@ -1,10 +1,8 @@
 """When a loop is compiled, and how rows are divided into blocks and among threads.
 
 Each :func:`loop` has an equivalent in numpy. It releases the interpreter's lock, gets contiguous arrays, and keeps the
-rules of IEEE arithmetic, because a NaN is a missing value and must stay NaN.
-
-Blocks depend on the shape of a table alone, and their results are joined in order. So results do not depend on the
-number of threads, to the last bit.
+rules of IEEE arithmetic, because a NaN is a missing value. Blocks depend on the shape of a table alone, and their
+results are joined in order, so results do not depend on the number of threads, to the last bit.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
     A loaded compiler is used from ``from_`` cells on. Loading takes about a second, so it waits until numpy has taken
-    about as long: a single call never waits for the compiler, and many calls take at most twice the time.
+    about as long: many calls take at most twice the time.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):

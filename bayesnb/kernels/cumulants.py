@@ -15,9 +15,8 @@ SHIFT = 8.0
 
 @loop
 def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The remainders of Stirling's formula, ψ(z) - ln z and ψ'(z) for z >= ``SHIFT``; w = z⁻².
-
-    The series are asymptotic (Abramowitz and Stegun 6.1.41, 6.3.18 and 6.4.12).
+    """The remainders of Stirling's formula, ψ(z) - ln z and ψ'(z) for z >= ``SHIFT`` (Abramowitz and Stegun 6.1.41,
+    6.3.18, 6.4.12).
     """
     r = 1.0 / z
     series = r * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360))))))
@@ -33,10 +32,8 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
     With R the remainder of Stirling's formula, given as ``rest`` = R(a), the first is (a - 1/2) ln(1 + s/a) + s (ln(a +
-    s)
-    - 1) + R(a + s) - R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z +
-      1) =
-    z Γ(z), so that the series of R is accurate.
+    s) - 1) + R(a + s) - R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z
+    + 1) = z Γ(z).
     """
     z, product, first, second = a + s, 1.0, 0.0, 0.0
     while z < SHIFT:

@@ -26,18 +26,9 @@ class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
     The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
-    So the columns of each class are ordered by power, and divided into runs. A posterior keeps its curves, because this
-    takes longer than the densities of one row.
-
-    Parameters
-    ----------
-    location, low, scale, power, top : arrays (class, column)
-    order, run : int arrays (class, column)
-        The columns, ordered by power, and their runs.
-    powers : array (run, class)
-        0 if a class has fewer runs.
-    in_order : tuple of arrays (class, column)
-        location, low, scale and top in this order.
+    So the columns of each class are ordered by power, ``order`` (class, column), and divided into runs, ``run`` (class,
+    column), with ``powers`` (run, class), 0 if a class has fewer runs. ``in_order`` are location, low, scale and top in
+    this order. A posterior keeps its curves, because this takes longer than the densities of one row.
     """
 
     location: Array
@@ -75,8 +66,7 @@ class Students:
         With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
         the form of a leave-one-out density; NaN if a z² is 1 or more.
 
-        The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z. If the product overflows, the
-        logarithm of each cell is computed.
+        The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z.
         """
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
@@ -120,8 +110,8 @@ def _products_of_runs(
     row).
 
     Missing cells add nothing. ``row`` are positions of rows, ordered by class; ``own``, if given, is the only class to
-    compute for each. ``order`` and ``run`` (class, column) are the columns by run, and their runs; ``location``,
-    ``low``, ``scale`` and ``top`` are in this order. z is (x - location - low) scale.
+    compute for each. ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns. z is (x - location -
+    low) scale.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -308,8 +298,7 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
     """The tables of all columns below each other, each after a line for a missing value; and their first lines.
 
-    Classes are padded to a multiple, because the processor's vector adds four together. The leading axes of the table,
-    such as draws, become one axis.
+    Classes are padded to a multiple, for the processor's vectors. The leading axes of the table become one axis.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
@@ -354,7 +343,7 @@ def _gather_own(codes: Array, labels: Array, starts: Array, table: Array, found:
 def _gather_stored(codes: sparse.csr_array, table: Array) -> Array:
     """:func:`gather` for zeros and ones: the sum for a row of zeros, plus the change by each stored cell.
 
-    Infinite numbers, such as log probabilities of 0, are counted separately, because their differences would be NaN.
+    Infinite numbers are counted separately, because their differences would be NaN.
     """
     zero, one = table[..., 0, :, :], table[..., 1, :, :]
     finite = np.isfinite(zero) & np.isfinite(one)

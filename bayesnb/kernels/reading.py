@@ -193,9 +193,8 @@ def intervals(x: Array, edges: Array, paths: Array) -> Array:
 def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
     """Write :func:`intervals` to ``found``.
 
-    Each of the five or six steps of a binary search must wait for the previous one. Comparing with all of some 60 edges
-    takes a fifth of the time, because the processor makes four or more comparisons at once. Four edges per pass read
-    and write the counts a fourth as often.
+    Comparing with all of some 60 edges takes a fifth of the time of a binary search, whose steps must wait for each
+    other. Four edges per pass read and write the counts a fourth as often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):

@@ -58,10 +58,7 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so most words need no logarithm.
-
-    The terms of a word are adjacent in memory. An unsigned index is not tested for being negative.
-    """
+    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so most words need no logarithm."""
     several, one = np.uintp(known.shape[1]), np.uintp(1)
     for i in range(len(found)):
         first, last = np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])

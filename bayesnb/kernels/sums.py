@@ -145,9 +145,8 @@ def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
 def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
     """Weight of each pair of cells of all columns by class, (class, cell, cell), by matrix products.
 
-    With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. For few cells per
-    column, this takes a fifth of the time of a loop over rows and pairs. Sums of ones over a block are exact in single
-    precision.
+    With z the indicators of the cells of a row, the weights are Σ w z zᵀ over the rows of a class. Sums of ones over a
+    block are exact in single precision.
     """
     starts, n = np.cumsum([0, *sizes])[:-1, None], int(sizes.sum())
     found = np.zeros((labels.n, n, n))
@@ -220,7 +219,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
     """The sums of a block about the values ``near``.
 
     Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN. The loop creates its output
-    array, because only then does the compiler know that it overlaps no other array, and adds several columns at once.
+    array, so that the compiler knows that it overlaps no other array.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))

@@ -31,8 +31,7 @@ def grow(
     the largest hashes and makes the cut with the largest decrease of Gini impurity; a hash of the keys on both sides
     breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made; of two middle cuts,
     the one closer to the middle of the column, or, at equal distance, the one chosen by the hash. If even the keys are
-    tied, the cuts differ only in names or direction, and the column is not cut. So names and the direction of a column
-    do not matter.
+    tied, the cuts differ only in names or direction, and the column is not cut.
 
     Parameters
     ----------
@@ -215,9 +214,8 @@ def weigh(
     """Sum the counts of each tree from leaves to root, and average the evidence over all of its prunings.
 
     ``strength`` is the sum of ``alpha`` (class,). ``counts`` (tree, node, class) of the rows that stop in each node are
-    overwritten by those of the rows that reach it. Output: ``known`` (tree, node, class), counts of the rows that
-    continue to a child; ``of_node``, ``of_known`` and ``below`` (tree, node), log evidence of ``counts``, of ``known``,
-    and of all prunings of the subtree.
+    overwritten by those of the rows that reach it. Output: ``known``, counts of the rows that continue to a child;
+    ``of_node``, ``of_known`` and ``below`` (tree, node), log evidence of ``counts``, of ``known``, and of all prunings.
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -257,23 +255,10 @@ def answer(
 ) -> None:  # fmt: skip
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
-    A learned row is left out: the trees that were grown on it are skipped, and in the other trees its weight is
-    subtracted from the counts and the evidence on its path. If the cell is missing, a row goes to both children, in
-    proportion to the rows with known cells.
-
-    Parameters
-    ----------
-    codes : int32 array (row, column)
-    real, column, cell, left, alpha, strength, counts, known, of_node, of_known, below
-        The output of :func:`weigh`.
-    y : int array (row,)
-        The class of a learned row; -1 if it is new.
-    weight : array (row,)
-        The weight that is left out.
-    inside : bool array (row, tree)
-        The trees that were grown on the row.
-    found : array (row, class)
-        Output.
+    A learned row, of class ``y`` (row,), is left out: the trees that were grown on it, ``inside`` (row, tree), are
+    skipped, and in the other trees its ``weight`` is subtracted from the counts and the evidence on its path. If the
+    cell is missing, a row goes to both children, in proportion to the rows with known cells. ``codes`` are (row,
+    column), ``y`` is -1 for a new row, and ``found`` (row, class) is the output; the others are those of :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

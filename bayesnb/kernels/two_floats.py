@@ -1,7 +1,6 @@
 """Numbers as the unevaluated sum of two floats.
 
-The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971), so
-:class:`TwoFloat` keeps about 104 bits in sums, products and quotients.
+The rounding errors of a sum and a product of two floats are floats (Knuth, TAOCP 4.2.2; Dekker 1971).
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ LARGEST_ERROR = 0.01
 class DrawnPosterior:
     """A posterior of all parameters that is known by its draws only, such as that of a model that was edited in PyMC.
 
-    Parameters may depend on each other across columns and classes, so p(c, x) is the mean of p(c, x | θ) over draws.
-    Attributes of :class:`Posterior` that are not defined here raise :class:`NoClosedFormError`.
+    Parameters may depend on each other across columns and classes. Attributes of :class:`Posterior` that are not
+    defined here raise :class:`NoClosedFormError`.
 
     Parameters
     ----------
@@ -172,10 +172,8 @@ class DrawnPosterior:
         """The largest Monte Carlo standard error of a class probability, (row,).
 
         The probability p_c is a ratio of means, Σ_s J_sc / Σ_s Σ_k J_sk. With M = Σ_k J̄_k, the effect of draw s on p_c
-        is (J_sc
-        - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the root of
-          the
-        number of draws, or of the smallest effective number of draws of a parameter.
+        is (J_sc - p_c Σ_k J_sk) / M to first order. The error is the standard deviation of these effects divided by the
+        root of the number of draws, or of the smallest effective number of draws.
         """
         log_total = logsumexp(log_mean, axis=-1, keepdims=True)
         log_total = np.where(np.isneginf(log_total), 0.0, log_total)
@@ -202,8 +200,7 @@ class DrawnPosterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
         The posterior given the row x is proportional to p(x | θ) p(θ | D), so draws are resampled for each row with
-        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). The mean of p(c | x, θ) over the resampled draws is
-        the ratio of mean joints, up to the error of resampling. Systematic resampling has a smaller error than
+        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). Systematic resampling has a smaller error than
         independent picks (Douc and Cappé 2005).
         """
         if not power:

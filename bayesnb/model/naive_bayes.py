@@ -385,11 +385,9 @@ class Posterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
         For each draw given the data, a class c is drawn from p(c | x, D), and the parameters of class c are drawn
-        again, given the data and the row. The parameters of other classes do not depend on the row. The draws are
-        exact, and all rows share random numbers. For a sampled feature, draws are resampled from its chain with
-        probabilities proportional to their likelihood of the cell.
-
-        Features that ``drawn`` (draws given the data) lacks are drawn per cell; ``offset`` broadcasts to (row, class).
+        again, given the data and the row. The draws are exact, and all rows share random numbers. For a sampled
+        feature, draws are resampled from its chain with probabilities proportional to their likelihood of the cell.
+        Features that ``drawn`` lacks are drawn per cell; ``offset`` broadcasts to (row, class).
         """
         if not power:
             joint = drawn.log_joint(data, n_rows) + offset
@@ -458,11 +456,10 @@ class Posterior:
     def left_out(
         self, data: Data, labels: Labels, estimate: Estimate = "predictive", refit: bool = False
     ) -> tuple[Array, dict[Any, LeftOut]]:
-        """Leave-one-out log joint of learned rows, log p(c, x_i | D without row i), (row, class), and of each sampled
+        """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and leave-one-out of each sampled
         feature.
 
-        It is exact for conjugate features: without a row, only the factors of its class and the class probabilities
-        change. A prior that was scaled to the data keeps its scale.
+        It is exact for conjugate features. A prior that was scaled to the data keeps its scale.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -497,8 +494,8 @@ class Posterior:
     def leave_out(self, total: Array, data: Data, labels: Labels, point: str | None = None) -> None:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
-        A row affects only the factors of its class, unless the classes share a prior that was learned from the row. If
-        a ``point`` is plugged in, the row is not left out of such a prior.
+        A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
+        With a ``point``, the row is not left out of such a prior.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 

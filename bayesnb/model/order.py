@@ -30,10 +30,9 @@ class Order:
     The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
     the smaller first, so that the direction of a column does not matter. The key of a column is the sum of the keys of
     its cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one
-    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement,
-    as in tests of graph isomorphism: Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all
-    rows below and above, the smaller first. Missing cells and columns with fewer than two values add nothing. A row of
-    weight 2 adds the same as two rows.
+    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement:
+    Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all rows below and above. Missing cells
+    and columns with fewer than two values add nothing. A row of weight 2 adds the same as two rows.
 
     Parameters
     ----------
@@ -99,8 +98,8 @@ class Order:
     def copies(self, labels: Labels, most: int, seed: int) -> tuple[Array, Array, Array]:
         """Draw at most ``most`` rows at random: their positions, in random order, their weights, and their turns.
 
-        If all weights are whole numbers, a row of weight w is w rows of weight 1. The turns are nondecreasing integers
-        from 0. Rows with the same turn differ only in names and directions, so they must be treated alike.
+        If all weights are whole numbers, a row of weight w is w rows of weight 1. Rows with the same turn, a whole
+        number, differ only in names and directions, so they must be treated alike.
         """
         random = _mixed(self.keys + _seed(seed))
         order = np.lexsort((labels.weight, self.ties, random))

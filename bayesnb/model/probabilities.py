@@ -73,8 +73,8 @@ def probabilities(log_joint: Array) -> Array:
 def _normalized(log_joint: Array, logs: bool) -> Array:
     """Probabilities along the last axis, or their logarithms with ``logs``.
 
-    The largest joint of a row is subtracted first, because next to a joint of -1e17 the logarithm of the sum would be
-    lost to rounding. log1p of the sum of the other exponentials keeps the digits if a class is almost certain.
+    The largest joint of a row is subtracted first, against rounding. log1p of the sum of the other exponentials keeps
+    the digits if a class is almost certain.
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 

@@ -1,8 +1,7 @@
 """Compute features with equal specifications together, as one block of columns.
 
-In a data frame each column is a feature. One call per feature takes up to five times longer than one call for all,
-because loops over several columns take fewer logarithms, and wide tables have few cells per column. Columns with equal
-families and priors can be joined, because columns do not depend on each other.
+One call per feature takes up to five times longer than one call for all. Columns with equal families and priors can be
+joined, because columns do not depend on each other.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ def each[T](
 ) -> dict[Any, T]:
     """Call ``ask`` for each feature, or for stacks of features with equal specifications.
 
-    ``ask`` takes the family and the (joined) values in each of ``given``, and returns ``None``, a statistic, a prior,
-    or a tuple. ``n_rows`` is for its largest array; ``naming`` returns a context that names a feature in errors.
+    ``ask`` takes the family and the (joined) values in each of ``given``. ``n_rows`` is for its largest array;
+    ``naming`` returns a context that names a feature in errors.
     """
     answers = {}
     for family, names in groups(features, n_rows, *given):

@@ -35,10 +35,9 @@ def require_countable(weights: Array) -> Array:
 def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
-    A frequency of 2 means a row seen twice, so posteriors become narrower as the sum of weights grows. Survey or
-    reliability weights only compare rows with each other. Here they are multiplied by one number, so that their sum is
-    the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey Sampling): a mean of that number of equally weighted
-    rows has the same variance. Rescale the weights of all rows together, before any of them is learned.
+    A frequency of 2 means a row seen twice. Survey or reliability weights only compare rows with each other. Here they
+    are multiplied by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey
+    Sampling). Rescale the weights of all rows together, before any of them is learned.
 
     Raises
     ------

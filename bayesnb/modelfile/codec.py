@@ -1,9 +1,8 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
-Arrays of numbers are stored next to the JSON, each under its path, such as "statistics.features.size.total". Large
-arrays of mostly zeros are stored as the other numbers and their positions. Everything else is JSON, with one key that
-names the type if JSON alone does not determine it. Only a closed list of classes is decoded: names in a document are
-never imported, called or looked up anywhere else.
+Arrays of numbers are stored next to the JSON, each under its path. Large arrays of mostly zeros are stored as the other
+numbers and their positions. Everything else is JSON, with one key that names the type if JSON alone does not determine
+it. Only a closed list of classes is decoded: names in a document are never imported or called.
 """
 
 from __future__ import annotations

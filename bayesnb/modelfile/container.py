@@ -1,8 +1,7 @@
 """The bytes of a model file: safetensors whose metadata hold a JSON document and a digest.
 
-Safetensors refuses files that are cut short, too long or inconsistent, and allocates nothing that is not in the file.
-The digest of the document and all arrays detects damage, such as a flipped bit in an array, but not forgery, because
-anyone can compute it.
+Safetensors refuses files that are cut short, too long or inconsistent. The digest of the document and all arrays
+detects damage, but not forgery, because anyone can compute it.
 """
 
 from __future__ import annotations

@@ -49,27 +49,12 @@ class ModelChangedError(ValueError):
 class Contents:
     """The contents of a model file.
 
-    Parameters
-    ----------
-    configuration : {name: value}
-        The parameters of the estimator.
-    schema, statistics, classes
-    target : column name or None
-        The class column, if known.
-    reading : {"drop": columns, "na": texts, "keep_na": texts}
-        The columns that the command line ignored, and the texts that it read as missing.
-    expected : bool
-        True if unlabelled rows were counted by their responsibilities.
-    declared : tuple
-        Classes that exist even without rows.
-    dependence : Dependence or None
-    draws : {name: Draws}
-        Posterior draws of the sampled features.
-    drawn : {name: value}
-        For a model from ``from_draws``: draws of its log class probabilities and parameters, and their convergence.
-    hash, version : str
-        The digest of all other fields, as 64 hexadecimal digits, and the version of bayesnb that wrote the file; ""
-        before writing.
+    ``configuration`` are the parameters of the estimator, and ``target`` is the class column, if known. ``reading``
+    ("drop", "na", "keep_na") are the columns that the command line ignored, and its texts of missing cells.
+    ``expected`` is true if unlabelled rows were counted by their responsibilities. ``declared`` are classes that exist
+    even without rows. ``draws`` are those of the sampled features; ``drawn``, for a model from ``from_draws``, are
+    those of all parameters, and their convergence. ``hash`` is the digest of all other fields, as 64 hexadecimal
+    digits, and ``version`` that of bayesnb which wrote the file; "" before writing.
     """
 
     configuration: Mapping[str, Any]
@@ -158,7 +143,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 def _alone(path: Path) -> Iterator[None]:
     """Lock a path against other writers. The system releases the lock if its holder dies.
 
-    The lock file is deleted while the lock is held. A process that waited for it sees this, and locks a new file.
+    The lock file is deleted while the lock is held; a process that waited for it then locks a new file.
     """
     from filelock import FileLock
 

@@ -2,11 +2,9 @@
 
 Like these libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. But most
 of these libraries replace small probabilities by a constant, which ``bayesnb`` never does; setting their parameters for
-this raises an error.
-
-Everything else works as usual: intervals, exact leave-one-out, unlearning, explanations, and full Bayes under the same
-priors with ``set_params(estimate="predictive")``. Only the log evidence is missing if a prior is improper, such as the
-priors of numbers. Numbers in :func:`weka` are an exception; see its docstring.
+this raises an error. Everything else works as usual, except for numbers in :func:`weka`: intervals, exact
+leave-one-out, unlearning, and full Bayes under the same priors with ``set_params(estimate="predictive")``. The log
+evidence is missing if a prior is improper.
 """
 
 from __future__ import annotations
@@ -115,10 +113,9 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
 
     Notes
     -----
-    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal. (With
-    ``threshold = 0``, e1071 returns NaN for a class in which a level was unseen.) With the default of 0.001, rows
-    differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001, which may be far more than
-    the density of a nearer class.
+    To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal. With
+    the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001,
+    which may be far more than the density of a nearer class.
 
     In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
 
@@ -165,9 +162,8 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
 
     Notes
     -----
-    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR normalizes without logarithms, so it
-    returns NaN if the probabilities of a row underflow to 0 in all classes. If a number column is constant in a class,
-    both raise an error.
+    To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
+    row underflow to 0 in all classes. If a number column is constant in a class, both raise an error.
 
     Examples
     --------
@@ -229,9 +225,7 @@ def spark(
 def weka() -> BayesianNB:
     """``NaiveBayes`` of Weka, with its default options.
 
-    Levels and classes are smoothed by 1. Numbers are rounded to the precision of their column, which is the mean gap
-    between neighbouring distinct values. The standard deviation has the divisor N and is at least a sixth of the
-    precision. The probability of a value is that of the interval of this width around it.
+    Levels and classes are smoothed by 1. Numbers are read by :class:`bayesnb.presets.rounded.RoundedGaussian`.
 
     Returns
     -------

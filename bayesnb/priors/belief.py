@@ -189,9 +189,9 @@ class Prior(Belief):
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none),
-    without which no digit would be left at counts of 1e15. At t = 1 the function gives the predictive and the evidence;
-    its derivatives at t = 0 are the mean and variance of ln L_d.
+    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
+    Without this division, no digit would be left at counts of 1e15. At t = 1 the function gives the predictive and the
+    evidence; its derivatives at t = 0 are the mean and variance of ln L_d.
 
     To add a prior, write a frozen dataclass with array fields, the methods below, and ``over``, which expands it to the
     shape of the data.

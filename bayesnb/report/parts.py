@@ -186,8 +186,8 @@ def spoken(name: Any) -> str:
 def readable(frame: pd.DataFrame) -> pd.DataFrame:
     """Format the answer of a question for people: intervals and standard errors share a cell with their number.
 
-    ``lower`` and ``upper`` belong to the column before them, skipping ``sd``, or to the ``median`` between them. ``se``
-    and ``x_se`` belong to the column before them.
+    ``lower`` and ``upper`` belong to the column before them, or to the ``median`` between them; ``se`` and ``x_se`` to
+    the column before them.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in frame.columns]
     cells = {name: frame.iloc[:, k].tolist() for k, name in enumerate(names)}

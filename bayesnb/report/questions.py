@@ -1,7 +1,7 @@
 """Build sections of the report, and screens of commands, from questions about the table and their answers.
 
 The declaration of a question (:class:`bayesnb.inference.questions.Shown`) defines the heading, the sentence, the table
-and the picture. Uncertain rows and the ledger of a row have special layouts.
+and the picture.
 """
 
 from __future__ import annotations

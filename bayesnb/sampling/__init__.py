@@ -1,7 +1,7 @@
 """Sampling the posterior, which checks the closed form.
 
-``layout`` names the variables, ``pymc_model`` builds the PyMC model, and ``nuts`` samples it. ``gibbs`` samples
-unlabelled rows. ``draws`` draws exactly. ``trees`` makes ArviZ's ``DataTree``. ``agreement`` checks the closed form.
+``layout`` names the variables, ``pymc_model`` builds the PyMC model, and ``nuts``, ``gibbs`` (for unlabelled rows) and
+``draws`` (exactly) sample it. ``trees`` makes ArviZ's ``DataTree``. ``agreement`` checks the closed form.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
 """Check the closed form against sampled draws, quantity by quantity.
 
 Means and variances of parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo
-standard error. The joint is averaged over draws, not the normalized probability.
+standard error. Joints are averaged over draws, not normalized probabilities.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Agreement:
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
-        Times of the closed form (posterior and predictive of the rows) and of sampling; NaN if unknown.
+        Times of the closed form and of sampling; NaN if unknown.
     """
 
     table: pd.DataFrame
@@ -152,8 +152,7 @@ class Agreement:
     def plot(self) -> Figure:
         """Plot z against normal quantiles, and the sampled against the closed predictive with error bars of 2 mcse.
 
-        Draws and closed form agree if all points of the left panel lie in the grey band. Points may leave the diagonal
-        together, because all quantities come from the same draws.
+        Draws and closed form agree if all points of the left panel lie in the grey band.
         """
         import matplotlib.pyplot as plt
 

@@ -50,18 +50,14 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks scaled to 0 to 1, (simulation, quantity), uniform if the ranks are.
-
-        Each number is uniform within the interval of its rank, with seed 0.
-        """
+        """Ranks scaled to 0 to 1, (simulation, quantity), each uniform within the interval of its rank, with seed 0."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
     def p_values(self) -> pd.Series:
         """The p-value of a test of uniform ranks per quantity, smallest first: ArviZ's POT-C (Tesso and Vehtari 2026).
 
-        It combines the tests of all order statistics by a Cauchy mean. Under uniform ranks, a p-value below 0.01 has
-        probability 0.01, but below 0.1 about 0.13.
+        Under uniform ranks, a p-value below 0.01 has probability 0.01, but below 0.1 about 0.13.
         """
         from arviz_stats.base import array_stats
 
@@ -104,8 +100,7 @@ class Calibration:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
         The posterior is too narrow if the line is first above and then below 0, too wide in the opposite case, and
-        shifted if the line stays on one side. ArviZ marks points that are unlikely for uniform ranks, and shows
-        p-values.
+        shifted if the line stays on one side. ArviZ marks unlikely points, and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -135,7 +130,7 @@ def calibrate(
     Parameters
     ----------
     clf : BayesianNB or Classifier
-        A fitted model. Its columns, levels, classes, and scale of priors are used; dependence settings are ignored.
+        A fitted model. Its columns, levels, classes, and scale of priors are used, but not its dependence.
     rows : int
         Rows per simulation; few rows make errors in the prior visible.
     simulations : int
@@ -155,8 +150,7 @@ def calibrate(
     Returns
     -------
     Calibration
-        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; ``str`` is a one-line
-        summary.
+        ``.calibrated``, ``.p_value``, ``.p_values``, ``.to_frame()``, ``.ranks``, ``.plot()``; it prints as one line.
 
     Raises
     ------
@@ -169,8 +163,8 @@ def calibrate(
     -----
     The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
     would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
-    quantities shapes sensitivity). Ties get a random rank. For nearly independent draws, "nuts" uses every tenth draw,
-    and "gibbs" the last state of one chain per draw.
+    quantities shapes sensitivity). Ties get a random rank. "nuts" uses every tenth draw, and "gibbs" the last state of
+    one chain per draw.
 
     Examples
     --------
@@ -210,12 +204,8 @@ def calibrate(
 class Simulator:
     """A model that simulates rows and learns from them.
 
-    Parameters
-    ----------
-    posterior : Posterior
-        The priors at full shape, and the statistics for quantities that the model conditions on.
-    read : callable
-        From the name of a feature and its sampled cells to an encoded column.
+    ``posterior`` holds the priors at full shape, and the statistics for quantities that the model conditions on.
+    ``read`` maps the name of a feature and its sampled cells to an encoded column.
     """
 
     posterior: Posterior

@@ -38,7 +38,7 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
 def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
     """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in its order.
 
-    Other variables are ignored. Errors are those of :func:`parameters`.
+    Other variables are ignored.
     """
     if group not in tree.children:
         raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
@@ -92,7 +92,7 @@ def exact(
     """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
     An improper prior has no group. If the posterior is known by draws only, its first draws are used, without a prior
-    group. Posterior draws of a sampled feature come from its chains: in order if there are enough, otherwise resampled.
+    group. Posterior draws of a sampled feature come from its chains, resampled if there are too few.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -122,8 +122,7 @@ def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Arr
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
     The density of (μ, τ) is split into those of τ and of μ given τ. In a sampled feature, each density is conditional
-    on the variables that its prior depends on. Known values, such as fixed class probabilities or a given ν of a
-    Student-t, have no density.
+    on the variables that its prior depends on. Known values have no density.
 
     Raises
     ------

@@ -1,8 +1,6 @@
 """A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
 
-Unlike EM (``bayesnb.em``), it draws the labels, so its parameter draws have the full spread of the posterior. Given all
-labels, the posterior of the parameters is conjugate; p(label | row, parameters) is the class probability, which changes
-if a seen label may be wrong.
+Unlike EM (``bayesnb.em``), it draws the labels, so its parameter draws have the full spread of the posterior.
 """
 
 from __future__ import annotations
@@ -33,15 +31,8 @@ MOST_WRONG = 0.5
 class Drawn:
     """Draws of a Gibbs sampler.
 
-    Parameters
-    ----------
-    parameters : Parameters
-    proba : array (chain, row, class)
-        The mean of p(c | x, θ) over the draws of a chain.
-    labels : int array (chain, draw, row)
-        The drawn classes.
-    log_likelihood : array (chain, draw)
-        Σ log Σ_c p(x, c | θ) over the unlabelled rows.
+    ``proba``, (chain, row, class), is the mean of p(c | x, θ) over the draws of a chain. ``labels``, (chain, draw,
+    row), are the drawn classes. ``log_likelihood``, (chain, draw), is Σ log Σ_c p(x, c | θ) over the unlabelled rows.
     """
 
     parameters: Parameters
@@ -90,8 +81,8 @@ def sample(
     thin : int
         Steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, at which chains start, with row weights. A share ε of them was replaced by another
-        class, with equal probability for each; ε has a uniform prior from 0 to 1/2, and is drawn too.
+        Labels that may be wrong, at which chains start, with row weights; see
+        :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
 
     Raises
     ------
@@ -101,13 +92,11 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). A collapsed sampler (Liu 1994) draws each label given all others, with the parameters integrated
-    out, and updates the statistics once per row. It forgets its start in fewer sweeps, but only by a small factor (see
-    ``benchmarks/gibbs.py``), so blocked steps give more independent draws for the same work unless there are very few
-    rows.
+    and Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others, forgets its start in
+    fewer sweeps, but only by a small factor (see ``benchmarks/gibbs.py``), and updates the statistics once per row.
 
-    All chains step at once, as further positions on the class axis. They start at independent draws from ``alone``,
-    which are more widely spread than the posterior given all rows, as r_hat requires.
+    All chains step at once, as further positions on the class axis. They start at draws from ``alone``, which are more
+    widely spread than the posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -162,7 +151,7 @@ def sample(
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
     """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
 
-    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Otherwise, if nearly half of
+    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw; otherwise, if nearly half of
     the labels are wrong, a chain would take long to leave them.
     """
     wrong = (drawn != seen.codes) @ seen.weight

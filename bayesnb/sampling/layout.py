@@ -1,9 +1,9 @@
 """Which columns of the model share a variable, and the name of each variable.
 
-In a small table, each column has separate variables, named after the column: ``theta_outlook[no, overcast]``,
-``mu_size[ant]``. More than ``APART`` columns would take PyMC long to compile. Then all columns of one kind share a
-variable, which is named after the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate.
-The model that ``nuts`` samples always shares variables; its draws are then renamed.
+In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. More than
+``APART`` columns would take PyMC long to compile. Then all columns of one kind share a variable, which is named after
+the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate. The model that ``nuts`` samples
+always shares variables; its draws are then renamed.
 """
 
 from __future__ import annotations
@@ -32,25 +32,11 @@ APART = 24
 class Block:
     """Columns that share variables, or a single column with separate variables.
 
-    Parameters
-    ----------
-    name : str
-        Ending of the variable names.
-    family : Family
-    members, columns : tuples
-        (feature, column) at each position, and the name of the position.
-    categories : tuple of str or None
-        Levels, or nodes of a tree.
-    axes : {parameter: axes}
-        Axes of each parameter, including columns: "class", "column", "level", or a family-specific name.
-    whole : bool
-        Whether the block is one feature whose columns share parameters: the words of a bag, or the columns of a vector.
-    lengths : {axis: length}, optional
-        Of the family-specific axes.
-    n_levels : int, optional
-        Number of levels of each column.
-    apart : bool, optional
-        Whether the block is a single column, whose variables have no column axis.
+    ``name`` is the ending of the variable names. ``members`` are the (feature, column) at each position, and
+    ``columns`` their names. ``categories`` are levels, or nodes of a tree. ``axes`` are those of each parameter
+    ("class", "column", "level", or a family-specific name, with its length in ``lengths``). ``whole`` is true if the
+    block is one feature whose columns share parameters: the words of a bag, or the columns of a vector. ``apart`` is
+    true for a single column, whose variables have no column axis.
     """
 
     name: str
@@ -116,8 +102,8 @@ class Block:
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join priors, posteriors or statistics of the features of the block, whose arrays have the column as second
-        axis.
+        """Join priors, posteriors or statistics of the features of the block, whose second axis is the column, along
+        this axis.
 
         A single column with separate variables loses this axis.
         """
@@ -136,9 +122,8 @@ class Block:
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
     levels.
-
-    ``apart`` decides whether each column of a small table gets separate variables. A categorical column with a single
-    level has θ = 1, so it needs no variable and no block.
+    ``apart`` decides whether each column of a small table gets separate variables. A column with a single level needs
+    none.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -181,9 +166,8 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield the columns that have variables, as (feature, column, number of levels or None).
-
-    If columns are read together, only the first is yielded.
+    """Yield the columns that have variables, as (feature, column, number of levels or None); of a vector only the
+    first.
     """
     for feature, family in model.features.items():
         s = statistics.features[feature]
@@ -238,10 +222,7 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 
 
 def _plain(name: str) -> str:
-    """A column name as letters, digits and underscores, for a variable name.
-
-    A leading digit would look like the number of a part of a compound family, as in ``theta_1_rain``.
-    """
+    """A column name as letters, digits and underscores; a leading digit would look like the number of a part."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
 

@@ -38,7 +38,7 @@ def sample(
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
     Adaptation from scratch fails if many rows make the posterior narrow, so the sampler gets the covariance of the
-    conjugate posterior and tunes only its step size, in 200 steps, which also move chains away from a wrong start.
+    conjugate posterior and tunes only its step size, in 200 steps, which also leave a wrong start.
 
     Parameters
     ----------
@@ -95,8 +95,7 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    Probabilities become centred logarithms, which a rare level moves together, so their covariances matter. So do those
-    of the means and precisions of a vector of columns. All other variables are independent.
+    Only probabilities, as centred logarithms, and the means and precisions of a vector of columns have covariances.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

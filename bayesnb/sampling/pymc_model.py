@@ -39,9 +39,7 @@ def build(
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        "joint", the default if rows are given: observe each row as one value ``y``, whose log density is that of the
-        whole row. "rows": observe ``y`` and the cells ``x_…`` separately. "sufficient": observe the sufficient
-        statistics, in a time that does not depend on the number of rows. The log density is the same.
+        As in :meth:`bayesnb.BayesianNB.to_pymc`. The log density is the same.
     place : int array (row,), optional
         Coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional
@@ -50,8 +48,7 @@ def build(
     Returns
     -------
     pymc.Model
-        Its variables are π and those of the columns or kinds of columns (see :func:`~bayesnb.sampling.layout.blocks`);
-        its coordinates are ``class_label``, ``…_feature``, ``…_category``.
+        Its variables are π and those of the blocks (:func:`~bayesnb.sampling.layout.blocks`).
 
     Raises
     ------
@@ -126,9 +123,8 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
-    """Observe the known cells of a block.
-
-    Their dimension is ``row``, or ``row_…`` with the coordinates of the observed rows.
+    """Observe the known cells of a block; their dimension is ``row``, or ``row_…`` with the coordinates of the observed
+    rows.
     """
     import pymc as pm
 
@@ -199,11 +195,8 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
 
     Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows, ``data`` the unlabelled
-    rows, and ``weight`` (row,) the power of the likelihood of each. Otherwise the model is that of :func:`build`, with
-    the Potential ``unlabelled``.
+    rows, and ``weight`` (row,) the power of the likelihood of each. Otherwise the model is that of :func:`build`.
 
-    Notes
-    -----
     Two classes without labelled rows and with equal priors may swap in the chains, which then do not converge.
     """
     import pymc as pm

@@ -1,9 +1,8 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
-Without arguments, ``loo`` and ``compare`` of ArviZ 1 need a single array in ``log_likelihood``, and ``plot_loo_pit``
-and ``plot_ppc_pava`` look up every variable of ``observed_data`` in ``posterior_predictive`` and ``log_likelihood``. So
-these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ). The subtree ``columns`` holds
-the columns, and the subtree ``joint`` log p(x, y | θ); ArviZ accepts each like the tree.
+ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
+``posterior_predictive``. So these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ).
+The subtree ``columns`` holds the columns, and the subtree ``joint`` log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ class RowsOfTree:
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
     """Attributes that record how a tree was drawn, with PyMC's names.
 
-    ``start`` is ``time.perf_counter`` when sampling began; the attributes of ``sampled``, a tree of another library,
-    have its name and version.
+    ``start`` is ``time.perf_counter`` when sampling began; the tree ``sampled`` has the name and version of its
+    library.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -81,13 +80,8 @@ def build(
 ) -> DataTree:
     """Make a ``DataTree`` with named coordinates from groups of draws, (chain, draw, ...); ``posterior`` is required.
 
-    "columns/log_likelihood" is a group of the subtree ``columns`` or ``joint``; ``rows`` are for ``observed_data``.
-
-    Returns
-    -------
-    DataTree
-        Its ``constant_data`` has the weight of each class (``rows``) and of the values seen in each column
-        (``seen_…``), and the names of the levels of each column (``level_…``).
+    "columns/log_likelihood" is a group of the subtree ``columns`` or ``joint``; ``rows`` are for ``observed_data``. See
+    :meth:`bayesnb.BayesianNB.sample_posterior` for the groups.
     """
     blocks = layout.blocks(posterior)
     names: dict[str, Any] = dict(layout.coords(posterior.labels, blocks))
@@ -163,7 +157,7 @@ def before_data(
     """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row.
 
     ``statistics`` hold quantities without a distribution in the model, such as the length of a row of counts. ``shape``
-    is (chains, draws per chain); ``n_rows`` is the length of each table; ``rows`` are for ``observed_data``.
+    is (chains, draws per chain).
     """
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
@@ -198,13 +192,10 @@ def of_rows(
 ) -> Groups:
     """Make the groups that describe rows, (chain, draw, row, ...).
 
-    ``log_likelihood`` has log p(y_i | x_i, θ), and log p(x_i, y_i | θ) in the subtree ``joint``. Dividing the posterior
-    by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of p(y_i | x_i, θ) is
-    p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the class. A predictive
-    group has a class for each row, drawn from p(y | x_i, θ). In the subtree ``columns``, ``log_likelihood`` has log
-    p(x_ij | y_i, θ) of each cell, 0 if missing, and the predictive groups have new cells given the class of each row.
-
-    ``wanted`` are names from ``OF_ROWS``; add "columns" for the same groups of the columns.
+    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of
+    p(y_i | x_i, θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the
+    class. The groups are those of :meth:`bayesnb.BayesianNB.sample_posterior`; ``wanted`` are names from ``OF_ROWS``,
+    and "columns".
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -285,8 +276,7 @@ def _replicates(
 ) -> dict[str, Array]:
     """Draw new cells for rows of the classes ``codes``, ([draw,] row), as ``x_…`` (chain, draw, row[, feature]).
 
-    The model conditions on the length of a bag of words and on the exposure of a count; replicates have the average
-    length and exposure 1.
+    Replicates of rows have the average length of a bag of words, and exposure 1.
     """
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []

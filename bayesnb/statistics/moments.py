@@ -4,10 +4,10 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
 
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
-Each number is stored as two floats (see ``two_floats``). In plain floats, joining 200 parts at 1e9 ± 1 loses half the
-digits of the scatter. Unlearning a row k standard deviations from the mean multiplies the relative rounding error of
-the scatter by about k² / n: nine digits are left up to k = 3e3 √n, and with two floats up to about k = 1e10 √n. Beyond
-that, unlearning raises an error, since every statistic has a bound of the rounding error of its scatter.
+Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean
+multiplies the relative rounding error of the scatter by about k² / n: nine digits would be left up to k = 3e3 √n in
+plain floats, and with two floats up to about k = 1e10 √n. Beyond that, unlearning raises an error, since every
+statistic has a bound of the rounding error of its scatter.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ class Centred(Statistic):
     """Weight, total Σ w x, and scatter about the mean, of the rows of each class.
 
     Subclasses have the fields ``n``, ``total`` and ``scatter``, each followed by its low-order part; ``lost`` (class,
-    column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0,
-    which distinguishes zeros from values that are tiny compared with unlearned rows.
+    column), a bound of the error of the scatter; and ``nonzero`` (class, column), the weight of values other than 0.
     """
 
     n: Array

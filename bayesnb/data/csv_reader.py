@@ -57,6 +57,7 @@ class Format:
         Whether the first line holds column names; detected by default.
     skip : int, optional
         The number of lines before the header to leave out; by default lines of titles are detected.
+    na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
         A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column.

@@ -47,6 +47,7 @@ class World:
     ----------
     features : {column: Family}
         With proper priors; the prior of the class probabilities is Dirichlet(1).
+    seen : function
         Transforms the drawn rows before methods see them, for example by repeating columns. It must be invertible.
     true : bool
         Whether naive Bayes is true for the transformed rows.

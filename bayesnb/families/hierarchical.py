@@ -129,8 +129,8 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     ----------
     alpha : float, array (column, level) or {level: float}
         The concentration of the prior of the pooled probabilities.
+    strength : float or array (column,), optional
         The prior median of the strength, in imaginary rows per class. By default, the number of levels.
-        By default, the number of levels.
     together : bool
         Whether columns share the distribution of their strengths, which makes them dependent: one term.
     **sampler

@@ -157,6 +157,7 @@ class LeftOut:
 
     Parameters
     ----------
+    log_predictive : array (row, class, term)
         log p(x_ij | c, D without row i), 0 for a missing cell; one term if columns share parameters.
     k : array (row, column)
         Pareto shape of the tail of the weights (see ``bayesnb.chains.weights_without``); 0 if the posterior was sampled

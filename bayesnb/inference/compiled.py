@@ -164,10 +164,10 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
     Raises
     ------
+    ValueError
         If the model has exponents (``dependence``) or a class prior per row; if the family of a column has neither a
         Normal or Student-t density nor a table of values; or if a column is read as dates, as numbers with marks or as
         several choices.
-        several choices. The error names the column.
 
     Examples
     --------

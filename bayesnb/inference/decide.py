@@ -37,10 +37,11 @@ def least_expected_cost(
     TypeError
         If ``costs`` is not a DataFrame, or a cost or ``reject_cost`` is not a number.
     ValueError
-        If ``costs`` is not a DataFrame, or a cost is not a number.
-    ValueError
         If ``costs`` lacks a class, has an unknown or repeated class, or a cost is not finite; or if ``reject_cost`` is
         not below the largest cost.
+
+    References
+    ----------
     Berger (1985), Statistical Decision Theory and Bayesian Analysis, 4.4; Gelman et al., BDA3, chapter 9; Chow
     (1970), On optimum recognition error and reject tradeoff, for rejection.
 

@@ -55,6 +55,7 @@ def read_prior(given: Any, kind: type[Belief]) -> Any:
 
     Parameters
     ----------
+    given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
         A text names a constructor of the class ``kind``, such as "jeffreys".
     kind : type
 

@@ -63,9 +63,8 @@ def joint_of(
     probability.
 
     Counts are summed until at most ``TAIL`` is uncovered. Real columns are integrated by Gauss-Legendre quadrature on
-    panels between the quantiles of each class; beyond them the panels double in width, because predictives have heavy
-    tails. ``x`` is one encoded row; ``log_joint`` maps values of the cell to log p(class, row), (value, class);
-    ``log_row`` is log p(row) without the cell.
+    panels between the quantiles of each class, with wider and wider panels beyond. ``x`` is one encoded row;
+    ``log_joint`` maps values to log p(class, row), (value, class); ``log_row`` is log p(row) without the cell.
 
     Raises
     ------
@@ -180,9 +179,8 @@ def ask_next(
         cost. Observe while the largest gain is above 0.
 
         ``attrs["entropy"]`` is the entropy of the class before the observation, ``attrs["left_out"]`` the largest
-        probability that a sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that are not
-        ranked: bags of words, counts with a missing exposure, and cells with :class:`bayesnb.Missing` known to be
-        missing.
+        probability that a sum or an integral left out, and ``attrs["not_asked"]`` the missing columns that cannot be
+        ranked, such as bags of words.
 
     Raises
     ------
@@ -193,8 +191,7 @@ def ask_next(
     Notes
     -----
     A missing value has its predictive distribution given the rest of the row, by naive Bayes even with a
-    ``dependence``. The ``saving`` of a real column is accurate to about four digits. The ranking looks one answer
-    ahead, so two columns that are informative only together both rank low.
+    ``dependence``. The ranking looks one answer ahead, so two columns that are informative only together both rank low.
 
     References
     ----------
@@ -346,8 +343,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
         Rows without a label.
     n : int
         Number of rows to choose. After each choice the row is learned with weight p(c | x, D) in each class c
-        (Desautels, Krause and Burdick 2014), so that a batch is not n copies of one row. The exponents of a
-        ``dependence`` stay fixed.
+        (Desautels, Krause and Burdick 2014), so that a batch is not n copies of one row.
     draws : int
         Number of draws of the parameters, the same for all rows.
 

@@ -5,8 +5,7 @@ A row x without a label is data too. Conditioning on it gives a mixture over the
     p(θ | D, x) = Σ_c p(c | x, D) p(θ | D + (x, c)).
 
 Only under this posterior is the mean of p(c | x, θ) the predictive probability p(c | x, D). So answers about a row
-condition on the row by default (``given="row"``). The posterior p(θ | D) of ``given="data"`` suits a row that was
-chosen independently of θ.
+condition on the row by default, ``given="row"`` (``docs/theory/ratio-of-averages.md``).
 """
 
 from __future__ import annotations
@@ -207,8 +206,7 @@ class Believed:
     ) -> Array:
         """log p(c, x | θ) at every draw, (draw, row, class), up to a constant per draw and row.
 
-        ``drawn`` are draws given the data. ``seed`` holds the seed of the further draws given the row, and the position
-        of ``drawn`` among all parts.
+        ``seed`` holds the seed of the further draws given the row, and the position of ``drawn`` among all parts.
         """
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
@@ -219,8 +217,8 @@ class Believed:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
         The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
-        3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011; Depeweg et al.
-        2018). For ``given="row"``, the mean is known: it is the predictive, whose logarithm is ``log_p``, (row, class).
+        3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). For
+        ``given="row"``, the mean is known: it is the predictive, with logarithm ``log_p``, (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:

@@ -113,10 +113,8 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    ``draws`` is the total over all chains, rounded up to a multiple of their number.
-
     A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
-    counts, which is Dirichlet(1 + counts). A normal approximation at the mode would fail for frequencies near 0.
+    counts, which is Dirichlet(1 + counts). ``draws`` is the total, rounded up to a multiple of the number of chains.
     """
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
@@ -149,8 +147,8 @@ def with_class_prior(classifier: Classifier, class_prior: Any) -> Classifier:
     Returns
     -------
     Classifier
-        A fitted model that cannot learn further rows. The original model does not change. With a dependence, the
-        exponents stay fixed, and the change of the log class prior is added to their offsets.
+        A fitted model that cannot learn further rows. With a dependence, the exponents stay fixed, and the change of
+        the log class prior is added to their offsets.
 
     Examples
     --------
@@ -189,8 +187,7 @@ def estimate_class_prior(
     max_iter : int
         The largest number of steps of EM.
     tol : float
-        EM stops if no other class probabilities could increase the log probability of all rows by more than this, in
-        nats.
+        EM stops if no other class probabilities could increase the log likelihood by more than this, in nats.
     prob : float, optional
         Probability of an equal-tailed interval for each class probability; none by default.
     draws : int
@@ -204,8 +201,8 @@ def estimate_class_prior(
 
     Notes
     -----
-    The interval comes from the posterior under a Dirichlet(1) prior. It treats the learned p(x | class) as known, so it
-    is too narrow if few rows were learned. An estimate of 0 or 1 may lie outside of its interval.
+    The interval treats the learned p(x | class) as known, so it is too narrow if few rows were learned. An estimate of
+    0 or 1 may lie outside of its interval.
 
     Examples
     --------

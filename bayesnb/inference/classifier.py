@@ -49,9 +49,9 @@ class Classifier(FittedModel):
 
     A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
 
-    ``em`` is the result of EM, if the last ``fit`` had unlabelled rows with a weight above 0; the statistics then
-    include expected counts, and ``expected`` is true. ``declared`` are the classes that ``classes=`` or the type of the
-    labels named. ``reading`` are options with which the command line reads the file. ``seed`` is the ``random_state``.
+    ``em`` is the result of EM; the statistics then include expected counts, and ``expected`` is true. ``declared`` are
+    the classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line
+    reads the file. ``seed`` is the ``random_state``.
 
     Examples
     --------
@@ -377,8 +377,8 @@ def index_of(X: Any) -> pd.Index | None:
 class FarRowError(ValueError):
     """A row is too far from all learned rows: its squared distance overflows.
 
-    The predictive probability of the row needs only logarithms of distances. But the log density of a Normal at drawn
-    parameters contains the squared distance, which overflows from 1e154 standard deviations on.
+    The log density of a Normal at drawn parameters contains the squared distance, which overflows from 1e154 standard
+    deviations on.
 
     Examples
     --------

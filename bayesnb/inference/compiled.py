@@ -30,10 +30,9 @@ class CompiledClassifier:
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
-    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
-    second is over columns k with few values: 0 and 1, levels, and counts below 256. Any other row (a missing cell, an
-    unseen level, a larger count, an invalid value) is passed to ``classifier``, so predictions, warnings and errors are
-    equal.
+    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½), the
+    second over columns k with few values: 0 and 1, levels, and counts below 256. Any other row, such as one with a
+    missing cell, is passed to ``classifier``, so predictions, warnings and errors are equal.
 
     ``base``, (class,), are log class probabilities plus the log densities at the centres of the real columns, whose
     positions are ``reals``. ``curves`` are (m | low | scale | a | b, class, column), where low is the rounding error of
@@ -102,7 +101,7 @@ class CompiledClassifier:
         Parameters
         ----------
         rows : array (row, column) or sequence of rows
-            For many rows the original classifier is faster, because it reads whole tables.
+            For many rows the original classifier is faster.
         """
         if isinstance(rows, str | bytes | Mapping) or hasattr(rows, "columns") or not isinstance(rows, Iterable):
             raise TypeError(

@@ -87,11 +87,9 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
     """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
 
     The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
-    D + (x, c) is scored by the model of the *other* n rows. Naive Bayes needs no refit for this: D + (x, c) differs
-    from D only in the factors of class c. So two log densities per class and learned row are enough, one without x and
-    one after x has joined the class.
-
-    A prior that is scaled to the data is scaled to all n + 1 rows. The class prior is updated for each candidate.
+    D + (x, c) is scored by the model of the *other* n rows. D + (x, c) differs from D only in the factors of class c.
+    So two log densities per class and learned row are enough, one without x and one after x has joined the class. A
+    prior that is scaled to the data is scaled to all n + 1 rows.
 
     References
     ----------
@@ -127,8 +125,6 @@ def _asked_twice(
 
     ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
     class), each row left out of its own class; the third is the log density of the new row under D, (1, class).
-
-    The mean of 1 / p(x | θ) under the posterior is 1 / p(x | D without the row), so the log density is -log_moment(-1).
     """
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)
@@ -281,15 +277,14 @@ def conformal(
     Parameters
     ----------
     X, y, sample_weight
-        Known rows: exactly the learned rows, or for "split" rows that were not learned. Weights count rows, so they
-        must be whole numbers.
+        Known rows: exactly the learned rows, or for "split" rows that were not learned. Weights must be whole numbers.
     by_class : bool
         Compare a class with the known rows of that class only (Mondrian). The guarantee then holds within each class.
     method : {"full", "loo", "split"}
         "full" scores every row by the model of all other rows; the guarantee is exact, and each new row takes two
         passes over the learned rows. "loo" scores learned rows by exact leave-one-out; it is as fast as predicting, but
-        its coverage is not guaranteed. "split" uses rows that were not learned; the guarantee is exact for every model,
-        and it is the only method with a ``dependence``.
+        its coverage is not guaranteed. "split" uses rows that were not learned; its guarantee is exact, even with a
+        ``dependence``.
 
     Returns
     -------
@@ -305,12 +300,9 @@ def conformal(
     Notes
     -----
     The score of a row with a class is minus the log-odds of the class against all others; sets from such scores are the
-    smallest on average (Sadinle, Lei and Wasserman 2019). The guarantee of "full" is 1 - α (Vovk, Gammerman and Shafer
-    2022). "loo" is the *jackknife*; the *jackknife+* (Barber, Candès, Ramdas and Tibshirani 2021) and cross-conformal
-    prediction (Vovk 2015) guarantee 1 - 2α.
-
-    The guarantee requires levels and bins that do not depend on the learned rows: fix them by categorical types and
-    given edges.
+    smallest on average (Sadinle, Lei and Wasserman 2019). "loo" is the *jackknife*; the *jackknife+* (Barber, Candès,
+    Ramdas and Tibshirani 2021) would guarantee 1 - 2α. The guarantee of "full" and "split" requires levels and bins
+    that do not depend on the learned rows.
 
     References
     ----------

@@ -267,11 +267,10 @@ def predict_credal(
         The total concentration of the Dirichlet priors in the set, usually 1 or 2, for the classes and for every column
         of levels or of zeros and ones. With ``None``, these keep their fitted prior, as other columns always do.
     priors : {feature or "(class)": (prior, prior)}, optional
-        Intervals of hyperparameters, which vary independently for each class and column. These features are excluded
-        from the imprecise Dirichlet model.
+        Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}
-        How to treat missing cells of nominal columns, learned or predicted. "ignored" assumes that they are missing at
-        random; with "any", each may have any level (Corani and Zaffalon 2008).
+        How to treat missing cells of nominal columns, learned or predicted: as missing at random, or as any level
+        (Corani and Zaffalon 2008).
 
     Returns
     -------
@@ -463,7 +462,7 @@ def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tu
     """Coordinate search over the hyperparameters for all cells at once, from every corner and the middle of the
     intervals.
 
-    Grids are even in locations, and in the logarithm of other hyperparameters; golden sections refine the best point.
+    Grids are even in locations, and in the logarithm of other hyperparameters.
     """
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}

@@ -124,8 +124,8 @@ def _usable(reject_cost: Any, cost_matrix: Array) -> float:
 def smallest_set(proba: Array, classes: Array, mass: float = 0.9, index: Any = None) -> pd.DataFrame:
     """The smallest set of classes whose probability is at least ``mass``, for each row, as bool (row, class).
 
-    Ties go to the earlier class, and a set is never empty. The mass may fall short by 1e-12, because probabilities are
-    rounded. The set is a credible set (Berger 1985, 4.3.2).
+    Ties go to the earlier class. The mass may fall short by 1e-12, because probabilities are rounded (Berger 1985,
+    4.3.2).
 
     Raises
     ------

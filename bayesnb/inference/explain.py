@@ -134,9 +134,8 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). The mean of
-    a product is not the product of means if columns have dependent parameters; the difference is the entry
-    "(averaging)".
+    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). If
+    parameters of columns are dependent, their sum differs from the log-odds by the entry "(averaging)".
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -351,17 +350,15 @@ def explain(
     DataFrame ((row, entry), ...)
         ``label``, ``against``, ``value``, ``log_odds``, ``lower``, ``upper``, ``missing``. The first entry is
         "(prior)", then one entry per column, or one per word of a bag of words. The last entry, "(total)", is the sum:
-        the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters given
-        the learned rows. An unseen level counts as ``missing``, but is shown under ``value``.
+        the log-odds by the chosen estimate. The interval is equal-tailed, under the posterior of the parameters. An
+        unseen level counts as ``missing``, but is shown under ``value``.
 
     Notes
     -----
-    With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus the offset of its
-    cell, its slope times its number, and its shares of the partitions and of the kernel (the value of Aumann and
-    Shapley 1974). Further entries are "(offset)", the learned correction of the class frequencies; the shapes, pairs,
-    joint columns and trees; and, by the "predictive" estimate, "(averaging)", the difference between averaging over the
-    exponents and plugging in their mean. For a model from :func:`bayesnb.from_draws`, "(averaging)" is the effect of
-    dependent parameters, and Monte Carlo error.
+    With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus its offset, its slope
+    times its number, and its shares of the partitions and of the kernel (the value of Aumann and Shapley 1974). Further
+    entries are the shapes, pairs, joint columns and trees; "(offset)", the learned correction of the class frequencies;
+    and "(averaging)", the effect of averaging over exponents or dependent parameters instead of plugging in.
 
     Examples
     --------

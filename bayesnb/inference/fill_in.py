@@ -56,9 +56,9 @@ def fill_in(
     DataFrame (row and column, ...)
         The summary: ``value`` is the most probable level, or 0 or 1, and the median of counts and real numbers.
         ``probability`` is that of the value, NaN for real numbers; ``lower`` and ``upper`` are the equal-tailed
-        interval of counts and real numbers. The distribution: ``probability`` by row, column and value. The values of a
-        real column are quadrature nodes, whose weighted sum is the mean. ``attrs["not_filled"]`` lists columns that one
-        value cannot fill in: bags of words, and counts whose exposure is missing.
+        interval of counts and real numbers. The distribution: ``probability`` by row, column and value; the values of a
+        real column are quadrature nodes. ``attrs["not_filled"]`` lists columns that one value cannot fill in: bags of
+        words, and counts whose exposure is missing.
 
     Raises
     ------

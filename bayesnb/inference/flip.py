@@ -7,10 +7,8 @@ there, the log joint of the class is, up to a constant,
 
     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-Removing rows of one class does not change this score for another class. So the fewest rows that change the prediction
-from a to b are the smallest k_a + k_b for which b's score, raised by removing k_b rows of b, exceeds a's, lowered by
-removing k_a rows of a. :func:`best_removal` finds both removals exactly, by branch and bound (Land and Doig 1960) among
-patterns of agreement.
+:func:`best_removal` finds the removals that lower this score most in one class and raise it most in another, exactly,
+by branch and bound among patterns of agreement (``docs/theory/price-of-a-plug-in.md``).
 """
 
 from __future__ import annotations
@@ -80,10 +78,10 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    A branch is a choice of some of the k rows. The terms of the score are ± ln(o_f - s_f) and ∓ ln(T_f - t_f). A convex
-    term lies below its chord over the remaining rows, a concave term below the line through its first step. This bounds
-    the gain per row of each pattern, and the sum of the largest of these gains bounds the gain of the remaining rows.
-    At most ``nodes`` branches are examined; the bound covers the others.
+    A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
+    its chord over the remaining rows, a concave term below the line through its first step. This bounds the gain per
+    row of each pattern, and the sum of the largest of these gains bounds the branch. At most ``nodes`` branches are
+    examined; the bound covers the others.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
@@ -177,8 +175,8 @@ class Flip:
 def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> Flip:
     """The fewest learned rows whose removal changes a prediction, and its robustness to contamination and priors.
 
-    If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one,
-    each time the row whose removal lowers the lead of the predicted class most, and fewer rows may suffice.
+    If all columns have levels, or are 0 and 1, the number of rows is proved. Otherwise rows are removed one by one, and
+    fewer rows may suffice.
 
     Parameters
     ----------
@@ -205,7 +203,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
     Notes
     -----
-    Priors keep the scale that was estimated from the learned rows. A class whose rows are all removed still exists.
+    Priors keep their scale. A class whose rows are all removed still exists.
 
     References
     ----------

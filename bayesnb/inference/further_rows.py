@@ -2,8 +2,7 @@
 
 Each posterior draw of θ is treated as the true θ: statistics of further rows are drawn given θ and added to those of
 the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows are passed, further
-rows of naive Bayes are copies of them, drawn with Bayesian bootstrap weights (Rubin 1981), so that the loss does not
-rely on the model being right.
+rows of naive Bayes are copies of them, by the Bayesian bootstrap (Rubin 1981).
 """
 
 from __future__ import annotations
@@ -120,8 +119,7 @@ def worth_of_rows(
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
         The learned rows, each of which is then predicted while it is left out; further rows are copies of them, unless
-        there is a ``dependence``. By default all rows are drawn from the model, whose loss is too small if columns
-        depend on each other given the class.
+        there is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -137,10 +135,9 @@ def worth_of_rows(
     -------
     DataFrame (more, ...)
         ``loss`` is the expected loss per row under full Bayes. ``lower`` and ``upper`` are the band of the mean loss of
-        ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss (the expected value of
-        the sample), and ``price`` the regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the
-        number of further rows from which its regret is at most ``bound``, or infinity. ``attrs`` also hold ``prob``,
-        ``bound`` and the number of ``learned`` rows.
+        ``rows`` labelled rows, absent with a ``dependence``. ``saving`` is the decrease in loss, and ``price`` the
+        regret of each plug-in. ``attrs["rows_needed"]`` gives, for each plug-in, the number of further rows from which
+        its regret is at most ``bound``, or infinity.
 
     Raises
     ------
@@ -150,7 +147,8 @@ def worth_of_rows(
 
     Notes
     -----
-    With a ``dependence``, the exponents stay fixed, so the loss after many further rows is too large.
+    See ``docs/how-to/what-map-costs.md``. With a ``dependence``, the exponents stay fixed, so the loss after many
+    further rows is too large.
 
     References
     ----------
@@ -250,10 +248,9 @@ def _copied_statistics(
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
     """Decrease in the expected loss of each learned row because its label took part in learning the exponents, (row,).
 
-    Let p exponents be learned from n rows. The loss per row is smaller by about p/2n on these rows than at the best p
-    exponents, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further rows, δ (1 +
-    n/(n + m)) / 2 remains (the reasoning of Akaike 1974). The decrease is computed per row, because an average would
-    make the band too narrow.
+    Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
+    p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
+    rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
@@ -267,8 +264,8 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
     """The number of further rows from which a regret is at most ``bound``; infinity if it is larger at the last size.
 
-    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows: class probabilities
-    of a plug-in and of full Bayes differ by terms of order 1/n, and the regret by their square.
+    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls as
+    1/n².
     """
     above = np.flatnonzero(~(price <= bound))
     if not len(above):

@@ -70,10 +70,8 @@ class Independence:
     @property
     def threshold(self) -> float:
         """The log Bayes factor from which a pair counts as dependent.
-
-        If the Bayes factors had a mean of 1 under independence, the probability that any of ``m`` pairs exceeds m /
-        0.05 would be at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly; ``docs/theory/exponents.md``
-        has simulations.
+        If the Bayes factors had a mean of 1 under independence, any of ``m`` pairs would exceed m / 0.05 with
+        probability at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly (``docs/theory/exponents.md``).
         """
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
@@ -181,8 +179,8 @@ def independence(
     Returns
     -------
     Independence
-        It prints as one sentence of advice. ``pairs`` is a DataFrame with a row for each pair of columns, the most
-        dependent first. :func:`bayesnb.plots.independence` draws it.
+        It prints as one sentence of advice. ``pairs`` has a row for each pair of columns, the most dependent first.
+        :func:`bayesnb.plots.independence` draws it.
 
     Raises
     ------
@@ -192,8 +190,8 @@ def independence(
 
     Notes
     -----
-    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. If there are more than
-    4,096 rows, gains are computed from 4,096 rows drawn at random.
+    Bags of words, counts with an exposure, and columns of more than 64 levels are not compared. Gains are computed from
+    at most 4,096 rows.
 
     Examples
     --------
@@ -225,8 +223,8 @@ def audited(
 ) -> Independence:
     """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
 
-    For the mutual information, and for dependence of any form, real columns are cut at quartiles. For the gain, and for
-    monotone dependence, they are cut into sixteen intervals, as in ``dependence="pairwise"``.
+    For the mutual information, and for dependence of any form, real columns are cut at quartiles; for the gain, and for
+    monotone dependence, into sixteen intervals.
 
     Raises
     ------
@@ -276,10 +274,9 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
     Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below it less the
     share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t with
-    θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Under independence all orders of the second
-    cells within a class are equally probable, and the mean of the product of 1 + θ s t over them is nearly (1 - θ²
-    var(s) var(t))^-½. The product is divided by this mean, so that the Bayes factor has a mean of nearly 1. The
-    integral over θ is a sum over 16 values.
+    θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Over all orders of the second cells, the mean
+    of the product of 1 + θ s t is nearly (1 - θ² var(s) var(t))^-½, by which the product is divided. The integral over
+    θ is a sum over 16 values.
     """
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
@@ -293,11 +290,11 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
     """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score.
 
-    Let s be a row's log joint with the row left out, and r the term of a pair, ln p(a, b | c) - ln p(a | c) p(b | c),
-    with the row left out too. If only this pair is modelled, the log joint is exactly s + r. If the pair is added to
-    the weighted model with an exponent v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The
-    score is the sum of these over rows, divided by its standard error (Rao's score test). It is conservative, because
-    the other exponents were learned from the same rows.
+    Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only this
+    pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent v, the
+    derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over rows,
+    divided by its standard error (Rao's score test); it is conservative, because the other exponents were learned from
+    the same rows.
     """
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
@@ -328,8 +325,8 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
     frequencies is too large by about the number of free cells over twice the number of rows, and the posterior mean by
     twice that. So the draws are shifted to the mean I, and then adjusted for chance (Vinh, Epps and Bailey 2010): I
-    becomes (I - E) H / (H - E), where E is the mean information of tables with the same margins without dependence, and
-    H the largest that these margins allow. Negative values become 0.
+    becomes (I - E) H / (H - E), or 0 if negative, where E is the mean information of independent tables with the same
+    margins, and H the largest.
     """
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]

@@ -80,10 +80,10 @@ def predict_interval(
     prob : float, optional
         Probability of the interval; ArviZ's ``stats.ci_prob`` (0.89) by default.
     method : {"auto", "saddlepoint", "draws"}
-        "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses it if no
-        feature is sampled, no term has an exponent, and the approximation is close (``docs/theory/saddlepoint.md``);
-        otherwise it uses exact draws with the estimator's seed (0 by default). If 4,000 draws of all columns do not fit
-        into memory, the log likelihood of each class is drawn by a similar approximation.
+        "saddlepoint" approximates the distribution of the log-odds of two classes, without draws. "auto" uses it if it
+        is available and close (``docs/theory/saddlepoint.md``); otherwise it uses exact draws with the estimator's seed
+        (0 by default). If 4,000 draws of all columns do not fit into memory, the log likelihood of each class is drawn
+        by a similar approximation.
     draws : int
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional

@@ -61,11 +61,11 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    A right label z_i comes from the class prior, and the row from the model, x_i ~ p(x | z_i, θ). The observed label is
-    z_i with probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. θ given z
-    is conjugate, ε given z has a Beta distribution truncated at 1/2, and z_i given θ and ε is proportional to p(z_i |
-    x_i, θ) times the probability of the observed label. A row of weight 2 is two rows, whose labels may be wrong
-    independently. ``before`` is the prior, as a posterior without data.
+    A right label z_i comes from the class prior, and the row from the model. The observed label is z_i with probability
+    1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. θ given z is conjugate, ε given
+    z has a Beta distribution truncated at 1/2, and z_i given θ and ε is proportional to p(z_i | x_i, θ) times the
+    probability of the observed label. A row of weight 2 is two rows. ``before`` is the prior, as a posterior without
+    data.
 
     Raises
     ------
@@ -112,8 +112,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     uniform prior has one mode, which bisection finds; Gauss-Legendre quadrature around it integrates out ε. Given ε the
     z_i are independent, which gives the variance of their number.
 
-    ``probability``, (row,), is p_i by a model that was fitted without the row. If the model learned from wrong labels,
-    the number is too small.
+    ``probability``, (row,), is p_i by a model that was fitted without the row.
 
     Raises
     ------
@@ -228,12 +227,12 @@ def suspicious_labels(classifier: Classifier, X: Any, y: Any, sample_weight: Any
 
     Notes
     -----
-    If classes overlap, some right labels are improbable. ``wrong`` measures the excess over these: a share ε of the
+    ``wrong`` measures the excess of improbable labels over those that are expected if classes overlap: a share ε of the
     labels, with a uniform prior from 0 to 1/2, is assumed to be replaced by any other class. A Gibbs sampler draws the
-    right labels, ε and the parameters jointly, so wrong labels do not hide each other, as they do in ``probability``.
+    right labels, ε and the parameters jointly.
 
     Naive Bayes counts many right labels as wrong if columns depend on each other given the class. With a
-    ``dependence``, trust the order of the rows but not the number. ``docs/how-to/labels-to-doubt.md`` has measurements.
+    ``dependence``, trust the order of the rows but not the number (``docs/how-to/labels-to-doubt.md``).
 
     Examples
     --------

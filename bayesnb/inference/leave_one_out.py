@@ -45,17 +45,15 @@ def loo(
     by : {"row", "feature"}
         One result per row, or the term of each column.
     refit : bool
-        Sample a feature again without the row if the importance weights are unreliable; each time takes as long as a
-        fit of the column.
+        Sample a feature again without the row if the importance weights are unreliable, which is slow.
 
     Returns
     -------
     DataFrame (row, ...)
-        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has one column per class, p(c
-        | x_i, D without row i), both by the chosen estimate; ``pareto_k`` has one column for each sampled column. By
-        feature: columns (class, term), in nats. "(prior)" is log p(c | D without row i), and each column j has log
-        p(x_ij | c, D without row i), with all parameters integrated out; the sum of a class is log p(x_i, c | D without
-        row i). A prior that was scaled to the data keeps its scale.
+        By row: ``log_density`` is log p(x_i, y_i | D without row i), and ``probability`` has p(c | x_i, D without row
+        i) of each class, both by the chosen estimate; ``pareto_k`` has one column for each sampled column. By feature:
+        columns (class, term), in nats. "(prior)" is log p(c | D without row i), and each column j has log p(x_ij | c, D
+        without row i), with all parameters integrated out. A prior that was scaled to the data keeps its scale.
 
     Warns
     -----
@@ -65,12 +63,11 @@ def loo(
     Notes
     -----
     The draws of a sampled feature are weighted by one over the likelihood of the row's cell, and the largest weights
-    are smoothed (Vehtari, Simpson, Gelman, Yao and Gabry 2024). ``pareto_k`` is the shape parameter of the tail of
-    these weights, 0 if the feature was sampled again, and NaN if the cell is missing.
+    are smoothed (Vehtari et al. 2024). ``pareto_k`` is the shape parameter of the tail of these weights, 0 if the
+    feature was sampled again, and NaN if the cell is missing.
 
-    With a dependence, the row is left out of the class prior and of all terms, but the exponents stay fixed. So the
-    probabilities are too good, as ``attrs["note"]`` states; ``evaluate`` with ``cv=5`` learns the exponents again in
-    each fold. By feature, terms are not multiplied by their exponents.
+    With a dependence, the row is left out of the class prior and of all terms, but not of the exponents. So the
+    probabilities are too good, as ``attrs["note"]`` states. By feature, terms are not multiplied by their exponents.
 
     Examples
     --------

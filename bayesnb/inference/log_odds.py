@@ -143,10 +143,9 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
 def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
     """The moments of a model whose terms have exponents, given the data.
 
-    Write Δ for a difference between two classes. The log-odds are Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), where π, the θ of
-    the columns and the exponents (w, b) are independent. So the mean is this expression at the mean of each factor. The
-    variance is Var[Δ ln π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t
-    E[w_t²] Var[Δ s_t].
+    Write Δ for a difference between two classes. In the log-odds Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), the factors π, θ and
+    (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln π], plus
+    the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
     """
     posterior, dependence = believed.posterior, believed.require_exponents()
     if dependence.spec.by == "class":

@@ -200,10 +200,10 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     Returns
     -------
     weights : DataFrame (term, class)
-        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise. For
+        β. For a categorical feature, a term is (column, level), and φ is 1 at the level of the row and 0 otherwise; for
         text, it is (column, word), and φ is the count of the word. For a number, it is (column, ""), or (column, "ln")
-        for the logarithm of a ``LogNormal``. With ``quadratic``, there are terms (column, other column), whose φ is the
-        product, and (column, "ln²").
+        for the logarithm of a ``LogNormal``; with ``quadratic`` also (column, other column) for the product, and
+        (column, "ln²").
     intercept : Series (class,)
         γ.
 
@@ -211,8 +211,7 @@ def linear_form(classifier: Classifier, quadratic: bool = False) -> tuple[pd.Dat
     ------
     ValueError
         If the log-odds are not linear: for example, a Gaussian whose variance differs between classes (without
-        ``quadratic``), a predictive that is not a plug-in (use ``estimate="mean"``), or a dependence with terms other
-        than columns.
+        ``quadratic``), or a predictive that is not a plug-in (use ``estimate="mean"``).
 
     References
     ----------

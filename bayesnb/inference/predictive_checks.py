@@ -310,8 +310,8 @@ class PredictiveChecks:
 def _flags_of_gaps(observed: Array) -> Array:
     """Pairs of a column and a flag of its missing cells, as booleans (column, column), which are not checked.
 
-    Replicated tables have the missing cells of the observed table, but independent columns. Where the other column has
-    a value such a flag is constant, so a check of the pair fails for any model.
+    Replicated tables have the gaps of the observed table, but independent columns, so a check of such a pair fails for
+    any model.
     """
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
@@ -434,9 +434,8 @@ def predictive_checks(
     Returns
     -------
     PredictiveChecks
-        It prints as one sentence. ``table`` is a DataFrame with a line for each check, the worst first. ``failed``
-        holds the failed checks, and ``fits`` is True if there are none. :func:`bayesnb.plots.predictive_checks` draws
-        it.
+        It prints as one sentence. ``table`` has a line for each check, the worst first; ``failed`` holds the failed
+        checks, and ``fits`` is True if there are none. :func:`bayesnb.plots.predictive_checks` draws it.
 
     Raises
     ------
@@ -446,10 +445,9 @@ def predictive_checks(
 
     Notes
     -----
-    The test statistics are listed in ``docs/how-to/does-the-model-fit.md``. p-values are adjusted for the number of
-    checks: at most about one in twenty tables drawn from the model has a failed check (fewer of the learned tables;
-    BDA3 6.3). With a dependence, only its naive Bayes part is checked. Of more than 4,096 rows, a random sample is
-    checked.
+    See ``docs/how-to/does-the-model-fit.md`` for the test statistics and the p-values, which are adjusted for the
+    number of checks. With a dependence, only its naive Bayes part is checked. Of more than 4,096 rows, a random sample
+    is checked.
 
     Examples
     --------

@@ -214,9 +214,9 @@ class LogOdds:
         """P(log-odds < ``at``) of each row or, if ``at`` is None, the quantile of probability Φ(``aim``), (point, row).
 
         Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
-        bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. The
-        miss is positive if t is too small. If a step leaves the bracket or does not halve the miss, the middle of the
-        bracket is used instead, or about 2t if the bracket is infinite.
+        bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
+        step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if it
+        is infinite.
         """
         (floor, ceiling), (points, n) = self.bounds, aim.shape
         _, _, h, *ends = self._formula[..., None, :]
@@ -270,9 +270,9 @@ def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula of :class:`LogOdds` is accurate: the families were tested, and have no long
     tails.
 
-    The error of a probability was then below 0.011 in tests, and up to 0.05 with long tails: a Normal-Gamma with fewer
-    than 4 degrees of freedom (2a < 4, as after one or two rows), or a concentration below 1/2
-    (``docs/theory/saddlepoint.md``).
+    Under this condition the error of a probability was below 0.011 in tests, and otherwise up to 0.05
+    (``docs/theory/saddlepoint.md``). A tail is long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or
+    a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):

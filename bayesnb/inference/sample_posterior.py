@@ -48,8 +48,7 @@ def sample_posterior(
     ----------
     draws, chains : int, optional
         Number of draws per chain and of chains; 1000 and 4 by default, or the numbers of a sampled feature if these are
-        smaller. If you request more, some of its draws are repeated. A model from :func:`bayesnb.from_draws` has the
-        draws of its tree.
+        smaller. If you request more, some of its draws are repeated.
     sampler : {"exact", "nuts", "gibbs"}
         "exact" draws independently from the conjugate posterior. "nuts" runs NUTS on the PyMC model of the conjugate
         features. "gibbs" is for fits with unlabelled rows: it draws their labels and the parameters in turn. All three
@@ -77,27 +76,10 @@ def sample_posterior(
     Returns
     -------
     DataTree
-        The groups, variables and coordinates do not depend on the sampler:
-
-        * ``posterior``; if all priors are proper also ``prior``, and ``log_prior``, the log prior density of each
-          variable at its posterior draws, given the variables that its prior depends on;
-        * ``sample_stats``: statistics of the sampler, such as ``diverging``;
-        * ``constant_data``: the total weight of the rows of each class (``rows``) and of the values seen in each column
-          (``seen_…``), and the names of levels (``level_…``);
-        * with rows, ``observed_data``: the class ``y`` of each row, as its position in the coordinate ``class_label``;
-        * ``log_likelihood``: log p(y_i | x_i, θ), called ``y`` too, so that ``arviz.compare`` ranks classifiers by how
-          well they predict the class; for exponents, log p(label | terms) times the weight;
-        * ``joint``, a separate tree with the same draws and log p(x_i, y_i | θ) as ``log_likelihood``, with which
-          ``arviz.loo`` ranks models of all columns and ``arviz.psense_summary`` scales the whole likelihood;
-        * ``posterior_predictive``, ``prior_predictive``: replicates of the class ``y`` of each row, from p(y | x_i, θ);
-        * ``predictions``, if X is given without y: classes ``y`` of the new rows; and ``predictions_constant_data``,
-          their cells ``x_…``;
-        * ``columns``, a separate tree: the cells ``x_…`` as ``observed_data``, their log p(x_ij | y_i, θ) as
-          ``log_likelihood`` (0 if missing), and predictive groups with replicates of the cells given the row's class;
-        * ``unlabelled``, for "gibbs": for each chain and each row without a label, draws of the label (``y``, class
-          codes) and probabilities of the classes (``p``). The coordinate ``row`` is the position of the row in X.
-
-        Attributes: the library that drew, its version, ``sampler``, ``seed`` and ``sampling_time`` in seconds.
+        The groups, variables and coordinates do not depend on the sampler: ``posterior``, ``sample_stats`` and
+        ``constant_data``; ``prior`` and ``log_prior`` if all priors are proper; and with rows ``observed_data``,
+        ``log_likelihood``, predictive groups, and the separate trees ``joint`` and ``columns``.
+        ``docs/how-to/two-roads.md`` describes each group.
 
     Raises
     ------

@@ -224,12 +224,11 @@ def scorecard_of(
 
     Notes
     -----
-    Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`. The
-    interval of the balanced accuracy comes from draws of the posteriors of the recalls. Every other score is a function
-    of means over rows, with an interval by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives
-    the rows new weights from a Dirichlet(1, ..., 1). The log-odds of the AUC are expanded to first order in the
-    weights, with the placements of DeLong, DeLong and Clarke-Pearson (1988) as slopes, which keeps the AUC between 0
-    and 1. An interval always includes its score.
+    Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`; the
+    balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an interval
+    by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives the rows new weights from a
+    Dirichlet(1, ..., 1). The log-odds of the AUC are expanded to first order in the weights, with the placements of
+    DeLong, DeLong and Clarke-Pearson (1988) as slopes. An interval always includes its score.
     """
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
@@ -275,9 +274,8 @@ def _ends(drawn: Array, prob: float) -> tuple[float, float]:
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
     """Bayesian bootstrap intervals of the scores that are functions of means over rows.
 
-    With n rows and Dirichlet(1, ..., 1) weights, the variance of a mean is s²/(n + 1). If the rows are put into G
-    random groups of m rows with one weight each, the variance between group means is s²/m, so that of the mean is s²/(m
-    (G + 1)), nearly the same with only G weights.
+    The rows are put into G random groups of m rows with one Dirichlet weight each. The variance of a mean is then s²/(m
+    (G + 1)), nearly s²/(n + 1) as with a weight for each of n rows.
     """
     n, n_classes = log_proba.shape
     groups = min(n, GROUPS)

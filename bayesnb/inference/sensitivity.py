@@ -64,9 +64,8 @@ def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling 
 
     The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
     power s multiplies the distance from the flat parameters by s. With ``scaling="rows"``, the imaginary rows of the
-    prior are counted s times. This is the power of the density of the log-odds, of the log rate, or of (μ, √τ); for a
-    Normal-Wishart, of the density times (det Λ)^(1/2). ``docs/how-to/how-much-the-prior-matters.md`` has a table of
-    both.
+    prior are counted s times: the power of the density of the log-odds, of the log rate, or of (μ, √τ); for a
+    Normal-Wishart, of the density times (det Λ)^(1/2).
 
     Raises
     ------
@@ -258,8 +257,7 @@ def sensitivity(
         ``likelihood``. ``mean`` and ``largest`` summarize over the rows the largest change of a class probability;
         ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior); ``flat`` is True if no
         power changes the prior. With ``by="row"``, the columns are (part, factor), and the values are signed changes of
-        the probability of the predicted class. All changes are slopes with respect to log2 of the power, at the power
-        1.
+        the probability of the predicted class. All changes are per doubling, as slopes at the power 1.
 
     Raises
     ------

@@ -1,9 +1,7 @@
 """A fitted classifier as one SELECT, which computes the class probabilities inside a database.
 
 A term is the log density of one column in each class, as SQL in the dialect of DuckDB, which sqlglot translates. A
-missing cell is NULL or NaN, which some databases order above all numbers; ``known`` is true only for numbers. If a cell
-holds a value that ``predict_proba`` would reject, the probabilities of its row are NULL or the database raises an
-error.
+missing cell is NULL or NaN, which some databases order above all numbers; ``known`` is true only for numbers.
 """
 
 from __future__ import annotations
@@ -142,7 +140,7 @@ def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b
     """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
 
     The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) / (u
-    - 1) is used instead, with u the rounded 1 + z² (Kahan; Goldberg 1991, theorem 4).
+    - 1) is used instead, with u the rounded 1 + z² (Goldberg 1991, theorem 4).
     """
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
     square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"
@@ -376,9 +374,9 @@ def to_sql(
     ImportError
         If sqlglot is not installed.
     ValueError
-        If the density of a column's family cannot be written as SQL; if a column is read as dates, as numbers with
-        marks or as several choices; if two columns have the same name in the database; or if the model has exponents
-        for which :func:`bayesnb.odds.linear_form` raises an error too.
+        If the density of a column's family, or its reading (dates, numbers with marks, several choices), cannot be
+        written as SQL; if two columns have the same name in the database; or if :func:`bayesnb.odds.linear_form`
+        refuses the exponents of the model.
 
     Notes
     -----

@@ -83,8 +83,8 @@ def uncertainty(
     Notes
     -----
     After a fit with unlabelled rows, all columns are overconfident, because missing labels were replaced by expected
-    counts. Novelties of rows with different missing values cannot be compared. The aleatoric part may rise or fall as
-    rows are learned (Wimmer et al. 2023). ``probability`` is a mean, which may lie outside the interval of quantiles.
+    counts. Novelties of rows with different missing values cannot be compared. ``probability`` is a mean, which may lie
+    outside the interval. See ``docs/how-to/uncertainty.md``.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def verify(
     tree : DataTree, optional
         Existing draws of the same model, named as in :meth:`sample_posterior`.
     learned : (X, y), optional
-        The learned rows, needed if some have no label: expect disagreement, because the closed form replaces labels by
+        The learned rows, if some have no label: expect disagreement, because the closed form replaces labels by
         expected counts. For the exponents, the rows that they were learned from, (X, y) or (X, y, sample_weight).
     stage : {"parameters", "exponents"}
         Check the parameters of the columns; or, with a dependence, the exponents.

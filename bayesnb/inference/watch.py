@@ -1,10 +1,8 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-A false alarm has at most the stated probability, for all parameters and however often one looks. Given the sufficient
-statistic of the learned rows and of the first t rows of the stream, the distribution of the last value is free of the
-parameters. Its conditional distribution function gives u_t, independent and uniform on [0, 1]. A bet on them, ∏ f(u_t)
-with a density f, is a martingale of mean 1, which exceeds 1/α at any time with probability at most α (Ville 1939);
-``docs/theory/watch.md`` has the proof.
+The u_t that :class:`Reader` makes are independent and uniform on [0, 1] as long as the rows come from the distribution
+of the learned rows, whatever the parameters. A bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1, which
+exceeds 1/α at any time with probability at most α (Ville 1939); ``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -417,7 +415,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     -----
     A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital, initially 1,
     of a bet against the model. Levels, 0/1, Normal and Log-normal columns, and counts are watched; other columns of
-    numbers need learned rows. Without these, a column that is wrongly assumed to be Normal raises an alarm in the end.
+    numbers need learned rows, without which a wrong assumption of normality raises an alarm in the end.
 
     Examples
     --------

@@ -311,8 +311,8 @@ class Cells:
     """The cells of the columns, and the choice of the cells to count.
 
     ``pairs`` are columns of the grid, with ``forests`` the edges that a forest may have. ``joint`` are the blocks of
-    Gaussian columns with a joint term, as positions among the Gaussian columns. ``kernel`` counts the combinations of
-    cells. ``numbers`` standardizes the real columns that have slopes.
+    the joint term. ``kernel`` counts the combinations of cells. ``numbers`` standardizes the real columns that have
+    slopes.
     """
 
     grid: Grid
@@ -418,8 +418,8 @@ class Cells:
 class DependenceStatistics:
     """Counts of the cells of real columns and of pairs, and joint moments; ``+`` pools, ``*`` discounts.
 
-    ``shapes``, ``leaves`` and ``stops`` count the cells of shapes and the nodes of partitions and of trees, each as a
-    pair with a column of one cell. ``near`` are the rows of the kernel, and ``rows`` the weight of the rows.
+    ``shapes``, ``leaves`` and ``stops`` count the cells of shapes and the nodes of partitions and of trees. ``near``
+    are the rows of the kernel, and ``rows`` the weight of the rows.
     """
 
     cells: Cells

@@ -116,9 +116,8 @@ class Exponents:
     """p(c | x, w) ∝ p(c | D) exp(b_c) ∏_t p(x_t | c, D)^{w_t}, with a prior for w and b.
 
     w = 1 and b = 0 is naive Bayes. Two copies of one column get the exponent ½ each. The exponents are learned from the
-    labels, with each row left out of its terms: Bayesian stacking by a log-linear pool (Yao et al. 2018, 2023), or
-    weighted naive Bayes (Zaidi et al. 2013) with a posterior for its weights. ``docs/theory/exponents.md`` describes
-    all terms.
+    labels, with each row left out of its terms. ``docs/theory/exponents.md`` describes all terms, the learning, and the
+    sources.
 
     Parameters
     ----------
@@ -140,8 +139,7 @@ class Exponents:
     linear : bool
         Whether one member of the average is linear in the numeric columns.
     forests : {"shared", "class"}, optional
-        Average over all forests of edges between columns, with the same forest in all classes or one per class. All
-        exponents are then 1.
+        Average over all forests of edges between columns, the same in all classes or one per class, without exponents.
     sd : float or tuple of float
         Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values,
         here and below.
@@ -150,8 +148,8 @@ class Exponents:
     class_sd : float or tuple of float
         Prior standard deviation of a class's deviation from the exponent of the feature.
     offsets : {"cell", "class"}
-        Whether a class has only the offset b_c, or also one offset per cell of each column: a level, or a quarter of
-        the rows of a real column. There are none if cells times classes exceeds the number of rows, or 1,000.
+        Whether a class has only the offset b_c, or also one offset per cell of each column, unless cells times classes
+        exceeds the number of rows, or 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
@@ -159,11 +157,11 @@ class Exponents:
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool
-        Whether to average class probabilities over models of different flexibility, the members, with weights that are
-        learned from held-out rows (stacking).
+        Whether to average class probabilities over models of different flexibility, with weights that are learned from
+        held-out rows (stacking).
     rows : int
         Largest number of rows from which exponents and the cells of real columns are learned; a larger table is
-        sampled. A table that is read in parts is counted over the sample only.
+        sampled.
     draws : int
         Number of draws from the posterior of the exponents, for intervals.
     random_seed : int

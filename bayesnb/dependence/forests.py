@@ -2,8 +2,8 @@
 
 The edges of a forest join columns that depend on each other given the class. Let m(u) be the Dirichlet evidence of the
 cells of column u in one class, and m(uv) that of the joint cells of u and v, whose concentrations a/(K_u K_v) add up to
-a/K_u along each margin. The evidence of a forest T and the sum over all rooted forests, with prior odds β per root
-(matrix-tree theorem), are
+a/K_u along each margin. The evidence of a forest T, and the sum over all rooted forests under a prior proportional to
+β^roots (matrix-tree theorem), are
 
     p(D | T) = ∏_u m(u) · ∏_{uv ∈ T} w_uv,    w_uv = m(uv) / (m(u) m(v)),
     Σ_T β^roots ∏_{uv ∈ T} w_uv = det(βI + L(w)).

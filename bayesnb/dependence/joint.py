@@ -1,10 +1,8 @@
 """The joint Gaussian of all Gaussian columns, with a full covariance per class.
 
 The likelihood of a row with gaps is not conjugate. So columns are ordered by their gaps and divided into *blocks*, and
-each factor p(block | earlier blocks) is learned from the rows without gaps in these blocks. If the gaps are nested,
-this is the exact posterior and uses every value; otherwise a row is counted in the blocks before its first gap. Every
-factor is a Normal-Wishart (factored likelihoods: Little and Rubin 2019, *Statistical Analysis with Missing Data*,
-chapter 7).
+each factor p(block | earlier blocks), a Normal-Wishart, is learned from the rows without gaps in these blocks (Little
+and Rubin 2019, *Statistical Analysis with Missing Data*, chapter 7; ``docs/theory/exponents.md``).
 """
 
 from __future__ import annotations

@@ -37,11 +37,9 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node chooses among some of the columns (Breiman
-    2001). These are determined by *keys*, hashes of content. The key of a cell is a hash of its count (in a real
-    column, also of the distance of its rank from the middle) and of the histogram of its column. The key of a row is
-    the sum of the keys of its cells. In three rounds, the keys of the rows in a cell (in a real column, also below and
-    above) are then added to the key of the cell. Copies of a row are in the same bags, but the counts of nodes include
-    all rows.
+    2001), by *keys*, hashes of content as in :class:`bayesnb.model.order.Order`, but without labels. The key of a cell
+    begins as a hash of its count (in a real column, also of the distance of its rank from the middle) and of the
+    histogram of its column. Copies of a row are in the same bags, but the counts of nodes include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a
@@ -159,11 +157,12 @@ class LabelTreeTerm:
 
     The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
     ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
+    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
+    ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
     of a node, and P that of all prunings below it: P = ½ e + ½ P_left P_right. So the node is pruned with posterior
-    probability ½ e / P, and the average over all prunings is a sum over the nodes on the path of a row (context-tree
-    weighting: Willems, Shtarkov and Tjalkens 1995). If the cell is missing, a learned row counts in this node only; a
-    new row goes to both children, in proportion to the learned rows. A learned row is left out of the counts exactly,
-    and predicted by trees that were not grown on it.
+    probability ½ e / P, and the average over all prunings is a sum over the path of a row (context-tree weighting:
+    Willems, Shtarkov and Tjalkens 1995). If the cell is missing, a learned row counts in this node only; a new row goes
+    to both children, in proportion to the learned rows. Trees that were grown on a row do not predict it.
 
     ``counts``, (class, tree, node), are weights of the rows that stop in each node.
     """

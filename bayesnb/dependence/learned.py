@@ -29,8 +29,7 @@ class Dependence:
     """The terms that are added to naive Bayes, and the posterior of the exponents of all terms.
 
     The posterior of the columns belongs to the model, and every method takes it. ``weight`` is the total weight of the
-    rows that taught the exponents. ``older`` is true if rows were learned or forgotten since then, which updates only
-    the terms.
+    rows that taught the exponents; ``older`` is true if rows were learned or forgotten since then.
     """
 
     terms: TermSet
@@ -279,8 +278,8 @@ def rows_left_out(
 ) -> Callable[[Any], Rows]:
     """A function that returns some of the rows with the terms of the exponents, each row left out of its terms.
 
-    If ``cells`` or ``numbers`` is 0, there are no such covariates. Half of a row of weight 2 is left out, but all of a
-    row of weight ½, because a weight is the number of times that a row was observed.
+    Half of a row of weight 2 is left out, but all of a row of weight ½, because a weight is the number of times that a
+    row was observed. If ``cells`` or ``numbers`` is 0, there are no such covariates.
     """
     left = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n)
     prior = posterior.only(()).log_left_out({}, left)

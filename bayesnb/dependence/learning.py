@@ -146,8 +146,8 @@ def _members(
 
     Three members are points: the class frequencies (all exponents are 0), naive Bayes (1 for the families of columns)
     and the trees (1 for their term). "weighted" learns the exponents of columns and their shapes, the linear member
-    only slopes and offsets, and the last member the exponents of all terms but the trees. ``before`` are the terms and
-    members learned from more rows, including these: the search starts there.
+    only slopes and offsets, and the last member all exponents but that of the trees. The search starts at ``before``,
+    the terms and members learned from more rows.
     """
     columns = names(posterior)
     called, groups = found.names(spec, columns), found.groups(spec, len(columns))
@@ -261,9 +261,9 @@ MOST_LOG_POWER = 1.5
 def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float], float]:
     """Posterior modes of the weights of the members and of the power of their mean.
 
-    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (Yao, Vehtari, Simpson and
-    Gelman 2018). A mean of calibrated probabilities is underconfident (Ranjan and Gneiting 2010), so it is then raised
-    to a power with ln power ~ Normal(0, 0.3), estimated from the same rows.
+    The probability of a class of a held-out row is Σ_m π_m p_m, with a Dirichlet prior of π (Yao et al. 2018). A mean
+    of calibrated probabilities is underconfident (Ranjan and Gneiting 2010), so it is raised to a power with ln power ~
+    Normal(0, 0.3).
     """
     rows = np.arange(len(labels))
     found = weights({name: p[rows, labels.codes] for name, p in log_p.items()}, labels.weight)

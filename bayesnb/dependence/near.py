@@ -78,9 +78,9 @@ class NearTerm:
         p(c | x) = (Σ_j K(x, x_j) [y_j = c] + a p(c)) / (Σ_j K(x, x_j) + a),   K(x, x_j) = exp(-½ d²(x, x_j) / h²).
 
     The squared distance d² is a sum over columns: for a real column, the squared difference of the ranks of the two
-    cells, scaled to variance 1; for a column of levels, 2 if the levels differ. A missing cell adds the column's mean
-    over pairs of rows. The kernel of a learned row with itself is subtracted from its class. The width h and the
-    strength a minimize the leave-one-out log loss of the learned rows.
+    cells, scaled to variance 1; for a column of levels, 2 if the levels differ; for a missing cell, the column's mean.
+    The kernel of a learned row with itself is subtracted. The width h and the strength a minimize the leave-one-out log
+    loss of the learned rows.
     """
 
     counts: NearCounts

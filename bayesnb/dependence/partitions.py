@@ -24,8 +24,7 @@ class Partitions:
     """Binary trees in which all nodes of one depth split by the same cell of the same column, (partition, step).
 
     A row goes to the right if its cell of a real column is at or above the given cell, or if its level is the given
-    level. It stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k. (Such
-    trees are the random ferns of Özuysal, Calonder, Lepetit and Fua 2010.)
+    level. It stops if its cell is missing. Nodes are numbered as in a heap: 2k and 2k + 1 are the children of k.
     """
 
     columns: Array

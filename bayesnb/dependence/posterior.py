@@ -112,9 +112,9 @@ def laplace(
     """The mode of the posterior under Normal(mean, sd) priors, and its curvature.
 
     Newton's method with the exact Hessian; the length of each step is the best of ``SIZES`` (Boyd and Vandenberghe
-    2004, 9.5). The last step is the first one that promises to raise the log posterior by less than half of ``enough``,
-    in nats. The search ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the
-    :func:`derivatives` at the start, if known.
+    2004, 9.5). The last step promises to raise the log posterior by less than half of ``enough``, in nats. The search
+    ends early if the log evidence is very unlikely to exceed ``better``. ``here`` are the :func:`derivatives` at the
+    start, if known.
     """
     place = np.array(start, float)
     here = here or derivatives(source, layout, place)
@@ -166,17 +166,15 @@ def draws(
     Draws of the Normal come in pairs, z and -z, whose errors cancel if probabilities are nearly linear in the exponents
     (antithetic variates: Hammersley and Morton 1956).
 
-    If the classes separate, the posterior is skewed. The ratio r = log posterior - log Normal is constant if the
-    Laplace approximation is exact. If its standard deviation over the draws is above ``EXACT``, every draw is replaced
-    by elliptical slice sampling (Murray, Adams and MacKay 2010; around an approximating Normal: Nishihara, Murray and
-    Adams 2014), which leaves the posterior invariant and needs no tuning. The chains start at draws of the Normal and
-    at the mode, chosen with importance weights exp(r).
+    If the classes separate, the posterior is skewed. If the standard deviation of r = log posterior - log Normal over
+    the draws is above ``EXACT``, every draw is replaced by elliptical slice sampling (Murray, Adams and MacKay 2010;
+    around an approximating Normal: Nishihara, Murray and Adams 2014). The chains start at draws of the Normal and at
+    the mode, chosen with importance weights exp(r).
 
-    Nearly all of the time is spent on the sum over the rows. But if classes separate, most labels are certain at all
-    points that the chains visit, and these rows add nearly 0. So the chains take ``TURNS`` steps with all rows, and
-    then rounds of ``TURNS`` steps with the rows that were uncertain at the points of the round before
-    (:func:`_uncertain`). If the contribution of the other rows varies by more than ``EXACT`` nats between the chains at
-    the end, all steps are repeated with all rows.
+    If classes separate, most labels are certain at all points that the chains visit, and their rows add nearly 0 to the
+    log likelihood. So the chains take ``TURNS`` steps with all rows, and then rounds of ``TURNS`` steps with the rows
+    that were uncertain at the points of the round before (:func:`_uncertain`). If the contribution of the other rows
+    varies by more than ``EXACT`` nats between the chains at the end, all steps are repeated with all rows.
 
     Returns
     -------
@@ -327,11 +325,11 @@ class LearnedExponents:
 
     ``names`` and ``groups`` are those of the learned terms, and ``scales`` the prior standard deviation of each group.
     ``posterior`` is the Laplace approximation of the learned parameters (layout ``learned``), or ``None`` if there are
-    only points; ``off`` is its error, in nats (see :func:`draws`). ``points``, (draw, parameter), are draws from the
-    posterior, or the point that is plugged in; their ``weights`` have sum 1. ``average`` holds the weights of the
-    members of an average: the first point is then that of the class frequencies, the last points and ``posterior``
-    belong to the member that learns all terms, and ``power`` is the power of the averaged probabilities. ``spreads``
-    are the Normals over which probabilities are averaged, one per member.
+    only points; ``off`` is its error, in nats (see :func:`draws`). ``points``, (draw, parameter), are draws with
+    ``weights``, or the point that is plugged in. ``average`` holds the weights of the members of an average: the first
+    point is then that of the class frequencies, the last points and ``posterior`` belong to the member that learns all
+    terms, and ``power`` is that of the averaged probabilities. ``spreads`` are the Normals over which probabilities are
+    averaged, one per member.
     """
 
     spec: Exponents
@@ -553,10 +551,10 @@ def learn_exponents(
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
-    ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
-    random sample of the rows, to choose standard deviations and a starting point. ``before`` is the posterior given
-    more rows, including these, and the position of each term there, or -1; the result then only predicts held-out rows:
-    standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
+    ``source`` returns all blocks of :class:`Rows` in each call. ``sample`` is a random sample of the rows, to choose
+    standard deviations and a starting point. ``before`` is the posterior given more rows, including these, and the
+    position of each term there, or -1; the result then only predicts held-out rows: standard deviations are chosen by
+    quadratic log likelihoods, and no draws are kept.
 
     Raises
     ------

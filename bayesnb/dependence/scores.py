@@ -1,8 +1,8 @@
 """Class probabilities averaged over a Normal of the exponents, without random numbers.
 
-The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if these are Normal, the scores are too, with
-a mean and covariance in closed form. Class probabilities depend only on differences between scores, so their mean is an
-integral over one dimension less than there are classes. No step depends on the order of rows, terms or classes.
+The scores of a row, o_c + Σ_t v_ct s_ct, are linear in the exponents. So if these are Normal, the scores are too. Class
+probabilities depend only on differences between scores, so their mean is an integral over one dimension less than there
+are classes. No step depends on the order of rows, terms or classes.
 """
 
 from __future__ import annotations
@@ -154,10 +154,9 @@ def _log_odds(mean: Array, covariance: Array) -> tuple[Array, Array]:
 def _mean_logistic(center: Array, sd: Array) -> tuple[Array, Array]:
     """E p and E p(1 - p) for p = 1 / (1 + exp(-u)), u ~ Normal(center, sd²); all are (row,).
 
-    As a function of z = (u - center) / sd, p has a step of width 1 / sd, so a rule over z would need a number of nodes
-    proportional to sd. As a function of u, p(1 - p) is a fixed peak around 0, and it is the derivative of p; so E p = ∫
-    p(1 - p)(t) P(u > t) dt by integration by parts, and all nodes can lie within a fixed distance of 0. This requires
-    that sd is not small.
+    As a function of z = (u - center) / sd, p has a step of width 1 / sd, which would need many nodes. As a function of
+    u, p(1 - p) is a fixed peak around 0, and it is the derivative of p; so E p = ∫ p(1 - p)(t) P(u > t) dt by
+    integration by parts, and all nodes lie within a fixed distance of 0. This requires that sd is not small.
     """
     first, product = np.empty_like(center), np.empty_like(center)
     narrow = sd <= WIDE
@@ -192,9 +191,9 @@ def _log_mean_logistic(center: Array, sd: Array) -> Array:
 def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array, Array, Array | None]:
     """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
-    The largest score at a node is 0. The classes are sorted by the moments of their scores, so that the rule does not
-    depend on their numbering; the permutation restores the original order. Classes with equal moments must have equal
-    probabilities, so the last item, (row, class, class), averages over them; it is ``None`` if there are none.
+    The largest score at a node is 0. The classes are sorted by the moments of their scores; the permutation restores
+    the original order. Classes with equal moments must have equal probabilities, so the last item, (row, class, class),
+    averages over them; it is ``None`` if there are none.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -63,9 +63,8 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
     """As :func:`predictive` for learned rows, each left out of its class.
 
     A row changes only the posterior of its class. So the terms of the other classes are the predictive of the full
-    posterior, and the term of this class is the ratio of two normalizers, which each family has in closed form. A prior
-    that was scaled to the data keeps that scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if
-    known.
+    posterior, and the term of this class is the ratio of two normalizers. A prior that was scaled to the data keeps
+    that scale. ``sampled`` is the result of :meth:`Posterior.sampled_left_out`, if known.
 
     Raises
     ------

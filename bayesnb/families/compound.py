@@ -213,10 +213,9 @@ class Hurdle(CompoundFamily[AllOf, ZerosAndOthers]):
     """x = 0 with probability θ ~ Beta; otherwise x, or x - 1 if x is a count, follows another family.
 
     Use it for amounts with many zeros (rain, spending, claims), and for counts with more or fewer zeros than their
-    family predicts. The two parts are independent given the class, so everything has a closed form: a two-part or
-    hurdle model (Cragg 1971; Mullahy 1986). The hurdle models of PyMC truncate counts instead of shifting them by one.
-
-    Compare evidence only between families that all give 0 a probability, not a density.
+    family predicts. The two parts are independent given the class: a two-part or hurdle model (Cragg 1971; Mullahy
+    1986). PyMC's hurdle models truncate counts instead of shifting them by one. Compare evidence only between families
+    that all give 0 a probability, not a density.
 
     Parameters
     ----------

@@ -139,11 +139,9 @@ class Boxes:
     """Edges of the dyadic intervals of several columns, with a fixed density within each interval.
 
     The density of an inner interval is uniform. In an outer interval, at distance u beyond its edge, it is w / (w +
-    u)², where w is the width of the next interval. A column without edges has one interval with two such tails.
-
-    ``cuts`` are one per column, all of one depth. ``low``, ``high`` and ``width``, (column, interval), are the edges of
-    each interval and its width, w for an outer one. ``exists`` is 1 for the number of an interval, 0 for unused
-    numbers.
+    u)², where w is the width of the next interval. ``cuts`` are one per column, all of one depth. ``low``, ``high`` and
+    ``width``, (column, interval), are the edges of each interval and its width, w for an outer one. ``exists`` is 1 for
+    the number of an interval, 0 for unused numbers.
     """
 
     cuts: tuple[Dyadic, ...]

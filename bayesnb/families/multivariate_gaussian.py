@@ -241,9 +241,9 @@ DRAWS = 4000
 class SharedGaussian(MultivariateGaussian):
     """x | c, μ, Λ ~ Normal(μ_c, Λ⁻¹), a vector, with one Λ ~ Wishart(ν, Ψ⁻¹) and each μ_c | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    All classes have the same covariance, so the log-odds of a plug-in are linear in the columns: linear discriminant
-    analysis with its parameters integrated out (BDA3 3.6; Murphy 2022, PML1 9.2; ``docs/theory/three-covariances.md``).
-    See also ``"gaussian"`` (diagonal covariance) and ``"multivariate-gaussian"`` (one full covariance per class).
+    All classes have the same covariance: linear discriminant analysis with its parameters integrated out (BDA3 3.6;
+    Murphy 2022, PML1 9.2; ``docs/theory/three-covariances.md`` compares it with ``"gaussian"`` and
+    ``"multivariate-gaussian"``).
 
     Each row changes the posterior of every class, so intervals are computed from draws; leave-one-out is exact. Methods
     that need independent classes raise an error: moments of the log-odds, EM, exponents, full conformal sets, and PyMC.

@@ -290,9 +290,9 @@ class Sampled[P: Declared, S: Statistic](Family[P, S]):
         """Leave-one-out densities of learned rows.
 
         Leaving out a row changes the posterior of a column only through the cell in this column, so draws are
-        reweighted column by column (see ``bayesnb.chains.weights_without``). If columns share parameters, this holds
-        within a stratum, weighted by the product of average weights. If ``learned``, the prior and the statistic, is
-        given, sample again without the cell (or the row, if columns share parameters) where the weights are unreliable.
+        reweighted column by column (see ``bayesnb.chains.weights_without``); if columns share parameters, within each
+        stratum. With ``learned``, the prior and the statistic, sample again without the cell (or the row, if columns
+        share parameters) where the weights are unreliable.
         """
         n_classes, n_columns = posterior.proper().shape
         if n_columns > 1 and not self.one_term:

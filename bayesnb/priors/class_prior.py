@@ -129,10 +129,10 @@ class FixedProbabilities(Belief):
 def mass_of_new_class(rows: Array) -> float:
     """The probability that the next row has a new class, from the weights (class,) of the classes with rows.
 
-    Classes arrive by a Pitman-Yor process of strength 1 and discount d (Pitman and Yor 1997): of n rows in K classes,
-    the next row has a new class with probability (1 + d K) / (1 + n), and d is averaged over its posterior under a
-    uniform prior. The probability of these class sizes is proportional to ∏_{k<K} (1 + k d) ∏_k Γ(n_k - d) / Γ(1 - d)
-    (Pitman 1995). So many classes of a single row make a new class probable. A class counts as at least one row.
+    Of n rows in K classes, the next row has a new class with probability (1 + d K) / (1 + n) (Pitman and Yor 1997), and
+    the discount d is averaged over its posterior. The probability of these class sizes is proportional to ∏_{k<K} (1 +
+    k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row. See
+    ``docs/how-to/none-of-these.md``.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)

@@ -157,8 +157,6 @@ class LabelTreeTerm:
 
     The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
     ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
-    The class probabilities in a node have a Dirichlet prior around the class frequencies of all rows, which is worth
-    ``STRENGTH`` rows. At each split, the tree is pruned with prior probability ½. Let e be the evidence of the counts
     of a node, and P that of all prunings below it: P = ½ e + ½ P_left P_right. So the node is pruned with posterior
     probability ½ e / P, and the average over all prunings is a sum over the path of a row (context-tree weighting:
     Willems, Shtarkov and Tjalkens 1995). If the cell is missing, a learned row counts in this node only; a new row goes

@@ -215,9 +215,9 @@ def _by_chance(chains: int, draws: int, cells: int) -> float:
     """The 0.99 quantile of the largest r_hat of independent draws, by Bonferroni.
 
     Each chain is split into halves, so M = 2 × chains means are compared. If all halves have the same distribution, the
-    sum of squared deviations of the means from their average, divided by σ² M / (chains × draws), is chi-squared with M
-    - 1 degrees of freedom. r_hat² is about 1 + (variance of the means) / σ² (Gelman and Rubin 1992). Each cell has two
-    r_hats, for ranks and for folded ranks (Vehtari et al. 2021).
+    sum of squared deviations of the means, divided by σ² M / (chains × draws), is chi-squared with M - 1 degrees of
+    freedom. About 1 + (variance of the means) / σ² is the square of r_hat (Gelman and Rubin 1992). Each cell has two,
+    for ranks and for folded ranks (Vehtari et al. 2021).
     """
     halves = 2 * chains
     largest = chdtri(halves - 1, 0.01 / (2 * cells))

@@ -160,17 +160,14 @@ class BayesianNB(FittedModel, ClassifierMixin, BaseEstimator):
     dependence : {"auto", "auto-counts", "tempered", "weighted", "pairwise", "forests"} or Exponents, optional
         How features may depend on each other; by default they are independent given the class. Each term of naive Bayes
         then gets an exponent that is learned from the labels (see :class:`bayesnb.Exponents`). "tempered" has one
-        exponent for all features. "weighted" has one per feature, and one for the shape of each column of numbers.
-        "pairwise" adds exponents for up to 150 pairs of columns. "auto" averages several models by their predictions of
-        held-out rows: naive Bayes, "weighted", "pairwise" with terms of near rows and of random partitions, trees, and
-        a linear model; with at most 4,096 rows, the model then keeps the cells of all rows. "auto-counts" keeps only
-        counts. "forests" learns no exponent: it averages naive Bayes with every forest of edges between columns (see
-        :func:`bayesnb.checks.forests`).
+        exponent for all features, and "weighted" one per feature. "pairwise" adds exponents for up to 150 pairs of
+        columns. "auto" averages several such models, trees and a linear model by their predictions of held-out rows;
+        with at most 4,096 rows, the model then keeps the cells of all rows, unlike "auto-counts". "forests" averages
+        naive Bayes with every forest of edges between columns. ``docs/how-to/dependent-features.md`` compares them.
     unknown : label or {label: probability}, optional
-        The name of one more class, which stands for all classes that have no rows, such as a new species. Its density
-        is the prior predictive, where the strengths of default priors are learned from the known classes. By default
-        its probability follows from the number of rows per class (Pitman-Yor). Such a model has no ``dependence``, and
-        its ``estimate`` is "predictive".
+        The name of one more class, which stands for all classes that have no rows, such as a new species. By default
+        its probability follows from the number of rows per class (``docs/how-to/none-of-these.md``). Such a model has
+        no ``dependence``, and its ``estimate`` is "predictive".
 
     Attributes
     ----------
@@ -653,8 +650,7 @@ def holding(parameters: learning.EstimatorParameters, learned: Classifier) -> Ba
 def from_draws[M: (BayesianNB, Classifier)](model: M, tree: DataTree) -> M:
     """Return the model with the draws of a tree as its posterior, for example of a model that was edited in PyMC.
 
-    Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back. Class
-    probabilities are then the ratio of the means of p(c, x | θ) over all draws.
+    Write a fitted model out with ``to_pymc``, edit it, sample it with any sampler, and read the draws back.
 
     Parameters
     ----------

@@ -183,9 +183,9 @@ def _frame_of(X: Any) -> pd.DataFrame:
 def inspect(X: Any, y: Any = None) -> Findings:
     """Examine the columns of a table: what deserves attention before a model is fitted, and what to do.
 
-    Findings are identifiers, constant columns, markers of missing values, dates and numbers with marks, levels in
-    several spellings, ordered answers, skewed amounts, counts, columns that determine the class exactly, and cells that
-    are missing more often in one class. At most 50,000 randomly chosen rows are examined.
+    Findings are identifiers, markers of missing values, dates and numbers with marks, levels in several spellings,
+    skewed amounts, counts, columns that determine the class exactly, and more. At most 50,000 randomly chosen rows are
+    examined.
 
     Parameters
     ----------

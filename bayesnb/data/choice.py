@@ -63,7 +63,6 @@ class FamilyChoice:
         ``evidence``, log p(column | classes), in nats; ``weight``, the posterior probability of the family under equal
         prior probabilities; ``log_score``, Σ_i log p(y_i | x_i, all rows but i) of the whole model, if only this column
         deviates from the chosen families; ``chosen``.
-        model, if only this column deviates from the chosen families; ``chosen``.
 
     Examples
     --------
@@ -174,8 +173,8 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    The exact leave-one-out log score must be more than 3 nats above that of a Gaussian, the default, and above those of
-    counts and of levels without an order.
+    The exact leave-one-out log score must be more than 3 nats above those of a Gaussian, of counts and of unordered
+    levels.
     """
     table, scores = Table.of({column.name: column.values}), {}
     for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):

@@ -2,9 +2,9 @@
 
 DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules.
 Texts such as NA are missing in all columns, and marks such as "?" in columns of numbers. A column holds numbers if each
-of its cells is a number; 05123 is not, because its leading zero would be lost. Each column has its own decimal mark: a
-comma if cells such as "1,5" allow nothing else, and the mark of the other columns if cells such as 1.234 allow both. A
-first row of text is a header unless most of its cells occur again in their columns.
+of its cells is a number; 05123 is not, because its leading zero would be lost. Each column has its own decimal mark;
+cells such as 1.234, which allow both, get the mark of the other columns. A first row of text is a header unless most of
+its cells occur again in their columns.
 
 :func:`look` records the possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
 So types do not depend on the order of rows.
@@ -85,11 +85,10 @@ class Format:
 class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
-    ``name`` is the file as the user named it. ``file`` is the file or its copy in UTF-8, in the folder ``space``, and
-    ``encoding`` that of the original. ``sep`` to ``keep_na`` are the settings, given or detected. ``types`` fit all
-    cells of a column with values; ``gaps`` counts the texts that are missing if the column holds numbers. ``kinds`` are
-    the types in all files together: "empty", "integer", "real", "boolean" or "text". ``marks`` are the decimal marks,
-    "" if none is needed.
+    ``file`` is the file or its copy in UTF-8, in the folder ``space``, and ``encoding`` that of the original. ``types``
+    fit all cells of a column with values; ``gaps`` counts the texts that are missing if the column holds numbers.
+    ``kinds`` are the types in all files together: "empty", "integer", "real", "boolean" or "text". ``marks`` are the
+    decimal marks, "" if none is needed. The other fields are settings, given or detected.
     """
 
     name: str

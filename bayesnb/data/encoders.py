@@ -48,10 +48,9 @@ class Feature:
     """One feature of the model.
 
     ``columns`` are the columns that the feature reads, or the words of its text; ``source`` are those of the table if
-    they differ. ``origin`` tells why the feature has its family. ``levels`` are those of each column; ``declared`` are
-    those that its type declares even without rows. ``kinds`` are the kinds of values in the first table that had the
-    column. ``cuts`` belong to binned columns, and ``text`` to words. ``tried`` holds (name, evidence, log score) of the
-    candidates for a family chosen from the first rows (see ``data.choice``).
+    they differ. ``declared`` are the ``levels`` that the type of a column declares even without rows. ``kinds`` are the
+    kinds of values in the first table that had the column. ``cuts`` belong to binned columns. ``tried`` holds (name,
+    evidence, log score) of the candidates for a family chosen from the first rows.
     """
 
     columns: Names

@@ -49,8 +49,7 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     model : BayesianNB
         Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
     source : path, iterator of frames, dataset, or table of an engine
-        A file, folder or glob, anything that streams Arrow (a polars LazyFrame, a DuckDB relation, a pyarrow dataset or
-        reader), a Dask DataFrame or a Spark DataFrame.
+        As for :meth:`bayesnb.BayesianNB.fit`, read in parts.
     target, weight : column names
         The class column, and the column of frequency weights, if any.
 

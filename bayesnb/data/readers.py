@@ -221,8 +221,8 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     DataFrame
         One row per mail or text file, in the order of their paths. The index ``file`` holds the paths relative to the
         folder; the mails of an mbox file are numbered, as "inbox.mbox#2". The column ``text`` holds the subject and the
-        body of a mail (without attachments; HTML as text), or the text of a file. The column ``class`` holds the first
-        subfolder on the path, if there are subfolders.
+        body of a mail (without attachments), or the text of a file. The column ``class`` holds the first subfolder on
+        the path, if there are subfolders.
 
     Raises
     ------

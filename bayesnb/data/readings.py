@@ -276,8 +276,7 @@ class Bounded(Reading):
     Notes
     -----
     p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
-    distribution is assumed beyond a bound, so the parameters of "number of COLUMN" describe only the numbers in the
-    table.
+    distribution is assumed beyond a bound.
 
     Examples
     --------
@@ -711,8 +710,7 @@ class Choices(Reading):
 
     Notes
     -----
-    Options are independent given the class, so read options that exclude each other as levels instead. A missing cell
-    is uninformative about all options.
+    Options are independent given the class, so read options that exclude each other as levels instead.
 
     Examples
     --------

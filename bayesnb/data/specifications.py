@@ -166,10 +166,9 @@ class Missing:
     """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
     By default a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is missing",
-    1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class. The joint density is P(missing |
-    class) if the cell is missing, and P(not missing | class) p(value | class) otherwise: the pattern model of Little
-    and Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column that a table lacks, does
-    not count as missing.
+    1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class: the pattern model of Little and
+    Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column that a table lacks, does not
+    count as missing.
 
     Parameters
     ----------
@@ -266,7 +265,7 @@ class BestFamily:
     -----
     With more columns than rows the score can be too optimistic; then score
     ``BayesianNB(clf.classifier_.choice.features)`` on other rows. ``docs/how-to/choose-a-family.md`` compares the two
-    criteria, and names the families without a comparable evidence.
+    criteria.
 
     Examples
     --------

@@ -327,9 +327,8 @@ CLOSE = 1e-6
 class EncodedColumnsWarning(UserWarning):
     """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
 
-    Codes of an ordinal encoder would be read as measurements. One-hot columns are not independent given the class, so
-    the model counts their evidence several times. After standardisation, tables and explanations are in standard
-    deviations.
+    Codes of an ordinal encoder would be read as measurements. One-hot columns are not independent given the class.
+    After standardisation, tables and explanations are in standard deviations.
 
     To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.

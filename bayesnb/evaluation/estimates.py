@@ -314,9 +314,8 @@ def compare_estimates(
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates. They are always scored by folds, because exponents learn from the
-        labels: five folds, or two from 65,536 rows on. If at most a fifth of all rows is scored, these rows are held
-        out once.
+        The dependences to compare with the estimates, scored by five folds, or two from 65,536 rows on. If at most a
+        fifth of all rows is scored, these rows are held out once.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
@@ -328,8 +327,7 @@ def compare_estimates(
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
         paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``, the
-        regret of a plug-in: its expected increase in log loss, in nats per row, if the model is right; ``note``, the
-        reason if an estimate does not exist on these data.
+        regret of a plug-in, in nats per row; ``note``, the reason if an estimate does not exist on these data.
 
     Examples
     --------

@@ -188,9 +188,8 @@ def at_rows(target: Target, rows: Array) -> Target:
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells, so the folds do not
-    depend on the order of the rows. Rows that only another classifier can read, such as images, are dealt by their
-    positions.
+    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells. Rows that only
+    another classifier can read, such as images, are dealt by their positions.
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):

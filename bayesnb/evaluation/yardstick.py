@@ -220,14 +220,9 @@ def yardstick(
     Returns
     -------
     DataFrame ((world, method), ...)
-        ``draws``, the number of draws of the method. ``coverage``, the share of intervals that contain p(1 | row, θ),
-        and ``level``, the mean coverage of the exact distribution with the same number of draws. ``width`` is the mean
-        width of the intervals. ``crps`` is the continuous ranked probability score at the truth in its fair form (Ferro
-        2014); smaller is better. ``distance`` is the Wasserstein distance from the exact distribution, minus that of
-        the same number of exact draws, so that it is 0 on average for the exact answer. ``se_…`` are the standard
-        errors over tables. ``seconds`` is processor time per table, and ``true`` states whether naive Bayes is true in
-        the world. A method that returns intervals has no ``draws``, ``crps`` and ``distance``. The method "exact" is a
-        further sample of the exact posterior.
+        ``coverage``, ``width``, ``crps`` and ``distance``, with standard errors over tables ``se_…``; ``level``,
+        ``draws`` and ``seconds``, as described in ``docs/how-to/is-your-uncertainty-right.md``; and ``true``, whether
+        naive Bayes is true in the world. The method "exact" is a further sample of the exact posterior.
 
     Raises
     ------
@@ -308,11 +303,10 @@ def drawn_table(world: World, rows: int, asked: int, rng: Generator) -> DrawnTab
 def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
-    No score depends on the number of draws. If m draws and the truth are exchangeable, the truth falls into each of the
-    m + 1 gaps between draws with the same probability. So quantiles at the ranks q (m + 1) have the nominal coverage,
-    as long as these ranks lie between 1 and m; otherwise the interval from the smallest to the largest draw has the
-    coverage (m - 1) / (m + 1). The mean difference of draws is taken over pairs, and the noise of m draws is subtracted
-    from their distance.
+    If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
+    probability. So quantiles at the ranks q (m + 1) have the nominal coverage, as long as these ranks lie between 1 and
+    m; otherwise the interval from the smallest to the largest draw has the coverage (m - 1) / (m + 1).
+    ``docs/theory/price-of-a-plug-in.md`` has all scores.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
     if law.shape == (len(table.truth), 2):

@@ -110,8 +110,7 @@ def _products_of_runs(
     row).
 
     Missing cells add nothing. ``row`` are positions of rows, ordered by class; ``own``, if given, is the only class to
-    compute for each. ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns. z is (x - location -
-    low) scale.
+    compute for each. ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -242,8 +241,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        -1 adds nothing. Stored cells of a sparse matrix are ones, the others zeros. ``None``: each row has its own
-        values, so the axis "value" of the table is the row.
+        -1 adds nothing. Stored cells of a sparse matrix are ones. ``None``: each row has its own values, so the axis
+        "value" of the table is the row.
     table : array (..., value, class, column)
     """
     if codes is None:

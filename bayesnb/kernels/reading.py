@@ -213,8 +213,7 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
     """The node in which each row stops in binary trees with one question per depth, (row, tree).
 
-    The root is 1, and the children of k are 2k and 2k + 1. A row goes right, to 2k + 1, if its code is at or above the
-    cell of that depth, or, in a column that is not real, equal to it. A code below 0 stops the row.
+    As in :class:`bayesnb.dependence.partitions.Partitions`; a code below 0 stops the row.
 
     Parameters
     ----------

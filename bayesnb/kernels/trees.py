@@ -256,9 +256,9 @@ def answer(
     """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
 
     A learned row, of class ``y`` (row,), is left out: the trees that were grown on it, ``inside`` (row, tree), are
-    skipped, and in the other trees its ``weight`` is subtracted from the counts and the evidence on its path. If the
-    cell is missing, a row goes to both children, in proportion to the rows with known cells. ``codes`` are (row,
-    column), ``y`` is -1 for a new row, and ``found`` (row, class) is the output; the others are those of :func:`weigh`.
+    skipped, and in the other trees its ``weight`` is subtracted on its path. A row with a missing cell goes to both
+    children, in proportion to the known rows. ``codes`` are (row, column), ``y`` is -1 for a new row, and ``found``
+    (row, class) is the output; the others are those of :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -200,8 +200,7 @@ class DrawnPosterior:
         """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
 
         The posterior given the row x is proportional to p(x | θ) p(θ | D), so draws are resampled for each row with
-        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ). Systematic resampling has a smaller error than
-        independent picks (Douc and Cappé 2005).
+        probabilities proportional to p(x | θ) = Σ_c p(c, x | θ), systematically (Douc and Cappé 2005).
         """
         if not power:
             return drawn.log_joint(data, n_rows) + offset

@@ -28,11 +28,11 @@ class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
     The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
-    the smaller first, so that the direction of a column does not matter. The key of a column is the sum of the keys of
-    its cells. The key of a row is the sum over its cells of hashes of the keys of cell and column; the label is one
-    more cell. Then the key of each cell is combined with the sum of the keys of its rows, and so on (colour refinement:
-    Weisfeiler and Leman 1968); in a column of numbers, also with the sums over all rows below and above. Missing cells
-    and columns with fewer than two values add nothing. A row of weight 2 adds the same as two rows.
+    the smaller first. The key of a column is the sum of the keys of its cells. The key of a row is the sum over its
+    cells of hashes of the keys of cell and column; the label is one more cell. Then the key of each cell is combined
+    with the sum of the keys of its rows, and so on (colour refinement: Weisfeiler and Leman 1968); in a column of
+    numbers, also with the sums over all rows below and above. Missing cells and columns with fewer than two values add
+    nothing. A row of weight 2 is two rows.
 
     Parameters
     ----------

@@ -49,12 +49,12 @@ class ModelChangedError(ValueError):
 class Contents:
     """The contents of a model file.
 
-    ``configuration`` are the parameters of the estimator, and ``target`` is the class column, if known. ``reading``
-    ("drop", "na", "keep_na") are the columns that the command line ignored, and its texts of missing cells.
-    ``expected`` is true if unlabelled rows were counted by their responsibilities. ``declared`` are classes that exist
-    even without rows. ``draws`` are those of the sampled features; ``drawn``, for a model from ``from_draws``, are
-    those of all parameters, and their convergence. ``hash`` is the digest of all other fields, as 64 hexadecimal
-    digits, and ``version`` that of bayesnb which wrote the file; "" before writing.
+    ``configuration`` are the parameters of the estimator, and ``target`` is the class column. ``reading`` are the
+    columns that the command line ignored, and its texts of missing cells. ``expected`` is true if unlabelled rows were
+    counted by their responsibilities. ``declared`` are classes that exist even without rows. ``draws`` are those of the
+    sampled features; ``drawn``, for a model from ``from_draws``, are those of all parameters, and their convergence.
+    ``hash``, 64 hexadecimal digits, is the digest of all other fields, and ``version`` that of bayesnb which wrote the
+    file; "" before writing.
     """
 
     configuration: Mapping[str, Any]

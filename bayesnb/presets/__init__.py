@@ -1,10 +1,9 @@
 """Presets that reproduce other libraries: each function returns a classifier with the same predictions.
 
 Like these libraries, each preset uses a plug-in estimate, and counts or smooths the classes in the same way. But most
-of these libraries replace small probabilities by a constant, which ``bayesnb`` never does; setting their parameters for
-this raises an error. Everything else works as usual, except for numbers in :func:`weka`: intervals, exact
-leave-one-out, unlearning, and full Bayes under the same priors with ``set_params(estimate="predictive")``. The log
-evidence is missing if a prior is improper.
+of these libraries replace small probabilities by a constant; setting their parameters for this raises an error.
+Everything else works as usual, except for numbers in :func:`weka`: intervals, exact leave-one-out, unlearning, and full
+Bayes under the same priors with ``set_params(estimate="predictive")``.
 """
 
 from __future__ import annotations
@@ -59,10 +58,9 @@ def sklearn(
 
     Notes
     -----
-    ``CategoricalNB`` counts every code from 0 to the largest code as a level. Here the levels are the seen levels and
+    ``CategoricalNB`` counts every code from 0 to the largest code as a level; here the levels are the seen levels and
     those of a pandas categorical type. ``GaussianNB`` computes the largest variance without sample weights, and in
-    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows. Missing values
-    are ignored.
+    ``partial_fit`` only from the rows of the last call; here it is the weighted variance of all rows.
 
     Examples
     --------
@@ -114,8 +112,7 @@ def e1071(laplace: float = 0.0, threshold: float = 0.0, eps: float = 0.0) -> Bay
     Notes
     -----
     To compare, call ``predict(model, rows, type = "raw", threshold = 1e-300)`` in R. The numbers are then equal. With
-    the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001,
-    which may be far more than the density of a nearer class.
+    the default of 0.001, rows differ if a level was unseen in a class, or a density underflows to 0: it becomes 0.001.
 
     In R, pass text as factors: with ``laplace``, the probabilities of strings sum to more than 1.
 
@@ -237,8 +234,7 @@ def weka() -> BayesianNB:
     -----
     In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
     both are nearly 1. So the numbers may differ for values more than about six standard deviations above the means of
-    all classes, or 18 below them. Weka's options for kernel densities (``-K``) and for bins (``-D``) have no
-    counterpart in this preset.
+    all classes, or 18 below them.
 
     Examples
     --------

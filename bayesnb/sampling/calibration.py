@@ -163,8 +163,7 @@ def calibrate(
     -----
     The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
     would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
-    quantities shapes sensitivity). Ties get a random rank. "nuts" uses every tenth draw, and "gibbs" the last state of
-    one chain per draw.
+    quantities shapes sensitivity). "nuts" uses every tenth draw, and "gibbs" the last state of one chain per draw.
 
     Examples
     --------

@@ -91,8 +91,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
-    An improper prior has no group. If the posterior is known by draws only, its first draws are used, without a prior
-    group. Posterior draws of a sampled feature come from its chains, resampled if there are too few.
+    An improper prior has no group. A posterior known by draws only has its first draws, and no prior group. Draws of a
+    sampled feature come from its chains, resampled if there are too few.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):

@@ -92,11 +92,9 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others, forgets its start in
-    fewer sweeps, but only by a small factor (see ``benchmarks/gibbs.py``), and updates the statistics once per row.
-
-    All chains step at once, as further positions on the class axis. They start at draws from ``alone``, which are more
-    widely spread than the posterior given all rows, as r_hat requires.
+    and Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others, is not faster
+    (``benchmarks/gibbs.py``). All chains step at once, as further positions on the class axis. They start at draws from
+    ``alone``, which are more widely spread than the posterior given all rows, as r_hat requires.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)

@@ -1,9 +1,9 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. More than
-``APART`` columns would take PyMC long to compile. Then all columns of one kind share a variable, which is named after
-the kind (``theta_categorical_3``, ``mu_gaussian``) and has the columns as a coordinate. The model that ``nuts`` samples
-always shares variables; its draws are then renamed.
+``APART`` columns would take PyMC long to compile. Then all columns of one kind share a variable, named after the kind
+(``mu_gaussian``), with the columns as a coordinate. The model that ``nuts`` samples always shares variables; its draws
+are then renamed.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ class Block:
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
     levels.
-    ``apart`` decides whether each column of a small table gets separate variables. A column with a single level needs
-    none.
+
+    ``apart`` decides whether each column of a small table gets separate variables. A column with one level needs none.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():

@@ -192,9 +192,8 @@ def of_rows(
 ) -> Groups:
     """Make the groups that describe rows, (chain, draw, row, ...).
 
-    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given all other rows and x_i, under which the mean of
-    p(y_i | x_i, θ) is p(y_i | x_i, the other rows). So ArviZ's leave-one-out estimates the exact leave-one-out of the
-    class. The groups are those of :meth:`bayesnb.BayesianNB.sample_posterior`; ``wanted`` are names from ``OF_ROWS``,
+    Dividing the posterior by p(y_i | x_i, θ) gives the posterior given all other rows and x_i. So ArviZ's leave-one-out
+    estimates the exact leave-one-out of the class, p(y_i | x_i, the other rows). ``wanted`` are names from ``OF_ROWS``,
     and "columns".
     """
     blocks, found = layout.blocks(posterior), {}

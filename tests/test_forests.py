@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, logsumexp
+from scipy.stats import chisquare
 
 import bayesnb as nb
 from bayesnb.dependence.forests import ROOTS, STRENGTHS, Forests
 from bayesnb.dependence.pairs import PairCounts
 from bayesnb.kernels import forests as kernel
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 
 
@@ -270,8 +272,6 @@ def test_other_questions_answer_or_say_why_not():
     clf = nb.BayesianNB(dependence="forests").fit(X, y)
     interval = clf.predict_interval(X[:2])
     assert (interval.xs("lower", axis=1, level=1) <= interval.xs("upper", axis=1, level=1)).all(axis=None)
-    entries = clf.explain(X[:1])
-    assert "forests" in entries.index.get_level_values(-1)
     assert len(nb.draws.sample(clf, 3)) == 3
     assert not hasattr(clf, "exponents_")
     for ask in (
@@ -285,6 +285,145 @@ def test_other_questions_answer_or_say_why_not():
         nb.Exponents(forests="shared")
     with pytest.raises(ValueError, match="forests"):
         nb.checks.forests(nb.BayesianNB().fit(X, y))
+
+
+def test_a_forest_is_drawn_with_its_probability(case):
+    codes, sizes, y, forests = case
+    n = len(sizes)
+    uniforms = np.random.default_rng(0).random((20_000, n * (n + 1) // 2))
+    which = np.arange(len(uniforms)) % 2
+    ground = np.full((2, n), np.log(forests.beta))
+    drawn = kernel.drawn_forests(forests._log_weights, ground, uniforms, which)
+    found = log_sums(codes, y, forests)
+    every = np.where(found["every"] < 0, n, found["every"]) @ (n + 1) ** np.arange(n)
+    each = np.repeat(found["each"].sum(0, keepdims=True), 2, axis=0) if forests.shared else found["each"]
+    for c, log_p in enumerate(found["prior"] + each):
+        p = np.exp(log_p - logsumexp(log_p))
+        place = np.searchsorted(np.sort(every), drawn[which == c] @ (n + 1) ** np.arange(n))
+        seen, expected = np.bincount(place, minlength=len(every)), p[np.argsort(every)] * (which == c).sum()
+        many = expected > 5
+        assert many.sum() > 20
+        assert chisquare(seen[many], expected[many] / expected[many].sum() * seen[many].sum()).pvalue > 1e-3
+        assert seen[~many].sum() < expected[~many].sum() + 5 * np.sqrt(expected[~many].sum()) + 1
+
+
+def test_a_forest_is_drawn_whatever_the_size_of_the_weights():
+    rng = np.random.default_rng(0)
+    log_w = rng.normal(size=(1, 5, 5), scale=400)
+    log_w, log_g = log_w + log_w.swapaxes(1, 2), rng.normal(size=(1, 5))
+    drawn = kernel.drawn_forests(log_w, log_g, rng.random((50, 15)), np.zeros(50, int))
+    sums = [sum(log_g[0, i] if j < 0 else log_w[0, i, j] for i, j in enumerate(each)) for each in every_forest(5)]
+    # Edges have no direction, so any column of a tree can be its root; the best forest without directions is unique.
+    best = {frozenset((i, j)) for i, j in enumerate(every_forest(5)[np.argmax(sums)]) if j >= 0}
+    assert all({frozenset((i, j)) for i, j in enumerate(each) if j < 5} == best for each in drawn.tolist())
+    p = kernel.edge_probabilities(log_w, log_g)[0]
+    assert_allclose(p, [[frozenset((i, j)) in best for j in range(5)] for i in range(5)], atol=1e-12)
+
+
+def some_rows(n_columns: int) -> np.ndarray:
+    """Rows with no gap, one gap, and two gaps."""
+    rows = table(n_columns, seed=1, n=3)[0]
+    rows[1, 1] = rows[2, 0] = rows[2, 3] = -1
+    return rows
+
+
+def test_the_contributions_of_edges_add_up_to_the_term(case):
+    _, sizes, _, forests = case
+    ground = np.full(forests._log_weights.shape[:-1], np.log(forests.beta))
+    assert_allclose(kernel.edge_probabilities(forests._log_weights, ground), forests.edges, atol=1e-12)
+    rows = some_rows(len(sizes))
+    assert_allclose(np.triu(forests.shares(rows)).sum((-1, -2)), forests.term(rows), atol=1e-12)
+
+
+def test_the_mean_over_draws_is_the_predictive(case):
+    _, sizes, _, forests = case
+    rows = some_rows(len(sizes))
+    exact, common = np.exp(forests.term(rows)), CommonDraws(2000, (0,))
+    with_row = [[*forests.drawn(rows, common.within(7), np.full((2000, len(rows)), c))] for c in range(2)]
+    for row, drawn in enumerate(forests.drawn(rows, common)):
+        r = np.exp(drawn.edges.sum(-1) + drawn.gaps)
+        assert (np.abs(r.mean(0) - exact[row]) < 5 * r.std(0) / np.sqrt(len(r))).all()
+        # Given the row too, with the class c, draws have the density of the draws given the data times r_c / E[r_c].
+        for c in range(2):
+            given_row = with_row[c][row]
+            for one, other in ((drawn.parents, given_row.parents), (drawn.edges, given_row.edges)):
+                values, weighed = (x[:, c] < np.median(other[:, c], axis=0) + 1e-9 for x in (one, other))
+                weight = r[:, c] / r[:, c].mean()
+                error = (weight[:, None] * (values - weighed.mean(0))).std(0) + weighed.std(0)
+                apart = (weight[:, None] * (values - weighed.mean(0))).mean(0)
+                assert (np.abs(apart) <= 5 * error / np.sqrt(len(r)) + 1e-9).all()
+
+
+def test_draws_do_not_depend_on_the_order_of_columns(case):
+    codes, sizes, y, forests = case
+    order = np.random.default_rng(2).permutation(len(sizes))
+    other = of(codes[::-1, order], [sizes[k] for k in order], Labels.of(y[::-1], 2), forests.shared).counts
+    other, rows = Forests(other, forests.strength, forests.beta, forests.shared), some_rows(len(sizes))
+    chosen = np.random.default_rng(0).integers(2, size=(50, len(rows)))
+    for labels in (None, chosen):
+        asked = CommonDraws(50, (3,)), labels
+        for one, two in zip(forests.drawn(rows, *asked), other.drawn(rows[:, order], *asked), strict=True):
+            assert_allclose(two.edges, one.edges[..., order], atol=1e-9)
+            assert_allclose(two.gaps, one.gaps, atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", ["shared", "class"])
+def test_answers_given_the_row_have_predict_proba_as_their_mean_and_explanations_add_up(shared):
+    codes, _, y = table(4, n=60)
+    X = pd.DataFrame({f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)})
+    X["length"] = np.random.default_rng(0).normal(y + codes[:, 0])
+    clf = nb.BayesianNB(dependence=nb.Exponents(shapes=False, offsets="class", forests=shared)).fit(X, y)
+    some = X[:3].copy()
+    some.loc[1, "c1"] = some.loc[2, "length"] = None
+    p = nb.draws.sample_proba(clf, some, draws=2000)
+    exact = clf.predict_proba(some)
+    assert (np.abs(p.mean(0) - exact) < 5 * p.std(0) / np.sqrt(len(p))).all()
+    assert clf.predict_interval(some, draws=9).attrs["given"] == "row"
+    found = clf.uncertainty(some, draws=500)
+    assert_allclose(found["total"], -(exact * np.log(exact)).sum(1), rtol=1e-9)
+    assert found["epistemic"].between(0, found["total"]).all()
+    odds = nb.odds.log_odds(clf, some)
+    drawn = np.log(p[..., 0]) - np.log(p[..., 1])
+    assert (np.abs(odds[0, 1]["mean"] - drawn.mean(0)) < 5 * (drawn.std(0) / np.sqrt(2000) + odds.attrs["mcse"])).all()
+    lines = clf.explain(some)
+    for _, each in lines["log_odds"].groupby(level=0):
+        assert_allclose(each.iloc[:-1].sum(), each.iloc[-1], atol=1e-9)
+    edge = lines.loc[0].filter(like=" × ", axis=0)
+    probability = nb.checks.forests(clf).groupby(["first", "second"])["probability"].max()
+    assert len(edge) == (probability >= 0.1).sum()
+    for name, value in edge["value"].items():
+        assert_allclose(value, probability[tuple(name.split(" × "))], atol=1e-3)
+
+
+def test_the_interval_given_the_row_is_that_of_all_tables_of_cells_drawn_together():
+    rng, sizes = np.random.default_rng(0), [2, 3, 2]
+    y, first, second, noise = (rng.integers(k, size=60) for k in (2, 2, 3, 5))
+    codes = np.stack([first, second, np.where(noise == 0, 1 - first, (first + y * (second == 1)) % 2)], axis=1)
+    X = {f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)}
+    strength = nb.BayesianNB(dependence="forests").fit(X, y).classifier_.dependence.terms.forests.strength
+    features = {f"c{k}": nb.Categorical(nb.Dirichlet(strength / size)) for k, size in enumerate(sizes)}
+    clf = nb.BayesianNB(features, dependence="forests").fit(X, y)
+    forests, n = clf.classifier_.dependence.terms.forests, 20_000
+    every = every_forest(3)
+    log_p = log_sums(codes, y, forests)
+    log_p = log_p["prior"] + log_p["each"].sum(0)
+    # The table of a column given its parent, for each class, in each draw.
+    drawn = every[rng.choice(len(every), n, p=np.exp(log_p - logsumexp(log_p)))]
+    p = rng.dirichlet(np.bincount(y) + 1.0, n)
+    row = codes[3]
+    for c in range(2):
+        of_class, a = codes[y == c], forests.strength
+        for own, size in enumerate(sizes):
+            for parent in range(-1, 3):
+                some = drawn[:, own] == parent
+                at = of_class if parent < 0 else of_class[of_class[:, parent] == row[parent]]
+                alpha = np.bincount(at[:, own], minlength=size) + a / size / (1 if parent < 0 else sizes[parent])
+                p[some, c] *= rng.dirichlet(alpha, some.sum())[:, row[own]]
+    weight, q = p.sum(1), p[:, 0] / p.sum(1)
+    found = clf.predict_interval({name: x[3:4] for name, x in X.items()}, 0.8, draws=4000)[0].iloc[0]
+    assert found["upper"] - found["lower"] > 0.1
+    for end, share in zip(found, (0.1, 0.5, 0.9), strict=True):
+        assert abs(weight[q <= end].sum() / weight.sum() - share) < 0.03
 
 
 def test_of_many_columns_the_most_dependent_ones_have_edges():

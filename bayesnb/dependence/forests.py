@@ -13,6 +13,7 @@ Everything else is a ratio of such sums (Meilă and Jaakkola 2006; ``docs/theory
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -23,8 +24,9 @@ from scipy.special import gammaln
 
 from bayesnb.dependence.pairs import Axis, PairCounts
 from bayesnb.kernels.blocks import slices
-from bayesnb.kernels.forests import log_forests
-from bayesnb.numerics import Array
+from bayesnb.kernels.forests import drawn_forests, edge_probabilities, log_forests
+from bayesnb.numerics import Array, log_gamma_draw
+from bayesnb.priors.common_draws import CommonDraws
 from bayesnb.statistics.membership import Labels
 
 type Shared = Literal["shared", "class"]
@@ -47,8 +49,31 @@ TIE = 1e-6
 columns.
 """
 
+NODES = 24
+"""Number of points of the quadrature over powers of the ratios."""
+
 BLOCK = 2**21
 """Largest number of edge weights of rows in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTerm:
+    """Draws of the term of one row.
+
+    ``parents``, (draw, class, column), are the number of columns for a root. ``edges``, (draw, class, column), is the
+    contribution of the edge to the parent if the cells of both columns are ``known``, and ``gaps``, (draw, class), that
+    of all other edges.
+    """
+
+    parents: Array
+    known: Array
+    edges: Array
+    gaps: Array
+
+    def of_edge(self, u: int, v: int) -> Array:
+        """The contribution of the edge of two columns, in either direction, (draw, class)."""
+        down, up = (np.where(self.parents[..., b] == a, self.edges[..., b], 0.0) for a, b in ((u, v), (v, u)))
+        return down + up
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +239,7 @@ class Forests:
         found = np.empty((len(codes), len(self.counts.counts)))
         rows, filled, log_share = self._completed(codes)
         first = np.searchsorted(rows, np.arange(len(codes) + 1))
-        step = max(1, BLOCK // max(1, found.shape[1] * codes.shape[1] ** 2 * max(1, COMPLETIONS // 8)))
-        for cut in slices(len(codes), step):
+        for cut in slices(len(codes), self._rows_at_once):
             some = slice(first[cut.start], first[cut.stop])
             ratios, at = self.log_ratios(filled[some]), rows[some]
             log_w, before = self._log_weights[None], self._log_all[None]
@@ -232,6 +256,104 @@ class Forests:
             starts = first[cut.start : cut.stop] - first[cut.start]
             found[cut] = np.logaddexp.reduceat(sums, starts, axis=0) if len(sums) else sums
         return found
+
+    def shares(self, codes: Array) -> Array:
+        """Contributions of the edges to the term of each row, (row, class, column, column), which is symmetric.
+
+        Let r be raised to the power t. The slope of the term in t is the sum of ln r_uv over the edges times their
+        probabilities given the row, and its integral from 0 to 1 is the term, because the term is 0 at t = 0. So the
+        contribution of an edge is ln r_uv times its average probability (the value of Aumann and Shapley 1974), by
+        Gauss-Legendre quadrature. Edges next to gaps count too, averaged over the completions of the row.
+        """
+        n = codes.shape[1]
+        points, width = np.polynomial.legendre.leggauss(NODES)
+        found = np.zeros((len(codes), len(self.counts.counts), n, n))
+        for cut in slices(len(codes), self._rows_at_once):
+            rows, filled, log_share = self._completed(codes[cut])
+            ratios, first = self.log_ratios(filled), np.searchsorted(rows, np.arange(cut.stop - cut.start))
+            for point, weight in zip((points + 1) / 2, width / 2, strict=True):
+                graphs = self._log_weights + point * ratios
+                sums = self._sum(graphs) + log_share
+                share = np.exp(sums - np.logaddexp.reduceat(sums, first, axis=0)[rows])[..., None, None]
+                p = edge_probabilities(graphs, np.full(graphs.shape[:-1], np.log(self.beta)))
+                found[cut] += weight * np.add.reduceat(share * p * ratios, first, axis=0)
+        return found
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Number of rows whose completions fit into a block."""
+        n_classes, n = self.log_w.shape[:2]
+        return max(1, BLOCK // (n_classes * n**2 * COMPLETIONS // 8))
+
+    # Draws
+
+    def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
+        """Yield draws of the term of each row: a forest per draw, and probabilities of cells given the forest.
+
+        Given an edge u → v, the cells of v in the rows of a cell of u have a Dirichlet posterior, which is independent
+        of all other edges of the forest (Dawid and Lauritzen 1993), and a row uses one of its cells, which has a Beta
+        distribution. If ``chosen`` (draw, row) is given, condition on the row with this class too: edges are weighted
+        by the ratios of its cells, gaps are completed, and its cells are counted. Either way, the mean of the
+        exponential of the term over the draws is that of :meth:`term`. Rows share random numbers. Parameters of cells
+        next to a gap are integrated out.
+        """
+        n_classes, n = self.log_w.shape[:2]
+        # The order of columns in the draws depends on their content alone.
+        order = np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
+        place = np.argsort(order)
+        uniforms = common.generator(0).random((common.draws, n * (n + 1) // 2))
+        log_w = self._log_weights[:, order][:, :, order]
+        ground = np.full(n, np.log(self.beta))
+
+        def forests(graphs: Array, which: Array) -> Array:
+            return drawn_forests(graphs, np.broadcast_to(ground, graphs.shape[:-1]), uniforms, which)
+
+        every = [forests(log_w[[c]], np.zeros(common.draws, int)) for c in range(1 if self.shared else n_classes)]
+        given_data = np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
+        draw, classes = np.arange(common.draws), np.arange(n_classes)[:, None]
+        sizes = np.array(self.counts.sizes)[order]
+        of_cell, of_row = self.strength / sizes[:, None] / sizes, self.strength / sizes[:, None]
+        for cut in slices(len(codes), self._rows_at_once):
+            rows, filled, log_share = self._completed(codes[cut])
+            ratios = self.log_ratios(filled)[:, :, order][..., order]
+            seen, above = (each[:, :, order][..., order] for each in self._seen(codes[cut]))
+            for i, row in enumerate(codes[cut][:, order]):
+                log_r, share, parents, own = ratios[rows == i], log_share[rows == i], given_data, 0.0
+                if chosen is not None:
+                    label = chosen[:, cut.start + i]
+                    graphs = log_w + log_r
+                    completions = np.exp(_normalized(self._sum(graphs) + share)).cumsum(0)[:-1, label]
+                    which = (common.generator(1).random(common.draws) >= completions).sum(0) * n_classes + label
+                    found = forests(graphs.reshape(-1, n, n), which)
+                    parents, own = given_data.copy(), (label[:, None] == classes[:, 0])[..., None]
+                    parents[draw if self.shared else (draw, label)] = found[:, None] if self.shared else found
+                u, v = np.minimum(parents, n - 1), np.arange(n)
+                child = parents < n
+                known = child & (row[u] >= 0) & (row >= 0)
+                alpha = seen[i][classes, u, v] + of_cell[u, v]
+                rest = np.maximum(above[i][classes, u, v] - seen[i][classes, u, v], 0.0) + (of_row - of_cell)[u, v]
+                rng = common.generator(2)
+                one, other = (log_gamma_draw(each, rng, ()) for each in (alpha + own, rest))
+                # Where an edge is used, the drawn probability of the cell replaces its mean.
+                news = np.where(known, one - np.logaddexp(one, other) - np.log(alpha / (alpha + rest)), 0.0)
+                edges = np.where(known, log_r[0][classes, u, v] + news, 0.0)
+                beside = [np.where(child & ~known, each[classes, u, v], 0.0).sum(-1) for each in log_r]
+                gaps = np.logaddexp.reduce(np.stack(beside) + share[:, None], axis=0)
+                parents = np.append(order, n)[parents]
+                yield DrawnTerm(*(each[..., place] for each in (parents, known, edges)), gaps)
+
+    def _seen(self, codes: Array) -> tuple[Array, Array]:
+        """The weight of the learned rows with the cells of both columns, and with the cell of the first, (row, class,
+        column, column); 0 at a gap.
+        """
+        found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
+        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
+            x, y = codes[:, u], codes[:, v]
+            known = (x >= 0) & (y >= 0)
+            for (a, b), each in (((u, v), cells.sum(2)[:, x]), ((v, u), cells.sum(1)[:, y])):
+                found[0][:, :, a, b] = np.where(known, cells[:, x, y], 0.0).T
+                found[1][:, :, a, b] = np.where(known, each, 0.0).T
+        return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:
         """All completions of the rows: the row of each, its cells, and the log of its weight (completion, class)."""
@@ -269,3 +391,8 @@ class Forests:
             seen[v] += cells.sum(1) / (n - 1)
         a = self.strength
         return [np.log((each + a / each.shape[1]) / (each.sum(1, keepdims=True) + a)) for each in seen]
+
+
+def _normalized(log_p: Array) -> Array:
+    """Logarithms whose exponentials sum to 1 along the first axis."""
+    return log_p - np.logaddexp.reduce(log_p, axis=0)

@@ -12,6 +12,7 @@ from numpy.random import Generator
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import Cells, DependenceStatistics, names, uninformative
+from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.exponents import Exponents, NoExponentsError
 from bayesnb.dependence.likelihood import HELD, Alike, Rows, log_posterior_of_classes
 from bayesnb.dependence.posterior import LearnedExponents, tempered
@@ -171,8 +172,10 @@ class Dependence:
         held, without = (np.exp(tempered(np.log(np.concatenate(p)), self.exponents.power)) for p in (held, without))
         return held, without, np.concatenate(codes)
 
-    def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence:
-        """Draws of the parameters of the columns, each with a draw of the exponents."""
+    def draws(self, posterior: Posterior, theta: Parameters, rng: Generator) -> DrawnDependence | DrawnForests:
+        """Draws of the parameters of the columns, each with a draw of the exponents, if there are exponents."""
+        if self.spec.forests:
+            return DrawnForests(self.terms, posterior, theta)
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
 
     def offset_names(self, posterior: Posterior) -> list[str]:

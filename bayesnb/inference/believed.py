@@ -19,9 +19,10 @@ from numpy.random import Generator
 from scipy.special import entr, logsumexp, rel_entr, xlogy
 
 from bayesnb.dependence import columns, terms
+from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.dependence.learned import Dependence, DrawnDependence
 from bayesnb.families.sampled import LeftOut
-from bayesnb.model import Data, DrawnPosterior, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule
+from bayesnb.model import Data, DrawnPosterior, Estimate, NaiveBayes, Parameters, Posterior, estimate_rule, normalize
 from bayesnb.model.naive_bayes import USE_DRAWS
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
@@ -30,7 +31,7 @@ from bayesnb.wording import Cure, RefusedError
 
 type Given = Literal["row", "data"]
 
-type Drawn = Parameters | DrawnDependence
+type Drawn = Parameters | DrawnDependence | DrawnForests
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +61,15 @@ class Believed:
         return replace(self, estimate=estimate, plug_in=plug_in)
 
     def with_dependence(self, dependence: Dependence | None) -> Believed:
-        """A copy with other exponents and ``given="data"``; ``None`` removes the exponents."""
-        return replace(self, dependence=dependence, given="row" if dependence is None else "data")
+        """A copy with another dependence, ``None`` for naive Bayes, and with the default ``given``."""
+        found = replace(self, dependence=dependence)
+        return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
         """A copy with another ``given``, unless it is ``None``; raise ``ValueError`` for "row" if terms have
         exponents.
         """
-        if given == "row":
+        if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
                 'nothing: no posterior of the parameters has predict_proba as its mean; use given="data", the default '
@@ -83,6 +85,11 @@ class Believed:
     @property
     def naive(self) -> bool:
         return self.dependence is None
+
+    @property
+    def of_forests(self) -> bool:
+        """Whether the model is an average over forests, which has parameters given the row but no exponents."""
+        return self.dependence is not None and self.dependence.spec.forests is not None
 
     def require_naive(self, reason: str) -> None:
         """Raise ``RefusedError`` with this reason if terms have exponents."""
@@ -134,6 +141,12 @@ class Believed:
     def log_predictive(self, data: Data, n_rows: int) -> Array:
         """log p(class, row | data) of naive Bayes with all parameters integrated out, (row, class)."""
         return self.posterior.log_predictive(data, n_rows) + self.offset
+
+    def log_proba(self, data: Data, n_rows: int) -> Array:
+        """log p(class | row, data) with all parameters integrated out, (row, class)."""
+        if self.dependence is None:
+            return normalize(self.log_predictive(data, n_rows))
+        return self.dependence.log_proba(self.posterior, data, n_rows, self.posterior.log_label + self.offset)
 
     def log_likelihood(self, data: Data, n_rows: int) -> Array:
         """log p(row | class) by the chosen estimate, (row, class), up to a constant per row."""
@@ -211,6 +224,8 @@ class Believed:
         if isinstance(drawn, DrawnDependence):
             return drawn.log_joint(data, n_rows, offset)
         common = CommonDraws(len(drawn.log_pi), seed)
+        if isinstance(drawn, DrawnForests):
+            return drawn.log_joint(data, n_rows, common, self.given == "row", offset)
         return self.posterior.log_joint_at(drawn, self.power, common, data, n_rows, offset)
 
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:

@@ -148,8 +148,8 @@ MEMORY = 2**29
 def sample_proba(classifier: Classifier, X: Any, draws: int = 1000, given: Given | None = None) -> Array:
     """p(c | x, θ) at exact independent posterior draws of θ, (draw, row, class).
 
-    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, the exponents are
-    drawn too; terms of shapes, pairs and joint columns use their predictive.
+    Given the row, their mean is ``predict_proba`` of the estimate "predictive". With a dependence, the exponents, or
+    the forests, are drawn too; terms of shapes, pairs and joint columns use their predictive.
 
     Parameters
     ----------

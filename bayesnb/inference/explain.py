@@ -24,6 +24,7 @@ from bayesnb.data.rows import table_of
 from bayesnb.data.schema import Schema
 from bayesnb.data.targets import codes_of
 from bayesnb.data.warned import cells_of, unseen_levels
+from bayesnb.dependence import columns
 from bayesnb.dependence.columns import Piece, pieces
 from bayesnb.dependence.learned import weighed
 from bayesnb.dependence.terms import relative
@@ -38,6 +39,7 @@ from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, DrawnPosterior, Parameters, Posterior, normalize, part_of
 from bayesnb.numerics import log_gamma_draw
 from bayesnb.priors import Array, Dirichlet, Outcome, Theta, log_rising
+from bayesnb.priors.common_draws import CommonDraws
 
 type Unit = Literal["nats", "bits", "decibans"]
 
@@ -46,6 +48,10 @@ UNITS: Mapping[Unit, float] = {"nats": 1.0, "bits": 1 / np.log(2), "decibans": 1
 
 
 PRIOR, OFFSET, AVERAGING, TOTAL = "(prior)", "(offset)", "(averaging)", "(total)"
+EDGES = "(other edges)"
+
+LEAST_EDGE = 0.1
+"""Least probability of an edge with an entry of its own."""
 
 DRAWS = 1000
 """Number of draws for the interval of each entry."""
@@ -235,6 +241,46 @@ def weighed_terms(
     yield TOTAL, total, DrawnLogOdds(_against(drawn.log_joint(data, n, offset), a, b))
 
 
+def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
+    """Yield the contribution of each column, as naive Bayes, then of each edge between two columns, and their sum.
+
+    Edges of small probability, and edges next to gaps, are one entry. Distributions are draws of the parameters and the
+    forests given the data.
+    """
+    believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
+    dependence, rng = believed.require_exponents(), np.random.default_rng(copy.deepcopy(classifier.seed or 0))
+    drawn = dependence.draws(posterior, posterior.draw(rng, (DRAWS,)), rng)
+    common = CommonDraws(DRAWS, (int(rng.integers(2**63)),))
+    yield PRIOR, _against(believed.log_pi + offset, a, b), DrawnLogOdds(_against(drawn.log_pi[:, None] + offset, a, b))
+    for entry in entries(classifier.schema, posterior, believed.plug_in, data):
+        family, prior, x = entry.factor
+        words = isinstance(family, OneWord)
+        log_p = family.drawn(prior, x, rng) if words else family.log_likelihood(family.draw(prior, rng, (DRAWS,)), x)
+        yield entry, _against(entry.log_p, a, b), DrawnLogOdds(_against(log_p, a, b))
+    if (forests := dependence.terms.forests) is not None:
+        grid = dependence.statistics.cells.grid
+        called, codes = grid.names(columns.names(posterior)), drawn.codes(data, n)
+        share = forests.shares(codes)
+        probability = np.maximum(forests.edges[a], forests.edges[b])
+        of_rows = list(drawn.of_rows(data, n, common))
+        rest = np.stack([each.edges.sum(-1) + each.gaps for each in of_rows], axis=1)
+        of_rest = np.triu(share).sum((-1, -2))
+        for u, v in zip(*np.nonzero(np.triu(probability) >= LEAST_EDGE), strict=True):
+            known = (codes[:, [u, v]] >= 0).all(1)
+            log_p = np.where(known[:, None], share[:, :, u, v], 0.0)
+            among = np.stack([each.of_edge(u, v) for each in of_rows], axis=1)
+            rest, of_rest = rest - among, of_rest - log_p
+            name, value = f"{called[u]} × {called[v]}", [round(float(probability[u, v]), 3)] * n
+            yield (Contribution([name] * n, np.arange(n), log_p, (), value, ~known, 0), _against(log_p, a, b),
+                   DrawnLogOdds(_against(among, a, b)))  # fmt: skip
+        yield EDGES, _against(of_rest, a, b), DrawnLogOdds(_against(rest, a, b))
+    yield (
+        TOTAL,
+        _against(log_joint, a, b),
+        DrawnLogOdds(_against(drawn.log_joint(data, n, common, offset=offset), a, b)),
+    )
+
+
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
     """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes.
 
@@ -360,6 +406,10 @@ def explain(
     entries are the shapes, pairs, joint columns and trees; "(offset)", the learned correction of the class frequencies;
     and "(averaging)", the effect of averaging over exponents or dependent parameters instead of plugging in.
 
+    With ``dependence="forests"``, columns contribute as in naive Bayes, and each edge between two columns contributes
+    its log ratio times its average probability (Aumann and Shapley 1974), if its probability given the data, shown
+    under ``value``, is at least 0.1. "(other edges)" are the rest, and edges next to gaps.
+
     Examples
     --------
     >>> from bayesnb import BayesianNB, datasets
@@ -384,6 +434,7 @@ def explain(
     tail = (1 - probability_of_interval(prob)) / 2
     log_joint, labels = classifier.log_joint(data, n), classifier.posterior.labels
     terms = naive_terms if classifier.believed.naive else weighed_terms
+    terms = forest_terms if classifier.believed.of_forests else terms
     terms = drawn_terms if isinstance(classifier.posterior, DrawnPosterior) else terms
     pairs = _contrast(classifier, log_joint, label, against)
     offset, parts = np.broadcast_to(classifier.offset, log_joint.shape), []

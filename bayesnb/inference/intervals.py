@@ -88,7 +88,7 @@ def predict_interval(
         Number of draws of the parameters, if draws are used.
     given : {"row", "data"}, optional
         The posterior of θ. "row", the default, is p(θ | D, x); "data" is p(θ | D), for a row that was chosen without
-        regard to θ. With a dependence, "data" is the default, and "row" raises.
+        regard to θ. With exponents, "data" is the default, and "row" raises.
 
     Returns
     -------

@@ -14,9 +14,14 @@ from bayesnb.dependence.terms import in_blocks
 from bayesnb.families.sampled import Draws, Sampled, Strata
 from bayesnb.inference.believed import Believed, Given
 from bayesnb.inference.classifier import Classifier, FarRowError, index_of
+from bayesnb.inference.draws import CHUNK, PosteriorDraws
 from bayesnb.inference.questions import question
+from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, normalize, part_of
 from bayesnb.numerics import Array
+
+DRAWS = 4000
+"""Number of draws for the moments with forests."""
 
 type Moments = tuple[Array, Array, Array]
 """Moments of ln p(c, x | θ): means and variances, (row, class) each, and the contribution of covariances between
@@ -39,7 +44,8 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     -------
     DataFrame (row, (class, against, "mean" | "variance"))
         In nats. Infinite if one of the two classes is impossible, NaN if both are. With a dependence, the parameters
-        and the exponents have independent posteriors. ``attrs["given"]`` is "row" or "data".
+        and the exponents have independent posteriors; with "forests", the moments are those of 4000 draws, and
+        ``attrs["mcse"]`` is the largest Monte Carlo standard error of a mean. ``attrs["given"]`` is "row" or "data".
 
     Raises
     ------
@@ -60,8 +66,11 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     data, n = classifier.read(X)
     classifier.require_two_classes()
     believed, classes = classifier.believed.when_given(given), classifier.classes
+    forests = believed.of_forests
     with np.errstate(over="ignore"):
-        moments = moments_of_log_odds(believed, data, n)
+        moments = (
+            _of_drawn_forests(classifier, believed, data, n) if forests else moments_of_log_odds(believed, data, n)
+        )
     unknown = np.isnan(moments[0]).any(axis=(1, 2))
     if unknown.any() and (far := unknown & np.isfinite(believed.log_predictive(data, n)).all(axis=1)).any():
         raise FarRowError(np.flatnonzero(far))
@@ -73,6 +82,8 @@ def log_odds(classifier: Classifier, X: Any, given: Given | None = None) -> pd.D
     frame = pd.DataFrame(columns, index=index_of(X) if index_of(X) is not None else range(n))
     frame.columns = pd.MultiIndex.from_tuples(list(columns), names=["class", "against", None])
     frame.attrs["given"] = believed.given
+    if forests:
+        frame.attrs["mcse"] = float(np.sqrt(np.nanmax(moments[1], initial=0.0) / DRAWS))
     return frame
 
 
@@ -110,6 +121,20 @@ def moments_of_log_odds(believed: Believed, data: Data, n_rows: int) -> tuple[Ar
     with np.errstate(invalid="ignore"):
         apart = [np.where(np.isfinite(mean), (own - mean) ** 2, 0.0) for own, _ in each]
     return mean, average([variance + away for (_, variance), away in zip(each, apart, strict=True)])
+
+
+def _of_drawn_forests(classifier: Classifier, believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
+    """The moments over draws of the parameters and the forests, which have no closed form."""
+    answers = PosteriorDraws(believed, DRAWS, 0 if classifier.seed is None else classifier.seed)
+    n_classes, found = len(believed.posterior.labels), []
+    offset = np.broadcast_to(believed.offset, (n_rows, n_classes))
+    for cut in slices(n_rows, max(1, CHUNK // (DRAWS * n_classes**2))):
+        joint = answers.log_joint(part_of(data, cut), cut.stop - cut.start, offset[cut])
+        with np.errstate(invalid="ignore"):
+            apart = joint[..., :, None] - joint[..., None, :]
+            found.append((apart.mean(0), apart.var(0)))
+    mean, variance = (np.concatenate(each) for each in zip(*found, strict=True))
+    return mean, variance
 
 
 def _of_pairs(mean: Array, own: Array, together: Array) -> tuple[Array, Array]:

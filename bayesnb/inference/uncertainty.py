@@ -103,7 +103,7 @@ def uncertainty(
     shares = [tail, 0.5, 1 - tail]
     answers, by_formula = answering(classifier, "auto", draws, given)
     predictive = classifier.believed.log_predictive(data, n)
-    asks = {"entropies": answers.believed.entropies(normalize(predictive))}
+    asks = {"entropies": answers.believed.entropies(answers.believed.log_proba(data, n))}
     if not by_formula:
         asks |= {"interval": quantiles(shares), "top": shares_of_top(codes)}
     found = answers.answers(asks, data, n, offset)

@@ -1,4 +1,4 @@
-"""Sums over all rooted forests of a graph, in logarithms."""
+"""Sums over all rooted forests of a graph, in logarithms, and draws of forests."""
 
 from __future__ import annotations
 
@@ -38,6 +38,86 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
         w[..., later, later] = np.logaddexp(w[..., later, later], star[..., :, None] + star_less[..., None, :])
         g[..., later] = np.logaddexp(g[..., later], star_less + g[..., [k]])
     return total
+
+
+def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
+    """The steps of the elimination, of nodes 0, 1, ...: log weights of the star of node k, (..., later), and the log
+    share of each weight of the next graph that comes through node k, (..., later node, later). The last position is
+    the ground.
+    """
+    w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
+    for k in range(log_w.shape[-1]):
+        star = w[..., k, k + 1 :]
+        t = np.logaddexp.reduce(star, axis=-1)
+        through = star[..., :-1, None] + star[..., None, :] - t[..., None, None]
+        w[..., k + 1 :, k + 1 :] = whole = np.logaddexp(w[..., k + 1 :, k + 1 :], through)
+        steps.append((star.copy(), through - whole))
+    return steps
+
+
+def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
+    """The slopes of :func:`log_forests` in ``log_w``, (..., node, node): the probability that a forest has each edge.
+
+    The elimination is differentiated backwards. The absolute error is that of rounding.
+    """
+    n, lead = log_w.shape[-1], log_w.shape[:-2]
+    found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
+    for k, (star, log_p) in reversed([*enumerate(_steps(log_w, log_ground))]):
+        p, later = np.exp(log_p), slice(k + 1, None)
+        through, of_root = found[..., later, later] * p[..., :-1], ground[..., later] * p[..., -1]
+        total = 1 - through.sum((-1, -2)) / 2 - of_root.sum(-1)
+        own = total[..., None] * np.exp(star - np.logaddexp.reduce(star, axis=-1, keepdims=True))
+        own += np.concatenate([through.sum(-1) + of_root, of_root.sum(-1, keepdims=True)], axis=-1)
+        found[..., later, later] -= through
+        ground[..., later] -= of_root
+        found[..., k, later] = found[..., later, k] = own[..., :-1]
+        ground[..., k] = own[..., -1]
+    return found
+
+
+def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array) -> Array:
+    """Draw rooted forests with probability proportional to ∏ weights of edges · ∏ ground weights of roots.
+
+    Wilson's (1996) random walks would oscillate e^1000 times between two nodes with a heavy edge. The elimination of
+    :func:`log_forests`, run backwards, integrates these walks out. Direct each edge to the root, and let n be the
+    parent of roots. With node k eliminated, an edge i → j is direct, or it replaces i → k → j, with probabilities
+    proportional to its two weights. If some nodes S had replaced edges, their parent is k. The parent of k is any node
+    j that is not below S, with probability proportional to w_kj, because over all acyclic targets of the edges of S,
+    ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
+
+    Parameters
+    ----------
+    log_w : array (graph, node, node)
+        Symmetric; the diagonal is not used.
+    log_ground : array (graph, node)
+    uniforms : array (draw, n (n + 1) / 2)
+        Uniform numbers for graphs of n nodes.
+    which : array (draw,)
+        The graph of each draw.
+
+    Returns
+    -------
+    array (draw, node)
+        The parent of each node; n for a root.
+    """
+    n, steps = log_w.shape[-1], _steps(log_w, log_ground)
+    found, start = np.full((len(which), n), n), 0
+    for k in reversed(range(n)):
+        (star, log_p), later = steps[k], n - 1 - k
+        u = uniforms[:, start : (start := start + later + 1)]
+        above = found[:, k + 1 :] - (k + 1)
+        moved = np.log(u[:, 1:]) < log_p[which[:, None], np.arange(later), above]
+        # The nodes below S, by pointer doubling; the last position is the ground.
+        below = np.concatenate([moved, np.zeros((len(which), 1), bool)], axis=1)
+        above = np.concatenate([above, np.full((len(which), 1), later)], axis=1)
+        for _ in range(later.bit_length()):
+            below |= np.take_along_axis(below, above, 1)
+            above = np.take_along_axis(above, above, 1)
+        open_to = np.where(below, -np.inf, star[which])
+        share = np.exp(open_to - open_to.max(1, keepdims=True)).cumsum(1)
+        found[:, k + 1 :][moved] = k
+        found[:, k] = k + 1 + (u[:, :1] * share[:, -1:] >= share).sum(1)
+    return found
 
 
 @loop

@@ -397,10 +397,7 @@ class Posterior:
             return joint
         log_joint = self.log_predictive(data, n_rows) + offset
         chosen = chosen_classes(log_joint, common.generator(0).random(common.draws))
-        joint = np.repeat(drawn.log_pi[:, None], n_rows, axis=1)
-        counted = self.label.log_counted(drawn.log_pi, common.generator(1))
-        place = chosen[..., None]
-        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
+        joint = self.log_classes_at(drawn, common, chosen)
         for k, (name, family) in enumerate(self.model.features.items()):
             believed, here = self.features[name], common.within(2 + k)
             if name in drawn.features:
@@ -408,6 +405,16 @@ class Posterior:
             else:
                 joint += family.drawn_by_cells(believed, data[name], chosen, here)
         return joint + offset
+
+    def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
+        """ln π at draws, (draw, row, class), given the data and one more row of each of the classes ``chosen`` (draw,
+        row).
+        """
+        joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
+        counted = self.label.log_counted(drawn.log_pi, common.generator(1))
+        place = chosen[..., None]
+        np.put_along_axis(joint, place, np.take_along_axis(counted[:, None], place, -1), -1)
+        return joint
 
     def effective(self, power: int, n: int, data: Data, n_rows: int, offset: Array | float = 0.0) -> Array:
         """Number of independent draws worth as much as ``n`` draws of :meth:`log_joint_at`, (row,)."""

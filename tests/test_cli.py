@@ -26,7 +26,11 @@ def agreement_of(z):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "penguins" else ()) for name in datasets.names()]
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("play-tennis", "heights") else pytest.mark.slow)
+        for name in datasets.names()
+    ],
 )
 def test_every_embedded_table_is_compared_and_printed_as_json_without_nan(capsys, name):
     def refuse(constant):

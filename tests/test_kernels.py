@@ -92,8 +92,15 @@ def test_compiled_loops_give_the_results_of_numpy(kind, classes, compiled):
     assert_allclose(fast.loo(X, y, weight), left_out, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 9])
-@pytest.mark.parametrize("kind", [*KINDS, "counts", "reals of unknown shape", "reals of one of two families"])
+@pytest.mark.parametrize(
+    ("kind", "classes"),
+    [
+        # With weights and without; 3 and 9 classes in turn.
+        pytest.param(kind, classes, marks=() if classes in (2, (3, 9)[k % 2]) else pytest.mark.slow)
+        for k, kind in enumerate([*KINDS, "counts", "reals of unknown shape", "reals of one of two families"])
+        for classes in (2, 3, 9)
+    ],
+)
 def test_a_loop_gives_the_bits_of_its_numpy_form(kind, classes, monkeypatch):
     family, X, y, weight = table(kind, classes)
     answers = []

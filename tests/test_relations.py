@@ -919,6 +919,14 @@ FAILING: dict[tuple[str, str], str] = {}
 """Relations that do not hold yet, and why. Delete a line when its relation holds: the test fails until you do."""
 
 
+def is_ordinary(name: str, dependence: str) -> bool:
+    """Whether the ordinary tests try a relation with a dependence: with none, with "auto", and with one of the others,
+    each in turn. The remaining pairs are slow tests.
+    """
+    others = [each for each in DEPENDENCES if each not in ("none", "auto")]
+    return dependence not in others or others[list(RELATIONS).index(name) % len(others)] == dependence
+
+
 def pytest_generate_tests(metafunc):
     """A test for each relation, dependence, and block of tables."""
     n, found = metafunc.config.getoption("--tables", 0), []
@@ -929,6 +937,7 @@ def pytest_generate_tests(metafunc):
                 if dependence == "none" or name not in NAIVE_ONLY:
                     why = FAILING.get((name, dependence))
                     marks = [pytest.mark.xfail(strict=not n, reason=why)] if why else []
+                    marks += [] if n or is_ordinary(name, dependence) else [pytest.mark.slow]
                     label = f"{name}-{dependence}-{start}"
                     found.append(pytest.param(name, dependence, start, id=label, marks=marks))
     metafunc.parametrize(("name", "dependence", "start"), found)

@@ -315,10 +315,7 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
         m = min(len(law), DRAWS)
         law = np.sort(law[np.arange(m) * len(law) // m], axis=0)
         ends = np.quantile(law, [(1 - share) / 2, (1 + share) / 2], axis=0, method="weibull").T
-        its, exact, again = (
-            np.quantile(draws, GRID, axis=0, method="inverted_cdf")
-            for draws in (law, table.exact[0], table.exact[1][:m])
-        )
+        its, exact, again = map(_quantiles, (law, table.exact[0], table.exact[1][:m]))
         # E|Q - p| - E|Q - Q'| / 2 (Gneiting and Raftery 2007, equation 21; Ferro 2014 for different Q and Q'). The k-th
         # of the sorted draws (from 0) is the larger one of k pairs and the smaller one of m - 1 - k.
         spread = (2 * np.arange(m) + 1 - m) @ law / (m * (m - 1))
@@ -332,3 +329,11 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     low, high = ends.min(axis=1), ends.max(axis=1)
     inside = (low <= table.truth) & (table.truth <= high)
     return found | {"coverage": float(inside.mean()), "width": float((high - low).mean())}
+
+
+def _quantiles(draws: Array) -> Array:
+    """The quantiles of draws, (draw, row), at ``GRID``: the inverse of their distribution function.
+
+    ``np.quantile`` gives the same numbers, but takes many times as long as one sort of the draws.
+    """
+    return np.sort(draws, axis=0)[np.ceil(len(draws) * GRID).astype(int) - 1]

@@ -43,7 +43,7 @@ def engine_of(source: Any) -> str | None:
 
 @contextmanager
 def about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine's own class to a ``ValueError`` that names the engine."""
+    """Convert exceptions of an engine's own class to a ``ValueError`` that names it."""
     try:
         yield
     except Exception as error:
@@ -54,7 +54,7 @@ def about_engine(source: Any) -> Iterator[None]:
 
 
 def in_memory(X: Any) -> Any:
-    """A lazy table with its rows read, from polars or Arrow; anything else is returned unchanged."""
+    """A lazy table of polars or Arrow with its rows read; others are unchanged."""
     if isinstance(X, pd.DataFrame | pd.Series | np.ndarray | list | tuple | Mapping):
         return X
     with about_engine(X):
@@ -84,7 +84,7 @@ def frame_of(batch: Any) -> pd.DataFrame:
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Restore the categories of Parquet files that Arrow has written; Arrow records them in the metadata."""
+    """Restore the categories of Parquet files, which Arrow has recorded in the metadata."""
     import pyarrow as pa
 
     written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]
@@ -129,7 +129,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The further texts that mean missing in a column, if the columns have these names."""
+    """The further texts that mean missing in a column."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -141,7 +141,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add to an error of Arrow the source and the number of its rows read so far."""
+    """Add to an error of Arrow the source and the number of rows read."""
     import pyarrow as pa
 
     try:

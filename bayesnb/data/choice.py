@@ -193,7 +193,7 @@ def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Leave-one-out terms (row, class) of a candidate for one column, and evidence in nats, NaN if undefined."""
+    """Leave-one-out terms (row, class) of a candidate, and evidence in nats, NaN if undefined."""
 
     family: Family
     terms: Array
@@ -261,7 +261,7 @@ def _of_others(
     label: LabelPrior,
     columns: Mapping[Any, Any],
 ) -> Array:
-    """Leave-one-out log joint of the class prior and the features with given families, (row, class)."""
+    """Leave-one-out log joint of the class prior and the features with given families."""
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)

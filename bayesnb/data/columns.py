@@ -52,7 +52,7 @@ class Column:
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels as declared by an ordered type, or sorted numbers; ``ValueError`` without levels or order."""
+        """The levels of an ordered type, or sorted numbers; ``ValueError`` without levels or order."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -171,7 +171,7 @@ def as_floats(cells: Any) -> Array:
 
 
 def require_ordinary(names: Names, x: Array) -> None:
-    """Raise ``ValueError``, naming column and row, if a number (row, column) is infinite, or extreme and not 0."""
+    """Raise ``ValueError`` if a number (row, column) is infinite, or extreme and not 0."""
     if not reading.extreme(x):
         return
     row, column = np.argwhere(reading.extremes(x))[0]
@@ -189,7 +189,7 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """Convert an array that numpy's functions misread: variable-width strings; masked cells, which become missing."""
+    """Convert an array that numpy's functions misread; masked cells become missing."""
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
         cells = np.array(values.data, float if numbers else object)
@@ -199,7 +199,7 @@ def as_objects(values: Any) -> Any:
 
 
 def coded_array(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of an array, -1 if missing, and the distinct values in its dtype, unsorted."""
+    """Codes (row,) of an array, -1 if missing, and its distinct values, unsorted."""
     cells = cells.astype(cells.dtype.newbyteorder("="), copy=False)
     if cells.dtype.kind == "U":
         return _coded_text(cells)
@@ -208,7 +208,7 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
 
 
 def _coded_text(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of fixed-width text, compared as bytes by Arrow, and the distinct texts, unsorted."""
+    """Codes (row,) of fixed-width text, and the distinct texts, unsorted."""
     import pyarrow as pa
 
     cells = np.ascontiguousarray(cells)
@@ -233,7 +233,7 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Whether all numbers (row,) are whole or missing; False above 2^53, where every float is whole."""
+    """Whether all numbers are whole or missing; False above 2^53, where every float is whole."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )
@@ -290,4 +290,4 @@ def _signals(value: Number) -> bool:
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing; also a ``TypeError``, as scikit-learn requires."""
+    """A cell is neither a string nor a number nor missing (also a ``TypeError``, for scikit-learn)."""

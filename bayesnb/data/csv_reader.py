@@ -321,7 +321,7 @@ PATTERNS = {
 
 
 def _types_of(cell: str) -> str:
-    """SQL for the types that fit a cell; cells that begin with a letter come first, because patterns are slow."""
+    """SQL for the types that fit a cell; patterns, which are slow, come last."""
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
         f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
@@ -366,7 +366,7 @@ def _clear_mark(types: Types, sep: str) -> str | None:
 
 
 def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    """The decimal mark of an ambiguous column, from the other columns; ``ValueError`` if they do not determine it."""
+    """The decimal mark of an ambiguous column, by the other columns; otherwise ``ValueError``."""
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
         # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.
@@ -429,7 +429,7 @@ def _table(layout: CsvLayout) -> str:
 
 
 def _cells(layout: CsvLayout) -> list[str]:
-    """SQL for the cells of each column; the user's markers, with or without spaces around, are null."""
+    """SQL for the cells of each column; the user's markers, with or without spaces, are null."""
     found = []
     kept = _kept(layout)
     of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
@@ -490,7 +490,7 @@ FAULTS = {
 
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
-    """Convert reading errors to ``ValueError`` with file, line, reason and cure (``UnicodeError`` if not UTF-8)."""
+    """Convert reading errors to ``ValueError`` (``UnicodeError``) with file, line, reason and cure."""
     import duckdb
 
     try:

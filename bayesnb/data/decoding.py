@@ -45,7 +45,7 @@ class Workspace:
         return self._folder / f"{self._files}{suffix}"
 
     def plain(self, file: Path) -> Path:
-        """The file, or a link if DuckDB cannot match its path (a backslash and one of ``*?[``)."""
+        """The file, or a link if DuckDB cannot match its path."""
         if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
             return file
         (link := self.path(file.suffix)).symlink_to(file.absolute())
@@ -116,6 +116,6 @@ def is_empty(file: Path) -> bool:
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """Yield the lines of a file. DuckDB has read the first one, so a line fits into memory."""
+    """Yield the lines of a file; each fits into memory."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)

@@ -114,7 +114,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns (row, column) to values by name, with exposure 1; texts lose their order."""
+        """Convert encoded columns (row, column) to values by name, with exposure 1."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -133,13 +133,13 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Features in the order of the columns of a table, with flags of missing cells behind their column."""
+    """Features in the order of the columns, with flags of missing cells behind their column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode numbers as float64 (row, column), NaN if missing, or as the sparse matrix that the family reads."""
+    """Encode numbers as float64 (row, column), NaN if missing, or as a sparse matrix."""
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
         validate(feature, x)
@@ -156,7 +156,7 @@ NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
 
 
 def _require_whole(feature: Feature, x: Array) -> None:
-    """Raise ``ValueError``, naming column and row, for a partly missing row to be learned."""
+    """Raise ``ValueError`` for a partly missing row to be learned."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(
@@ -194,7 +194,7 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode 0 and 1: floats with NaN if missing, bytes of a large complete table, or a sparse matrix."""
+    """Encode 0 and 1: floats with NaN, bytes of a large complete table, or a sparse matrix."""
     large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
@@ -334,7 +334,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a column of levels; ``ValueError`` if text and numbers alternate between tables."""
+    """The kind of a column of levels; ``ValueError`` if tables differ in it."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -345,7 +345,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validate(feature: Feature, x: Any) -> None:
-    """Raise ``ValueError``, naming column and row, for a cell outside the support of its family."""
+    """Raise ``ValueError``, naming column and row, for a cell outside the family's support."""
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
@@ -395,7 +395,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; also return the feature, with new levels if ``unseen`` is None."""
+    """Encode the columns of a feature; also return the feature, with new levels if learning."""
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 

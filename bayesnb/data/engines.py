@@ -83,9 +83,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, TrainingRows | None]:
-    """The summary of a table, and a random sample of at most ``most`` of its rows; ``ValueError`` for Dask and Spark
-    frames.
-    """
+    """The summary of a table, and a random sample of ``most`` rows; ``ValueError`` for Dask and Spark frames."""
     _require_here(source)
 
     def tables() -> Iterator[Table]:
@@ -111,7 +109,7 @@ def _require_here(source: Any) -> None:
 
 
 def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> Iterator[TrainingRows]:
-    """Yield the rows of each part of a table; ``ValueError`` for Dask and Spark frames, and if no row has a class."""
+    """Yield the rows of each part; ``ValueError`` for Dask and Spark frames, and if no row has a class."""
     _require_here(source)
     reading = PartSummarizer.of(model, target, weight, schema)
     found = False
@@ -169,7 +167,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield, in order, a function that returns the answer for each table; large tables use threads."""
+    """Yield, in order, a function that returns the answer for each table, by threads."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -188,7 +186,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A source read in this process, as tables of bounded size, and its number of rows if known."""
+    """A source read in this process, as tables of bounded size, and its number of rows."""
     match arrow.engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())
@@ -202,7 +200,7 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition from its worker; those of a lost worker are repeated."""
+    """Yield the summary of each partition from its worker; lost ones are repeated."""
     import dask
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]

@@ -72,7 +72,7 @@ def _class_of(file: Path, folder: Path) -> str | None:
 
 
 def names_of(path: Any, files: Sequence[Path]) -> list[str]:
-    """The names of the columns; there is a class if a file stands in a subfolder."""
+    """The names of the columns; a class if a file is in a subfolder."""
     return [TEXT, CLASS] if any(_class_of(file, Path(path)) is not None for file in files) else [TEXT]
 
 
@@ -92,7 +92,7 @@ def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
 
 
 def _rows(path: Path, files: Sequence[Path], lost: list[str]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield the name, the text and the class of each row; add the files that cannot be read to ``lost``."""
+    """Yield name, text and class of each row; add unreadable files to ``lost``."""
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.as_posix()
         try:
@@ -130,7 +130,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text by its stated encoding, by UTF-8, or by the first other encoding that accepts all bytes."""
+    """Decode a text by its stated encoding, by UTF-8, or by another one that fits."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:

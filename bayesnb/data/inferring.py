@@ -77,7 +77,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Features of a table after its readings; a ``Missing`` flags the first feature column of its column."""
+    """Features of a table after its readings; a ``Missing`` flags the first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -284,7 +284,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Features of columns with these kinds of values: one per column, or per kind for an array."""
+    """Features of columns of these kinds: one per column, or per kind for an array."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -397,7 +397,7 @@ def named_levels(family: Family) -> Names:
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Whether the family has a number per level (an order or array prior), so that no level may be removed."""
+    """Whether the family has a number per level, so that no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
@@ -437,7 +437,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Return two bags of one name, each with the words of both; ``ValueError`` if both chose words from rows."""
+    """Two bags of one name, each with the words of both; ``ValueError`` if rows chose the words."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "

@@ -60,7 +60,7 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Source(os.PathLike):
-    """A file, a folder or a glob of files of one kind, or "-" for stdin, and the user's settings to read it."""
+    """A file, a folder, a glob of files of one kind, or "-" for stdin, and its settings."""
 
     path: str | os.PathLike
     format: Format = field(default_factory=Format)
@@ -141,7 +141,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read anything that streams Arrow, such as a dataset, as tables; also return the number of rows."""
+    """Read anything that streams Arrow as tables; also return the number of rows."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -259,7 +259,7 @@ def _source(path: str | os.PathLike) -> Source:
 
 
 def files_of(path: str | os.PathLike) -> list[Path]:
-    """The files that a path, a folder or a glob names; hidden files of a folder are skipped."""
+    """The files of a path, a folder (without hidden files) or a glob."""
     place = Path(path)
     if not os.fspath(path):
         raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")
@@ -291,7 +291,7 @@ def _kind(file: Path) -> str:
 
 
 def _book(file: Path, name: str) -> Any:
-    """Open an Excel file; ``ValueError`` if it is unreadable or the package for it is not installed."""
+    """Open an Excel file; ``ValueError`` if it is unreadable or a package is missing."""
     try:
         import python_calamine
     except ImportError as error:

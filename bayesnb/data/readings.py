@@ -51,7 +51,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns, by default that of the column; the first is missing in the same rows."""
+        """Names of the feature columns; the first is missing in the same rows."""
         return (column,)
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Reading(ABC):
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """The reading with open settings filled in from the cells; ``ValueError`` if these are ambiguous."""
+        """The reading with open settings filled in; ``ValueError`` if the cells are ambiguous."""
 
     @property
     def resolves(self) -> bool:
@@ -87,7 +87,7 @@ class Reading(ABC):
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether a reading of ``column`` may name a feature column like this, as in "month of since"."""
+    """Whether a reading of ``column`` may name this feature column, as in "month of since"."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -394,7 +394,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default; otherwise empty."""
+    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default."""
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -577,9 +577,7 @@ def _span(moment: datetime | timedelta) -> timedelta:
 
 
 def _part(part: str, clock: Array, elapsed: Array) -> Array:
-    """A part of moments (``clock``, hours since 1970 or midnight): elapsed time, or the position of a level, NaN if
-    missing.
-    """
+    """A part of moments (``clock``, in hours): elapsed time, or the position of a level, NaN if missing."""
     if part == "elapsed":
         return elapsed
     if part == "hour":
@@ -603,7 +601,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 
 
 def is_temporal(values: Any) -> bool:
-    """Whether the type of a column, or of every object in it, is a date, time or duration."""
+    """Whether the type of a column, or of every object, is a date, time or duration."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -774,9 +772,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
-    """Yield the reading as choices if options recur in other combinations and in varying number, unlike names ("Smith,
-    John").
-    """
+    """Yield the reading as choices if options recur in other combinations and varying number."""
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:
             continue
@@ -909,7 +905,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The reading of an unspecified column; ``None`` unless exactly one of ``found`` (by default computed) fits."""
+    """The reading of an unspecified column, or ``None``, unless exactly one of ``found`` fits."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None

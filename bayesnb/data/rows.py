@@ -66,7 +66,7 @@ class TrainingRows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read rows as :meth:`of` does; also accept soft labels, where a row becomes one weighted row per class."""
+        """Read rows as :meth:`of` does; a row with a soft label becomes one weighted row per class."""
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y := in_memory(y))
         if soft is None:
@@ -94,7 +94,7 @@ class TrainingRows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> TrainingRows:
-        """The rows with a weight above 0; the others must not even contribute levels and classes."""
+        """The rows with a weight above 0; others contribute neither levels nor classes."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
@@ -130,9 +130,7 @@ class TrainingRows:
         return learned, model.statistics(data, labels, labels_of(self.target.classes))
 
     def split(self, model: NaiveBayes, data: Data, classes: Array) -> tuple[Statistics, Data, Array]:
-        """Statistics (in the order of ``classes``) of the labelled rows; encoded columns and weights of the unlabelled
-        rows.
-        """
+        """Statistics of the labelled rows; encoded columns and weights of the unlabelled rows."""
         known, free = np.flatnonzero(self.target.labelled), np.flatnonzero(~self.target.labelled)
         members = Labels(self.target.among(classes)[known], self.weight[known], len(classes))
         statistics = model.statistics(part_of(data, known), members, labels_of(classes))
@@ -140,7 +138,7 @@ class TrainingRows:
 
 
 def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
-    """Warn if labels or weights have the pandas index of the table in another order; rows match by position."""
+    """Warn if labels or weights have the index of the table in another order."""
     if not isinstance(X, pd.DataFrame):
         return
     for name, values in beside.items():
@@ -220,7 +218,7 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """Return a random number of each row, uint64 (row,), from its content, its class and its count of equal rows."""
+    """A random number of each row, uint64 (row,), from its content, class and count of equal rows."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
@@ -280,9 +278,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the same tables, which need named columns, and a function that returns a sample of ``most`` rows once they
-    are read.
-    """
+    """Return the same tables, and a function that returns a sample of ``most`` rows once they are read."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -133,7 +133,7 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
-        """The schema of further rows alone; ``settling`` decides the kinds of values in all rows."""
+        """The schema of further rows alone; ``settling`` decides the kinds of values."""
         table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
@@ -198,7 +198,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag, so that new columns are words and absent ones count 0."""
+        """Whether all columns are words of one bag; new columns are then words, absent ones 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
@@ -207,7 +207,7 @@ class Schema:
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        """The table under the names of this schema; absent columns raise an error, extra ones a warning."""
+        """The table under the names of this schema; absent columns are errors, extra ones warnings."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -231,9 +231,7 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas that read the same columns alike, with the levels and words of both, and columns if these
-        may grow.
-        """
+        """Merge two schemas with the same columns (unless these may grow), with the levels and words of both."""
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
             mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
@@ -303,7 +301,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """For each column whose missing cells are flagged: the feature and the column of its flags."""
+        """For each column with flagged missing cells: the feature and the column of its flags."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:

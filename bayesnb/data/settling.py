@@ -27,9 +27,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Give each column one family in both; ``ValueError`` if no family reads both kinds of values, such as text and
-    numbers.
-    """
+    """Give each column one family in both; ``ValueError`` if none reads both kinds of values."""
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():
@@ -55,7 +53,7 @@ def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
 
 
 def _blank(feature: Feature) -> int:
-    """0 if values decided a column's family, 1 if only the type (text) did, 2 if neither did."""
+    """0 if values decided a column's family, 1 if only the type did, 2 otherwise."""
     return 2 if feature.origin.kind == "nothing" else int(feature.origin.inferred and set(feature.kinds) == {"empty"})
 
 

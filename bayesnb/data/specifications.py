@@ -127,7 +127,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """Return a copy with ``edges`` chosen for one column (row,); a value that equals an edge belongs above it."""
+        """A copy with ``edges`` chosen for one column (row,); an edge belongs to the interval above."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -217,12 +217,12 @@ class Missing:
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that flags missing cells, and of its column in the model."""
+    """The name of the feature that flags missing cells, and of its column."""
     return f"{what} is missing"
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values, which may be in a ``Missing``; None if the type decides."""
+    """The specification of the values, perhaps in a ``Missing``; None if the type decides."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
@@ -432,7 +432,7 @@ def families_by_name() -> dict[str, Any]:
 
 
 def family_named(name: str) -> Any:
-    """The family class with this name, in any spelling; ``ValueError``, with a suggestion, if there is none."""
+    """The family class with this name, in any spelling; otherwise ``ValueError`` with a suggestion."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -444,9 +444,7 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a family of the command line, such as "missing:binned:1,3", with its columns; ``m`` imaginary rows smooth a
-    ``Binned``.
-    """
+    """Parse a family of the command line, with its columns; ``m`` imaginary rows smooth a ``Binned``."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):

@@ -85,7 +85,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the whole table would; levels of ``before`` keep their places."""
+        """Sort the levels as one pass over the table would, after those of ``before``."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -113,9 +113,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of columns of text, whose levels are the texts with their weights, and families that had
-        to wait for them.
-        """
+        """Apply the readings of columns of text, and families that had to wait for them."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -164,7 +162,7 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Turn new columns of sentences into bags of words, which only all rows together can decide."""
+        """Turn new columns of sentences, by all rows together, into bags of words."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if name in known or not feature.origin.inferred or feature.kinds != ("text",):
@@ -275,7 +273,7 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if a family depends on the first rows, which other machines read."""
+        """Return self; ``ValueError`` if a family depends on the first rows, which other machines read."""
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",
@@ -377,9 +375,7 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """The sum of summaries; summaries of similar size are added first, so that the work is not quadratic in the number
-    of parts.
-    """
+    """The sum of summaries; those of similar size are added first, to save time."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:

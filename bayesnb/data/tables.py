@@ -97,7 +97,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode text."""
+        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode."""
         from pyarrow import types
 
         _require_names(batch.schema.names)
@@ -114,7 +114,7 @@ class Table:
 
     @property
     def numeric(self) -> bool:
-        """Whether the source is a dense array of numbers, so that columns need not be inspected one by one."""
+        """Whether the source is a dense array of numbers."""
         return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
 
     def require_dense(self, family: Any) -> None:
@@ -145,7 +145,7 @@ class Table:
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The integers in each column of a large integer array; otherwise, or for a large range, ``None``."""
+        """The integers in each column of a large integer array; otherwise ``None``."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if not large_enough(self.source.size):
@@ -256,7 +256,7 @@ def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _require_names(names: Iterable[Any]) -> None:
-    """Raise ``ValueError`` for a column name that is a duplicate, missing, or not valid Unicode."""
+    """Raise ``ValueError`` for a column name that is repeated, missing, or invalid Unicode."""
     names = list(names)
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)

@@ -98,7 +98,7 @@ class Target:
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def or_unknown(self, classes: Array, unknown: Any) -> Target:
-        """Return the labels; with an unknown class, each label that is not among the classes becomes this class."""
+        """The labels, in which an unknown class replaces each label that is not among the classes."""
         known = {*labels_of(classes)}
         if unknown is None or known.issuperset(labels_of(self.classes)):
             return self
@@ -107,7 +107,7 @@ class Target:
         return Target(*without_unused(_placed(self.codes, _places(united, each)), united), self.declared)
 
     def among(self, classes: Array) -> Array:
-        """Codes (row,) among other classes, -1 if missing; ``ValueError`` if a label is not one of them."""
+        """Codes (row,) among other classes, -1 if missing; ``ValueError`` for other labels."""
         return _placed(self.codes, _places(classes, self.classes))
 
 
@@ -219,7 +219,7 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,) of any type, or a table of one column; a missing value or ``unlabelled`` means "no label"."""
+    """Read labels (row,), or a table of one column; a missing value or ``unlabelled`` means "no label"."""
     y = as_objects(in_memory(y))
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
@@ -266,7 +266,7 @@ def labels_of(classes: Array) -> tuple[Any, ...]:
 
 
 def classes_of(*groups: Array) -> Array:
-    """All classes of several arrays, sorted; ``ValueError`` if only some are text: "1" and 1 would be two classes."""
+    """All classes of several arrays, sorted; ``ValueError`` if only some are text."""
     groups = [group for group in groups if len(group)]
     labels = united_labels(*(labels_of(group) for group in groups))
     text, other = (next((label for label in labels if isinstance(label, str) is of), None) for of in (True, False))

@@ -21,9 +21,7 @@ from bayesnb.wording import require_choice, warn
 
 @cache
 def marks() -> str:
-    """The marks of Unicode (category M), as ranges of a regular expression; Python does not count them as parts of
-    words.
-    """
+    """The marks of Unicode (category M), which Python does not count as parts of words, as a pattern."""
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
     first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
@@ -37,7 +35,7 @@ def words_of_letters() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """A text in Unicode's normal form C, where an accented letter is one character if possible."""
+    """A text in Unicode's normal form C, in which an accented letter is one character."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -71,9 +69,7 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts of a column share no word with another, as in scripts without spaces; ``total`` (word,) counts
-    all texts.
-    """
+    """Warn if most texts share no word with another; ``total`` (word,) counts all texts."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     if held.sum() > FEW:
         cells = sparse.coo_array(bag.counts)

@@ -45,7 +45,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """Unseen levels by column, and their numbers of rows; numbers that a chosen family excludes are included."""
+    """Unseen levels, and numbers that a chosen family excludes, by column, and their numbers of rows."""
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
@@ -192,7 +192,7 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
-    """A message per column of whole numbers, of a table in memory, that is named like an identifier."""
+    """A message per column of whole numbers that is named like an identifier."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = schema.through(Table.of(X)) if keys else None
@@ -236,7 +236,7 @@ FEWEST_LEVELS = 20
 
 
 def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
-    """Warn of columns of text, read as levels by default, whose levels are mostly numbers."""
+    """Warn of columns of text whose levels are mostly numbers."""
     for name, feature in schema.features.items():
         if feature.origin.kind != "text" or feature.levels is None or len(feature.columns) != 1:
             continue
@@ -350,7 +350,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn once about columns in memory that an encoder or a scaler seems to have made."""
+    """Warn once about columns that an encoder or a scaler seems to have made."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return

@@ -107,7 +107,7 @@ def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -
 
 
 def _with_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the names of its rows, an index that has a name, as its first column."""
+    """The frame with the names of its rows as its first column."""
     return frame if frame.index.name is None or frame.index.name in frame else frame.reset_index()
 
 
@@ -116,7 +116,7 @@ FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Put an apostrophe before each text that spreadsheets would run; add its column name to ``marked``."""
+    """Put an apostrophe before texts that spreadsheets would run; add the column to ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

@@ -43,7 +43,7 @@ type Cut = Dyadic | tuple[Any, ...] | int
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One column of a feature (or, if ``column`` is ``None``, the whole feature) as a separate feature."""
+    """One column of a feature, or the whole feature if ``column`` is ``None``, as a separate feature."""
 
     feature: str
     column: int | None
@@ -56,7 +56,7 @@ class Piece:
 
 
 def pieces(posterior: Posterior) -> list[Piece]:
-    """The columns of all features, in order; columns that share parameters are one piece, such as a bag of words."""
+    """The columns of all features, in order; columns that share parameters are one piece."""
     found = []
     for name, family in posterior.model.features.items():
         believed = posterior.features[name]
@@ -173,9 +173,7 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The position of each cell among the existing cells of its column, (column, row), in reverse order if the
-        column is negated.
-        """
+        """The position of each cell among the existing cells of its column, (column, row), reversed if negated."""
         found = codes.copy()
         for k in np.flatnonzero(self.real):
             found[k] = np.where(codes[k] < 0, -1, np.searchsorted(self.cuts[k].paths, codes[k]))
@@ -187,7 +185,7 @@ class Grid:
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
     def numbered(self, data: Data, n_rows: int) -> Array:
-        """The cell of each row that may have an offset, (row, column), numbered over all columns; -1 if missing."""
+        """The cell with an offset of each row, (row, column), numbered over all columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)
         starts = np.cumsum([0, *(axis.size for axis in self.axes(OFFSET_DEPTH))])[:-1, None]
         return np.where(codes >= 0, codes + starts, -1).T
@@ -197,7 +195,7 @@ class Grid:
         return [called[term] for term in self.terms]
 
     def offset_names(self, called: Sequence[Any]) -> list[str]:
-        """The name of each cell that may have an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
+        """The name of each cell with an offset, such as "outlook = rain" or "2.5 ≤ length < 4"."""
         found = []
         for name, cut in zip(self.names(called), self.cuts, strict=True):
             of_levels = [f"{name} = {level}" for level in _levels(cut) or [0]]
@@ -220,9 +218,7 @@ def _among(levels: tuple[Any, ...], x: Coded, place: int) -> Array:
 
 
 def _cut(piece: Piece, x: Any, weight: Array, order: Order) -> Cut | None:
-    """The cells of one column; ``None`` if it has fewer than two values or too many levels, or if a cell is not one
-    number or level.
-    """
+    """The cells of one column; ``None`` for fewer than two values, too many levels, or a cell of another kind."""
     if not _stands_alone(piece, x) or _constant(each := dense_cells(piece.of(x))[:, 0], weight):
         return None
     if isinstance(x, Coded):
@@ -497,7 +493,7 @@ def searched(grid: Grid) -> list[tuple[int, int]]:
 
 
 def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
-    """The columns whose pairs may be edges of forests: all, or those with the largest log Bayes factors."""
+    """The columns that may have edges of forests: all, or those with the largest log Bayes factors."""
     if len(grid) <= MOST_OF_FORESTS:
         return grid
     every = searched(grid)
@@ -508,9 +504,7 @@ def _most_dependent(grid: Grid, data: Data, labels: Labels) -> Grid:
 
 
 def counted(grid: Grid, data: Data, labels: Labels, which: Sequence[tuple[int, int]], depth: int) -> PairCounts:
-    """The counts of pairs of columns at this depth over all rows; the last column is an additional one with a single
-    cell.
-    """
+    """The counts of pairs of columns at this depth; the last column has a single cell."""
     sizes = [*(axis.size for axis in grid.axes(depth)), 1]
     parts = [PairCounts.of(np.zeros((len(sizes), 0), np.int32), sizes, which, labels[:0])]
     for cut in slices(len(labels)) if which else ():

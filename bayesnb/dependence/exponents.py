@@ -83,19 +83,17 @@ class Layout:
         return self.terms + self.cells + self.numbers + 1
 
     def slopes(self, by_exponent: Array) -> Array:
-        """The gradient in the parameters from that in v, (class, term + cell + number + 1): the transpose of
-        `exponents`.
-        """
+        """The gradient in the parameters from that in v: the transpose of `exponents`."""
         return np.concatenate([by_exponent[:, : self.terms].sum(0), by_exponent[:, self.own].ravel()])
 
     def wider(self, terms: int, numbers: int) -> Layout:
-        """The layout with ``terms`` more terms, whose exponents the classes share, and ``numbers`` slopes per class."""
+        """The layout with ``terms`` more shared exponents, and ``numbers`` slopes per class."""
         n = self.terms + terms
         own = [*self.own[self.own < self.terms], *range(n, n + self.cells + numbers + 1)]
         return Layout(n, self.classes, np.array(own), self.cells, numbers)
 
     def places(self, other: Layout) -> Array:
-        """The positions of the parameters in a layout that begins with the same terms, (parameter,)."""
+        """The positions of the parameters in a layout that begins with the same terms."""
         first, there = (np.array([0, each.terms, each.terms + each.cells, each.width - 1]) for each in (self, other))
         block = np.searchsorted(first, self.own, side="right") - 1
         # If there are no cells, the block of numbers begins at the same position: the last block that begins there

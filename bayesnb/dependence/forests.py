@@ -126,7 +126,7 @@ class Forests:
         return found
 
     def _log_evidence(self, counts: Array) -> Array:
-        """The log Dirichlet evidence of counts (class, cell); the strength is divided equally among the cells."""
+        """The log Dirichlet evidence of counts (class, cell), with equal parts of the strength."""
         own = self.strength / counts.shape[1]
         each = (gammaln(counts + own) - gammaln(own)).sum(1)
         return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)

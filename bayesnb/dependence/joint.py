@@ -36,9 +36,7 @@ type Blocks = tuple[tuple[int, ...], ...]
 
 
 def blocks(known: Array, weight: Array, keys: Array) -> Blocks:
-    """Divide columns into blocks: first those without gaps, then always the column that leaves the most complete
-    rows, with ties broken by ``keys``.
-    """
+    """Divide columns into blocks: always take the column that leaves the most complete rows; ``keys`` break ties."""
     patterns, place = np.unique(known, axis=0, return_inverse=True)
     weight = np.bincount(place.reshape(-1), weight, minlength=len(patterns))
     found, left, first, least = [], [*np.argsort(keys, kind="stable").tolist()], 0.0, LEAST * weight.sum()
@@ -64,7 +62,7 @@ def upto(of: Blocks) -> Iterator[tuple[list[int], tuple[int, ...]]]:
 
 
 def scatters(of: Blocks, x: Array, labels: Labels) -> tuple[Scatter, ...]:
-    """Per block, the moments of the rows without gaps in it and all earlier blocks; x is (row, column)."""
+    """Per block, the moments of the rows without gaps in it and before; x is (row, column)."""
     found = []
     for before, block in upto(of):
         own = x[:, [*before, *block]]
@@ -103,7 +101,7 @@ class JointTerm:
 
 
 def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """The log predictive of some of the columns, (row, class); learned rows are left out of their class."""
+    """The log predictive of some columns, (row, class); learned rows are left out of their class."""
     own, x = believed if len(columns) == x.shape[1] else believed.marginal(columns), x[:, columns]
     found = JOINT.log_predictive(own, x)
     if left is not None:
@@ -112,7 +110,7 @@ def _log_p(believed: NormalWishart, x: Array, columns: Array, learned: Array, le
 
 
 def _log_p_alone(believed: NormalWishart, x: Array, columns: Array, learned: Array, left: Labels | None) -> Array:
-    """The sum over columns of their separate log predictives, (row, class), as :func:`_log_p` of one column."""
+    """The sum over columns of :func:`_log_p` of one column, (row, class)."""
     own = x[:, columns]
     cells = {name: getattr(believed, name)[:, columns, None] for name in ("m", "low")}
     scale, found = believed.scale[:, columns, columns, None, None], np.empty((len(x), len(believed.kappa)))

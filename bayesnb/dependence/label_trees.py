@@ -90,7 +90,7 @@ class LabelTrees:
 
     @property
     def sound(self) -> bool:
-        """Whether every path ends: each child has one parent with a smaller number, and is not too deep."""
+        """Whether every path ends: each child has one parent with a smaller number, not too deep."""
         tree, node = np.nonzero(self.columns >= 0)
         child, depth = self.left[tree, node], np.zeros(self.columns.shape, np.intp)
         children = (tree + len(self) * (child + np.array([[0], [1]]))).ravel()
@@ -123,9 +123,7 @@ class LabelTrees:
 
 
 def keys_of_cells(real: Array, sizes: Array, codes: Array, weight: Array) -> Array:
-    """The keys of cells from the content of rows, uint64 (column, cell + 1), as in :class:`LabelTrees`; 0 in constant
-    columns.
-    """
+    """The keys of cells from the content of rows, uint64 (column, cell + 1); 0 in constant columns."""
     rows_in = times(weight)
     widest = int(sizes.max(initial=1))
     keys = np.zeros((len(sizes), widest + 1), np.uint64)
@@ -197,9 +195,7 @@ class LabelTreeTerm:
 
     @cached_property
     def _weighed(self) -> tuple[Array, ...]:
-        """The output of ``kernels.trees.weigh``: counts, counts of rows that go on to a child, and three log
-        evidences.
-        """
+        """The output of ``kernels.trees.weigh``: counts, counts that go on to a child, and three log evidences."""
         counts = np.ascontiguousarray(np.moveaxis(self.counts, 0, -1))
         known, evidence = np.zeros_like(counts), np.zeros((3, *counts.shape[:2]))
         trees.weigh(self.trees.columns, self.trees.left, self._alpha, STRENGTH, counts, known, *evidence)

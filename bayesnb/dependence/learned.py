@@ -54,7 +54,7 @@ class Dependence:
         return replace(self, terms=TermSet(statistics), older=True)
 
     def over(self, index: Sequence[int]) -> Dependence:
-        """A copy for the classes at these positions; -1 is a class without rows, whose offset has its prior."""
+        """A copy for the classes at these positions; -1 is a class without rows."""
         if list(index) == list(range(self.exponents.layout.classes)):
             return self
         found = TermSet(self.statistics.take(index))
@@ -124,7 +124,7 @@ class Dependence:
     def _asked(
         self, posterior: Posterior, data: Data, n_rows: int, log_prior: Array | None, theta: Parameters | None
     ) -> Iterator[tuple[slice, Array, Array, Alike | None]]:
-        """Blocks of new rows: positions, terms, log p(c), and the covariates that do not depend on the class."""
+        """Blocks of new rows: positions, terms, log p(c), and covariates that the classes share."""
         if log_prior is None:
             log_prior = posterior.only(()).log_predictive({}, 1)
         log_prior = np.broadcast_to(log_prior, (n_rows, n_classes := len(posterior.labels)))
@@ -138,7 +138,7 @@ class Dependence:
             yield cut, *_possible(asked, log_prior[cut]), self.alike(part, n)
 
     def alike(self, data: Data, n_rows: int) -> Alike | None:
-        """The cells of rows that have offsets, and the numbers that have slopes; ``None`` if there are neither."""
+        """The cells that have offsets, and the numbers that have slopes; ``None`` without either."""
         layout = self.exponents.layout
         return alike_of(self.statistics.cells, data, n_rows, layout.cells, layout.numbers)
 
@@ -179,7 +179,7 @@ class Dependence:
         return DrawnDependence(self, posterior, theta, self.exponents.drawn(rng, len(theta.log_pi)))
 
     def offset_names(self, posterior: Posterior) -> list[str]:
-        """The names of the cells that have offsets; empty if there are no such cells."""
+        """The names of the cells that have offsets."""
         grid = self.statistics.cells.grid
         return grid.offset_names(names(posterior)) if self.exponents.layout.cells else []
 
@@ -193,9 +193,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class DrawnDependence:
-    """Draws of the parameters of the columns and of the exponents, (draw, parameter), with the methods of draws of
-    the parameters alone.
-    """
+    """Draws of the parameters and of the exponents, (draw, parameter), with the methods of draws."""
 
     dependence: Dependence
     posterior: Posterior
@@ -262,7 +260,7 @@ def _possible(asked: Array, log_prior: Array) -> tuple[Array, Array]:
 
 
 def alike_of(counted: Cells, data: Data, n_rows: int, cells: int, numbers: int) -> Alike | None:
-    """The covariates that do not depend on the class: cells if ``cells`` is not 0, numbers if ``numbers`` is not 0."""
+    """The covariates that the classes share: cells and numbers, unless their number is 0."""
     if not cells + numbers:
         return None
     inside = counted.grid.numbered(data, n_rows) if cells else np.zeros((n_rows, 0), np.intp)

@@ -120,7 +120,7 @@ def _learned(
 
 
 def as_naive(spec: Exponents, found: TermSet, posterior: Posterior) -> LearnedExponents:
-    """The exponents of naive Bayes for all terms: 1, without offsets. Nothing is learned from the labels."""
+    """The exponents of naive Bayes for all terms: 1, without offsets."""
     called = names(posterior)
     groups = found.groups(spec, len(called))
     layout = Layout.of(groups, len(posterior.labels))
@@ -234,7 +234,7 @@ def _held_out(
 
 
 def _offset_cells(found: TermSet, spec: Exponents, labels: Labels) -> int:
-    """Number of cells with offsets: all cells, or 0 if these offsets outnumber the rows or ``MOST_OFFSETS``."""
+    """Number of cells with offsets: all, or 0 if offsets outnumber the rows or ``MOST_OFFSETS``."""
     cells = found.statistics.cells.grid.offset_cells if spec.offsets == "cell" else 0
     return cells if cells * labels.n <= min(MOST_OFFSETS, labels.weight.sum()) else 0
 
@@ -283,7 +283,7 @@ def stacked(log_p: Mapping[str, Array], labels: Labels) -> tuple[dict[str, float
 
 
 def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
-    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of held-out labels."""
+    """The posterior mode of the weights of the members, by EM, from log probabilities (row,) of labels."""
     prior = np.array([PRIOR[name] for name in log_p])
     likely, pi = np.exp(np.stack([*log_p.values()], axis=-1)), prior / prior.sum()
     for _ in range(500):
@@ -297,7 +297,7 @@ def weights(log_p: Mapping[str, Array], weight: Array) -> dict[str, float]:
 def averaged(
     found: Mapping[str, LearnedExponents], weight: Mapping[str, float], power: float = 1.0
 ) -> LearnedExponents:
-    """One posterior of the exponents: the draws and Normals of all members, with the members' weights."""
+    """One posterior of the exponents: the draws and Normals of all members, weighted."""
     points = np.concatenate([each.points for each in found.values()])
     of_points = np.concatenate([weight[name] * each.weights for name, each in found.items()])
     of_points /= of_points.sum()

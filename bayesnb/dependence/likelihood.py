@@ -103,7 +103,7 @@ def log_posterior_of_classes(terms: Array, offset: Array, v: Array, alike: Alike
 
 
 def log_probabilities(source: Source, layout: Layout, parameters: Array) -> Iterator[tuple[Rows, Array]]:
-    """Blocks of rows with the log probability of each row's label under each draw, times its weight, (row, draw)."""
+    """Blocks of rows with the weighted log probability of each label under each draw, (row, draw)."""
     v = layout.exponents(parameters)
     # Blocks are divided so that the array of all draws stays small.
     for block in source():

@@ -21,9 +21,7 @@ MOST_ROWS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class NearCounts(Statistic):
-    """Weight by class, (class, place), of each distinct combination of cells of the learned rows, (place, column);
-    -1 is a missing cell.
-    """
+    """Weight by class, (class, place), of each distinct combination of cells, (place, column); -1 is missing."""
 
     counts: Array
     cells: Array
@@ -143,9 +141,7 @@ class NearTerm:
         return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
 
     def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
-        """The kernels of rows with themselves, times their weights, and the weights, in their classes, (2, row,
-        class).
-        """
+        """The kernels of rows with themselves, times their weights, and the weights, (2, row, class)."""
         itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
         less = np.zeros((2, len(left), left.n))
         less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])
@@ -158,9 +154,7 @@ class NearTerm:
         return n / n.sum()
 
     def _log_ratio(self, mass: Array, strength: float, less: Array | None) -> Array:
-        """ln p(c | x) - ln p(c), (row, class), from kernel sums, first reduced by ``less``, the output of
-        :meth:`_weighed`.
-        """
+        """ln p(c | x) - ln p(c), (row, class), from kernel sums reduced by ``less``."""
         n = np.broadcast_to(self.counts.counts.sum(1) + 1.0, mass.shape)
         if less is not None:
             mass, n = np.maximum(mass - less[0], 0.0), n - less[1]

@@ -35,7 +35,7 @@ class Axis:
         return self.arity**self.steps
 
     def coarse(self, counts: Array, steps: int, axis: int) -> Array:
-        """The counts along an axis; each final cell has the count of its cell after ``steps`` refinements."""
+        """The counts along an axis, each that of its cell after ``steps`` refinements."""
         if steps == self.steps:
             return counts
         if steps == 0:
@@ -158,7 +158,7 @@ class CellTerm(ABC):
 
     @abstractmethod
     def left_out(self, codes: Array, weight: Array, a: Array, b: Array) -> Array:
-        """The leave-one-out term of learned rows with cells ``a`` and ``b``, none missing, in their class, (row,)."""
+        """The leave-one-out term of learned rows with cells ``a`` and ``b`` in their class, (row,)."""
 
 
 SHAPE = BetaTree(strength=2.0, growth=1.0, stop=0.5, near=1e20)
@@ -276,7 +276,7 @@ class PairTerm(CellTerm):
         return np.broadcast_to(found, a.shape)
 
     def gain(self) -> Array:
-        """Gain in leave-one-out log likelihood over independence for rows of weight 1, in nats, (...,)."""
+        """Gain in leave-one-out log likelihood over independence, in nats, (...,), for weights of 1."""
         return (self.counts * np.where(self.counts >= 1, self.table(1.0), 0.0)).sum((-3, -2, -1))
 
     @cached_property
@@ -338,7 +338,7 @@ def _mean_of(one: Array, other: Array) -> Array:
 
 
 def refinements(first: int, second: int) -> list[tuple[bool, int, int]]:
-    """The order of refinements of two columns: whether the first is refined, its step, and the other's step."""
+    """The order of refinements: whether the first column is refined, its step, and the other's step."""
     order, k, l = [], 0, 0  # noqa: E741
     while k < first or l < second:
         if l == second or (k < first and k * second <= l * first):

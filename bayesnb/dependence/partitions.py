@@ -87,8 +87,8 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds of columns from their content: the sum of the keys of their cells.
 
-    Columns whose cells hold the same groups of rows have equal sums, as do all columns without equal numbers of a table
-    of at most as many rows as cells. If the sum is that of another column, too, a column of numbers also takes the keys
+    Columns whose cells hold the same groups of rows have equal sums. So have all columns of distinct numbers in a small
+    table, whose rows do not exceed the cells. If the sum is that of another column, too, a column of numbers also takes the keys
     in which the order of its cells counts. Columns that still have equal seeds are equal up to names and direction.
     """
     each, ordered = ([_total(order.cells(own, weight, above), own) for own in codes] for above in (False, True))
@@ -117,7 +117,7 @@ class PartitionTerm:
     base: Array
 
     def _table(self, less: float = 0.0) -> Array:
-        """The term of each node without weight ``less``, (node, class, partition); 0 if the class has less there."""
+        """The term of each node without weight ``less``, (node, class, partition); 0 if impossible."""
         steps, found = self._step(*self._counted, less), np.zeros_like(self.counts)
         for first in self._depths():
             below, above = slice(2 * first, 4 * first), slice(first, 2 * first)
@@ -134,7 +134,7 @@ class PartitionTerm:
 
     @cached_property
     def _counted(self) -> tuple[Array, Array, Array]:
-        """Per node: the weight in or below it, that of it and its sibling, and the pooled frequency of the node."""
+        """Per node: the weight in or below it, that of it and its sibling, and the pooled frequency."""
         mine, whole = self._inside(self.base)
         share = np.where(mine > 0, mine / np.where(whole > 0, whole, 1.0), 1.0)
         return *self._inside(self.counts), share
@@ -180,7 +180,7 @@ class PartitionTerm:
         return found
 
     def shares(self, places: Array, columns: int) -> Array:
-        """Contribution of each column to the term of new rows, (row, class, column); the sum is the term."""
+        """Contribution of each column to the term of new rows, (row, class, column)."""
         found, steps = np.zeros((len(places), len(self.counts), columns)), self._step(*self._counted, 0.0)
         for k, node in enumerate(places.T):
             while (node > 1).any():

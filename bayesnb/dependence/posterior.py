@@ -62,8 +62,8 @@ evidence.
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """A Normal around the mode of a posterior: the lower Cholesky factor L of its precision L Lᵀ, and log p(labels |
-    terms) by Laplace's method (MacKay 2003, chapter 27).
+    """A Normal around the mode: the Cholesky factor L of its precision L Lᵀ, and the log evidence by Laplace's method
+    (MacKay 2003, chapter 27).
     """
 
     mode: Array
@@ -83,9 +83,7 @@ class Laplace:
 
     @cached_property
     def _ordered(self) -> tuple[Array, Array]:
-        """The parameters ordered by their modes, and the factor of their precision: random numbers must not depend on
-        the order of columns.
-        """
+        """The parameters ordered by their modes, not by columns, and the factor of their precision."""
         order = np.argsort(self.mode, kind="stable")
         own = self.factor[order]
         return order, cholesky(own @ own.T, lower=True)
@@ -146,9 +144,7 @@ def _log_prior(points: Array, mean: Array, sd: Array) -> Array:
 def _newton(
     here: tuple[float, Array, Array], mean: Array, sd: Array, place: Array
 ) -> tuple[tuple[Array, Array, float], float]:
-    """Newton's step: the step, the factor of the precision, twice the gain, and the log evidence of a quadratic
-    log-likelihood.
-    """
+    """Newton's step: step, factor of the precision, twice the gain, and log evidence of a quadratic log-likelihood."""
     value, slope, information = here
     precision, away = 1 / sd**2, place - mean
     factor = cholesky(information + np.diag(precision), lower=True)
@@ -255,9 +251,7 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them, within the
-    memory limit.
-    """
+    """The log likelihood at some points, (draw,), and the rows with an uncertain label, within the memory limit."""
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)
@@ -277,7 +271,7 @@ def _moved(ratio: _Ratio, rows: Source, z: Array, rng: Generator) -> tuple[Array
     at_mode = [*ratio.joints(rows, mode[None], offset=1.0)]
 
     def linear(z: Array) -> list[Array]:
-        """z, the offset of its points from the mode, and the change of the log joints: each (..., draw, any)."""
+        """z, the offset of its points from the mode, and the change of the log joints."""
         away = ratio.found.at(z) - mode
         return [z, away, *(joint for joint, _ in ratio.joints(rows, away))]
 
@@ -353,7 +347,7 @@ class LearnedExponents:
 
     @property
     def by_draws(self) -> bool:
-        """Whether to resample the kept draws, because the Laplace approximation is poor or members are averaged."""
+        """Whether to resample the kept draws: the Laplace approximation is poor or members are averaged."""
         return self.posterior is None or ((self.off > EXACT or bool(self.average)) and len(self.points) > 1)
 
     def moments(self) -> tuple[Array, Array]:
@@ -404,7 +398,7 @@ class LearnedExponents:
         return mean, precision
 
     def _shared(self, layout: Layout, places: Array) -> tuple[Array, Array]:
-        """The positions in another layout of the parameters that are also learned here, and their positions here."""
+        """The positions, in another layout and here, of the parameters that are also learned here."""
         here = np.flatnonzero(places >= 0)
         there = places[here]
         if layout.size - layout.terms == self.learned.size - self.learned.terms:
@@ -456,7 +450,7 @@ class LearnedExponents:
         return self.spreads[0].draws(rng.standard_normal((n, self.layout.size)))
 
     def over(self, index: Sequence[int]) -> LearnedExponents:
-        """The exponents of the classes at these positions; -1 is a new class, whose parameters have their prior."""
+        """The exponents of the classes at these positions; -1 is a new class."""
         if list(index) == list(range(self.layout.classes)):
             return self
         (layout, place, known), (learned, *of_learned) = (_over(each, index) for each in (self.layout, self.learned))
@@ -524,7 +518,7 @@ class LearnedExponents:
 
 
 def _over(layout: Layout, index: Sequence[int]) -> tuple[Layout, Array, Array]:
-    """The layout of the classes at these positions, the earlier position of each parameter, and whether it existed."""
+    """The layout of the classes at these positions, and the earlier position and existence of each parameter."""
     n, own, old = layout.terms, len(layout.own), np.asarray(index, np.intp)
     place = np.where(old[:, None] >= 0, n + old[:, None] * own + np.arange(own), -1).ravel()
     place = np.concatenate([np.arange(n), place])

@@ -91,7 +91,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error, at level 1e-4."""
+        """Whether the chains converged and the means agree up to ``SKEW`` and Monte Carlo error, at 1e-4."""
         return self.convergence.converged and self.p_value >= LEVEL
 
     def __str__(self) -> str:

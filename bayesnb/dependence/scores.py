@@ -64,16 +64,14 @@ class Spread:
         return Spread(self.weight, own.within(self.mean, other), own.within(self.root.T, other).T)
 
     def draws(self, z: Array) -> Array:
-        """The points (draw, parameter) whose standardized coordinates are z, with the parameters ordered by their
-        means.
-        """
+        """The points (draw, parameter) whose standardized coordinates, ordered by the means, are z."""
         order, found = np.argsort(self.mean, kind="stable"), np.empty_like(z)
         own = self.root[order]
         found[:, order] = z @ cholesky(own @ own.T)
         return self.mean + found
 
     def log_proba(self, layout: Layout, terms: Array, offset: Array, alike: Alike | None = None) -> Array:
-        """log p(c | x) as (row, class), averaged over the parameters; arguments as in ``likelihood.log_joint``."""
+        """log p(c | x) as (row, class), averaged over the parameters; arguments of ``likelihood.log_joint``."""
         if not self.root.shape[1]:
             return log_posterior_of_classes(terms, offset, layout.exponents(self.mean)[None], alike)[..., 0].T
         found = np.empty(offset.shape)
@@ -193,7 +191,7 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
 
     The largest score at a node is 0. The classes are sorted by the moments of their scores; the permutation restores
     the original order. Classes with equal moments must have equal probabilities, so the last item, (row, class, class),
-    averages over them; it is ``None`` if there are none.
+    averages over them; otherwise it is ``None``.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -41,9 +41,7 @@ from bayesnb.statistics.membership import Column, Labels
 
 
 def predictive(posterior: Posterior, data: Data, n_rows: int) -> Array:
-    """The log predictive of each column of each row under each class, (row, class, term), in nats; 0 for a missing
-    cell.
-    """
+    """The log predictive of each column, (row, class, term), in nats; 0 for a missing cell."""
     return _of_columns(posterior, data, n_rows, lambda piece, x: piece.family.log_predictive(piece.believed, x))
 
 
@@ -83,7 +81,7 @@ def left_out(posterior: Posterior, data: Data, labels: Labels, sampled: Mapping[
 
 
 def _of_columns(posterior: Posterior, data: Data, n_rows: int, term: Callable[[Piece, Column], Array]) -> Array:
-    """The terms of all columns, (row, class, column), from a function of one column. Errors name the feature."""
+    """The terms of all columns, (row, class, column), from a function of one column."""
     parts = pieces(posterior)
     found = np.zeros((n_rows, len(posterior.labels), len(parts)))
     ready = by_column(data)
@@ -183,7 +181,7 @@ class TermSet:
 
     @cached_property
     def _tables(self) -> tuple[tuple[Array | None, list[Array]], ...]:
-        """The tables of shapes and pairs, without and with a row of weight 1 left out of the class in each cell."""
+        """The tables of shapes and pairs, without and with a row of weight 1 left out."""
         shapes = self.of_shapes if len(self.statistics.cells.shaped) else None
         return tuple((shapes and shapes.table(less), tables(self.of_pairs, less)) for less in (0.0, 1.0))
 
@@ -214,7 +212,7 @@ class TermSet:
         return found
 
     def keys(self, spec: Exponents, n_columns: int) -> list[tuple[Any, ...]]:
-        """Keys of the terms with learned exponents, which do not depend on the names of columns."""
+        """Keys of the learned terms, which do not depend on the names of columns."""
         if spec.by == "model":
             return [("features",)]
         keys = [*(("column", k) for k in range(n_columns)), *self._keys_beside]
@@ -248,9 +246,7 @@ class TermSet:
         return [name for name, is_there in there.items() if is_there]
 
     def shares(self, data: Data, n_rows: int) -> dict[str, Array]:
-        """Contribution of each column of the grid to the terms of all columns together, (row, class, column), for
-        new rows.
-        """
+        """Contribution of each column to the terms of all columns together, (row, class, column), for new rows."""
         cells = self.statistics.cells
         codes, found = cells.grid.codes(data, n_rows), {}
         if cells.kernel:
@@ -312,7 +308,7 @@ def terms_of(
 
 
 def exponent_terms(spec: Exponents, columns: Array, beside: Array) -> Array:
-    """The terms that the exponents multiply, (row, class, term), from the terms of columns and the added terms."""
+    """The terms that the exponents multiply, (row, class, term), from columns and added terms."""
     if spec.by == "model":
         return columns.sum(-1, keepdims=True)
     found = np.concatenate([columns, beside], axis=-1)

@@ -129,16 +129,14 @@ def _nodes(drawn: Array, positive: bool) -> tuple[Array, Array]:
 
 
 def information(joint: Array) -> float:
-    """The mutual information of class and value, in nats: the expected decrease in the entropy of the class."""
+    """Mutual information of class and value, in nats: the expected decrease in the entropy of the class."""
     of_class, of_value = joint.sum(0), joint.sum(1)
     found = xlogy(joint, joint).sum() - xlogy(of_class, of_class).sum() - xlogy(of_value, of_value).sum()
     return max(0.0, float(found))
 
 
 def saving(joint: Array, cost_matrix: Array) -> float:
-    """Expected decrease in the cost of the best decision if the value is observed (Raiffa and Schlaifer 1961);
-    ``cost_matrix`` (class, decision).
-    """
+    """Expected decrease in the cost of the best decision if the value is observed (Raiffa and Schlaifer 1961)."""
     each = joint @ cost_matrix
     return max(0.0, float(each.sum(0).min() - each.min(1).sum()))
 
@@ -398,7 +396,7 @@ def label_next(classifier: Classifier, X: Any, n: int = 1, draws: int = 4000) ->
 
 
 def _with_expected_label(classifier: Classifier, row: Any, proba: Any) -> Classifier:
-    """The classifier after learning one row with its class probabilities as weights."""
+    """The classifier after learning a row with its class probabilities as weights."""
     posterior = classifier.posterior
     seen = posterior.model.expected_statistics(row, proba, labels_of(classifier.classes))
     believed = replace(classifier.believed, posterior=posterior.given(posterior.statistics + seen))

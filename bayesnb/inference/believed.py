@@ -51,7 +51,7 @@ class Believed:
     given: Given = "row"
 
     def with_estimate(self, estimate: Estimate) -> Believed:
-        """A copy with another estimate; raise ``ValueError`` if it is unknown or does not exist for these data."""
+        """A copy with another estimate; ``ValueError`` if it does not exist for these data."""
         require_point(self.posterior.model, estimate)
         if self.dependence is not None:
             require_prior(estimate)
@@ -66,9 +66,7 @@ class Believed:
         return replace(found, given="row" if found.naive or found.of_forests else "data")
 
     def when_given(self, given: Given | None) -> Believed:
-        """A copy with another ``given``, unless it is ``None``; raise ``ValueError`` for "row" if terms have
-        exponents.
-        """
+        """A copy with another ``given``, unless ``None``; ``ValueError`` for "row" if terms have exponents."""
         if given == "row" and not self.of_forests:
             self.require_naive(
                 'given="row" is for naive Bayes, and here terms have exponents, of which a row without a label says '
@@ -139,7 +137,7 @@ class Believed:
         return logsumexp(joint, axis=1, keepdims=True) + log_proba
 
     def log_predictive(self, data: Data, n_rows: int) -> Array:
-        """log p(class, row | data) of naive Bayes with all parameters integrated out, (row, class)."""
+        """log p(class, row | data) of naive Bayes, parameters integrated out, (row, class)."""
         return self.posterior.log_predictive(data, n_rows) + self.offset
 
     def log_proba(self, data: Data, n_rows: int) -> Array:
@@ -159,7 +157,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and the contributions of sampled features."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and results of sampled features."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -170,9 +168,7 @@ class Believed:
     def terms_left_out(
         self, data: Data, labels: Labels, refit: bool = False
     ) -> tuple[list[Any], Array, dict[Any, LeftOut]]:
-        """Names of the terms, their leave-one-out log densities without exponents, (row, class, term), and the
-        results of sampled features.
-        """
+        """Names of the terms, their leave-one-out log densities, (row, class, term), and sampled results."""
         names = columns.names(self.posterior)
         sampled = self.posterior.sampled_left_out(data, labels, refit)
         own = terms.left_out(self.posterior, data, labels, sampled)
@@ -257,7 +253,7 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate plugs in parameters of an unknown class, or if a sampled feature has no formula for it."""
+    """Raise if the estimate plugs in parameters of an unknown class or of a sampled feature without a formula."""
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

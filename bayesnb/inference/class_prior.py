@@ -99,9 +99,7 @@ TUNE = 100
 def interval_of_shares(
     log_likelihood: Array, quantiles: tuple[float, float], draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Two quantiles of each class frequency from :func:`draw_shares`, (2, class), and their largest Monte Carlo
-    standard error.
-    """
+    """Two quantiles of each class frequency, (2, class), by :func:`draw_shares`, and the largest Monte Carlo error."""
     from arviz_stats.base import array_stats
 
     drawn = draw_shares(log_likelihood, draws, rng)

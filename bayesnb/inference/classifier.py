@@ -116,12 +116,12 @@ class Classifier(FittedModel):
 
     @property
     def named_classes(self) -> tuple[Any, ...]:
-        """The classes that the user or a prior named, whether or not there are rows of them."""
+        """The classes that the user or a prior named, with or without rows."""
         return tuple(dict.fromkeys([*self.declared, *self.posterior.model.named_classes(labels_of(self.classes))]))
 
     @property
     def unknown(self) -> Any:
-        """The class that stands for all classes without rows; None if there is none."""
+        """The class that stands for all classes without rows, or None."""
         return self.posterior.model.unknown
 
     @property
@@ -154,7 +154,7 @@ class Classifier(FittedModel):
 
     @property
     def feature_names(self) -> Array:
-        """Column names of the first table; raises ``AttributeError`` unless all of them are strings."""
+        """Column names of the first table; ``AttributeError`` unless all are strings."""
         if not (self.schema.named and all(isinstance(name, str) for name in self.schema.raw)):
             raise AttributeError("feature_names_in_ does not exist: the columns were fitted without names")
         return np.array(self.schema.raw, object)
@@ -167,7 +167,7 @@ class Classifier(FittedModel):
         return self.encoded_table(table), table.n_rows
 
     def encoded_table(self, table: Table) -> Data:
-        """The encoded columns of a table; warns about unseen levels and texts without a known word."""
+        """The encoded columns of a table; warns about unseen levels and texts without known words."""
         table = self.schema.through(table)
         data = self.schema.read(table, absent=self.absent)[1]
         warn_of_unseen(self.schema, table)
@@ -177,7 +177,7 @@ class Classifier(FittedModel):
         return data
 
     def require_offset_of(self, table: Table) -> None:
-        """Raise ``ValueError`` if the table does not have as many rows as a class prior per row."""
+        """Raise ``ValueError`` unless the table has a row for each class prior per row."""
         each = np.shape(self.offset)[:1]
         if each and each != (table.n_rows,):
             raise ValueError(f"this classifier has a class prior for each of {each[0]} rows; got {table.n_rows} rows")
@@ -192,7 +192,7 @@ class Classifier(FittedModel):
         return data, Labels(rows.target.among(self.classes), rows.weight, len(self.classes))
 
     def learned(self, X: Any, y: Any, sample_weight: Any) -> tuple[Data, Labels]:
-        """:meth:`encoded` for the labelled rows; raises ``ValueError`` if a row cannot be left out."""
+        """:meth:`encoded` for the labelled rows; ``ValueError`` if a row cannot be left out."""
         self.require_one_class_prior("leave-one-out")
         self.require_counted("leave-one-out is exact for rows that were counted")
         rows = self.rows(X, y, sample_weight).labelled()
@@ -204,9 +204,7 @@ class Classifier(FittedModel):
         return self.encoded(rows)
 
     def log_left_out(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Array, Array]:
-        """log p(c, x_i | D without row i) of learned rows by the chosen estimate, (row, class), and their class
-        codes, (row,).
-        """
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and their class codes, (row,)."""
         return self.left_out(X, y, sample_weight)[:2]
 
     def left_out(
@@ -403,7 +401,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Make a question raise ``FarRowError`` for impossible rows with a predictive probability above 0."""
+    """Make a question raise ``FarRowError`` for impossible rows whose predictive probability is above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -111,9 +111,7 @@ class CompiledClassifier:
         return np.array([self(row) for row in rows]).reshape(-1, len(self.classes))
 
     def _log_joint(self, values: Sequence[Any]) -> list[float]:
-        """log p(c, x), up to terms that are the same in every class; raise if the row has to be passed to
-        ``classifier``.
-        """
+        """log p(c, x), up to a constant; raise if the row has to be passed to ``classifier``."""
         joint = self.base
         if self.reals:
             m, low, scale, a, b = self.curves
@@ -139,7 +137,7 @@ LEAST, MOST = float(reading.LEAST), float(reading.MOST)
 
 
 def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
-    """The values at these positions as numbers; raises ``TypeError`` for anything else."""
+    """The values at these positions as numbers; ``TypeError`` for anything else."""
     picked = values if len(places) == len(values) else [values[k] for k in places]
     x = np.array(picked)
     if x.ndim != 1 or x.dtype.kind not in "fiub":
@@ -213,7 +211,7 @@ def compile(classifier: Classifier) -> CompiledClassifier:
 
 
 def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array]:
-    """Log density at the centre of Normal columns, and their ``CompiledClassifier.curves``, each (class, column)."""
+    """Log density at the centre of Normal columns, and their ``curves``, each (class, column)."""
     family, believed, n = feature.family, classifier.posterior.features[name], len(feature.columns)
     known = isinstance(family, GaussianKnownVariance)
     spread = of_each_column("variance", family.variance, n) if known else None
@@ -232,13 +230,13 @@ def curves_of(classifier: Classifier, name: Any, feature: Feature) -> list[Array
 
 
 def has_table(feature: Feature) -> bool:
-    """Whether a table can hold the densities of the feature: discrete values, and one density per value and class."""
+    """Whether a table can hold the densities: discrete values, with one density per value and class."""
     family = feature.family
     return family.support in (ZEROS_AND_ONES, LEVELS, COUNTS) and family.exact and not feature.exposure
 
 
 def table_of_values(classifier: Classifier, name: Any, feature: Feature, j: int) -> tuple[Sequence[Any], Array]:
-    """The values of the j-th column of a feature, and their log densities, (value, class)."""
+    """The values of a feature's j-th column, and their log densities, (value, class)."""
     family, support = feature.family, feature.family.support
     values = feature.levels[j] if support is LEVELS else range(2 if support is ZEROS_AND_ONES else COUNTED)
     # The other columns of the feature are missing, so they contribute 0.

@@ -27,8 +27,8 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Numbers of known rows that conform less than a new row with each class (``less``), that conform equally, and
-    that were compared (``rows``); arrays (new row, class).
+    """Numbers of known rows that conform ``less`` than a new row with each class, equally, and in all (``rows``); (new
+    row, class).
     """
 
     less: Array

@@ -158,7 +158,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, and the log-odds against class c at the resulting shares, (c, row)."""
+        """Whether μ is too small, and the log-odds against class c at its shares, (c, row)."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -447,7 +447,7 @@ def interval_bounds(
 
 
 def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """A level is most probable if its own concentration is largest and all other concentrations are smallest."""
+    """A level is most probable if its own concentration is largest and all others smallest."""
     low, high = np.sort([family.update(prior, s).concentrations for prior in ends], axis=0)
     cells = dense_cells(x)
 

@@ -34,7 +34,7 @@ type Ask = Callable[[Array, slice], Array]
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws:
-    """Exact posterior draws, which are the same in every pass; ``draws`` of the parameters, and of the exponents."""
+    """Exact posterior draws of parameters and exponents, the same in every pass."""
 
     believed: Believed
     draws: int
@@ -57,9 +57,7 @@ class PosteriorDraws:
     def answers(
         self, asks: Mapping[str, Ask], data: Data, n_rows: int, offset: Array | float = 0.0
     ) -> dict[str, Array]:
-        """Evaluate functions of draws, (draw, row, class), and the slice of their rows in one pass; each result is
-        (row, ...).
-        """
+        """Evaluate functions of draws, (draw, row, class), and of the slice of their rows in one pass."""
         n_classes = len(self.believed.posterior.labels)
         offset = np.broadcast_to(offset, (n_rows, n_classes))
         # Draws that do not fit into memory are drawn again for every batch of rows, so these batches are larger.
@@ -97,7 +95,7 @@ def seed_of_rows(seed: Any) -> int:
 
 
 def size_of_draw(posterior: Posterior, without: Collection[str] = ()) -> int:
-    """The number of values in one draw of all parameters, except those of some features."""
+    """The number of values in one draw of all parameters except those ``without``."""
     return posterior.draw(np.random.default_rng(0), without=without).size
 
 
@@ -111,9 +109,7 @@ def error_ranks(n: int, shares: Array) -> list[Array]:
 
 
 def quantiles(shares: Sequence[float]) -> Ask:
-    """A function for quantiles of p(class | row, θ) and their Monte Carlo standard errors, (row, class, quantile,
-    2).
-    """
+    """A function for quantiles of p(class | row, θ) and their Monte Carlo errors, (row, class, quantile, 2)."""
 
     def asked(p: Array, rows: slice) -> Array:
         q = np.asarray(shares)
@@ -124,7 +120,7 @@ def quantiles(shares: Sequence[float]) -> Ask:
 
 
 def shares_of_top(codes: Array) -> Ask:
-    """A function for the share of draws in which class ``codes[i]`` is the most probable of row i, (row,)."""
+    """A function for the share of draws in which class ``codes[i]`` is most probable for row i, (row,)."""
     return lambda p, rows: (p.argmax(-1) == codes[rows]).mean(0)
 
 

@@ -117,7 +117,7 @@ def _against(log_p: Array, a: int, b: int) -> Array:
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, and last their sum."""
+    """Yield the contribution of each term of naive Bayes to the log-odds of a and b, and last their sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -346,9 +346,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about entries outside of their interval and infinite entries, from columns ``log_odds``, ``lower``
-    and ``upper`` of one row.
-    """
+    """Sentences about entries outside of their interval, and infinite entries, of one row."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():

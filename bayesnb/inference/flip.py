@@ -59,16 +59,14 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class after k rows are removed, with these numbers of agreeing and known cells per
-        column.
-        """
+        """The score of the class without k rows, given how many of them agree and are known per column."""
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
 
 
 @dataclass(frozen=True)
 class Removal:
-    """A removal of k rows: the score of the class, a bound for any removal of k rows, and each row's pattern."""
+    """A removal of k rows: the score, a bound for any removal of k rows, and each row's pattern."""
 
     score: float
     bound: float
@@ -89,12 +87,12 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     best, chosen, bound_of_rest, left = -np.inf, (), -np.inf, nodes
 
     def steps(level: Array, j: Array) -> tuple[Array, Array]:
-        """The decrease in the log of a count for one removed row, and the mean decrease per row for j rows."""
+        """The decrease in the log of a count for one removed row, and per row for j rows."""
         start = np.log(level)
         return start - np.log(level - np.minimum(j, 1)), (start - np.log(level - j)) / np.maximum(j, 1)
 
     def gains(s: Array, t: Array, j: int) -> Array:
-        """The largest gain of a row of each pattern if j more rows are removed, after s and t per column."""
+        """The largest gain of a row of each pattern if j more rows are removed, after s and t."""
         first_own, mean_own = steps(patterns.own - s, np.minimum(j, most_own - s))
         first_total, mean_total = steps(patterns.total - t, np.minimum(j, most_total - t))
         return agrees @ (mean_own if sign < 0 else -first_own) + present @ (-first_total if sign < 0 else mean_total)
@@ -254,7 +252,7 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
 
 
 def _tables(classifier: Classifier, asked: Data) -> dict[Any, Array]:
-    """o_f and T_f by feature, (2, class, column), of the columns that have a table and are not missing in the row."""
+    """o_f and T_f by feature, (2, class, column), for known cells of columns that have a table."""
     found = {}
     for name, family in classifier.posterior.model.features.items():
         if type(family) in (Categorical, Bernoulli):
@@ -289,7 +287,7 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction."""
+    """The fewest rows whose removal changes the prediction, a lower bound, and the new prediction."""
 
     @cache
     def removal(c: int, k: int) -> Removal:
@@ -365,13 +363,13 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 at which another class is predicted; NaN if there is none in the range."""
+    """The power of all priors nearest to 1 that changes the prediction; NaN if none in the range does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()
 
     def lead(log2: float) -> float:
-        """The lead of the predicted class in the log joint; NaN if a prior is improper at this power."""
+        """The lead of the predicted class in the log joint; NaN if a prior is improper."""
         try:
             with np.errstate(all="ignore"):
                 (joint,) = sum(np.atleast_2d(part.log_term(2.0**log2, 1.0)) for part in parts)

@@ -82,7 +82,7 @@ class Independence:
 
     @property
     def too_sure(self) -> float:
-        """The factor by which log-odds of naive Bayes are too large; 1 without evidence against naive Bayes."""
+        """The factor by which log-odds of naive Bayes are too large, or 1."""
         told = self.exponent["log_bayes_factor"] > -np.log(CHANCE)
         # The exponent may be 0 or negative, if the columns together are uninformative or misleading.
         return 1 / max(float(self.exponent["mean"]), 0.01) if told else 1.0

@@ -29,7 +29,7 @@ def intervals_of(
     shares: Sequence[float],
     offset: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors (NaN for the formula)."""
+    """Quantiles of p(class | row, θ), (row, class, quantile), and their Monte Carlo errors, NaN for the formula."""
     if not by_formula:
         return answers.intervals(data, n_rows, shares, offset)
     found = Law.of(answers, data, n_rows, offset).in_blocks(partial(_quantiles, shares=np.asarray(shares)))
@@ -37,7 +37,7 @@ def intervals_of(
 
 
 def _quantiles(law: Law, shares: Array) -> Array:
-    """Quantiles of both class probabilities and their Monte Carlo standard errors, (row, class, quantile, 2)."""
+    """Quantiles of both class probabilities and their Monte Carlo errors, (row, class, quantile, 2)."""
     found = np.full((len(law.certain), 2, len(shares), 2), np.nan)
     found[..., 0] = _ends(law, shares)
     if (rows := np.flatnonzero(law.drawn)).size:
@@ -125,7 +125,7 @@ def predict_interval(
 
 
 def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, Any]) -> pd.DataFrame:
-    """Add notes to the ``attrs`` of a frame, and one on expected labels if unlabelled rows were learned."""
+    """Add notes to the ``attrs`` of a frame, and one on expected labels if they were learned."""
     frame.attrs.update(notes)
     if classifier.expected:
         frame.attrs["note"] = EXPECTED_LABELS
@@ -133,7 +133,7 @@ def with_notes(classifier: Classifier, frame: pd.DataFrame, notes: Mapping[str, 
 
 
 def answering(classifier: Classifier, method: str, draws: int, given: Given | None) -> tuple[PosteriorDraws, bool]:
-    """Draws under the posterior that ``given`` names, and whether to use the saddlepoint formula instead."""
+    """Draws under the posterior of ``given``, and whether to use the saddlepoint formula instead."""
     two, posterior = len(classifier.classes) == 2, classifier.posterior
     if method == "saddlepoint":
         if not two:

@@ -49,9 +49,7 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """For each row the probability that its label is wrong, (row,), and mean and standard deviation of the number of
-    wrong labels, in which a row of weight 2 counts as two rows.
-    """
+    """Probability that each label is wrong, (row,), and mean and standard deviation of their number, weighted."""
 
     each: Array
     expected: float
@@ -160,7 +158,7 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
 
 
 def _root(f: Callable[[float], float], start: float, end: float) -> float:
-    """The root of a function that decreases from start to end, by bisection; an end if it has no root."""
+    """The root of a function that decreases from start to end, by bisection, or an end."""
     for _ in range(60):
         middle = (start + end) / 2
         start, end = (middle, end) if f(middle) > 0 else (start, middle)
@@ -168,7 +166,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels among ``n``, a rough lower bound if there is a note."""
+    """A sentence on the expected number of wrong labels among ``n``, with a note a rough lower bound."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (

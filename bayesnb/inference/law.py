@@ -81,7 +81,7 @@ class Law:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, LogOdds | DrawnLogOdds]]:
-        """Positions and distributions of the drawn rows (in blocks), the rows with a formula, and the certain rows."""
+        """Positions and distributions of the drawn rows, the rows with a formula, and the certain rows."""
         rows = np.flatnonzero(np.isnan(self.certain))
         by_formula = (self.formula if len(rows) == len(self.certain) else self.formula[rows]).prepared()
         parts: list[tuple[Array, LogOdds | DrawnLogOdds]] = []

@@ -2,6 +2,4 @@
 
 
 class FittedModel:
-    """Base class of fitted models, which hold a ``classifier_``; its methods are the questions listed in
-    ``methods.pyi``.
-    """
+    """Base class of fitted models with a ``classifier_``; its methods are listed in ``methods.pyi``."""

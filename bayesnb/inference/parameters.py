@@ -63,7 +63,7 @@ def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[s
 
 
 def _one_by_one(cells: Mapping[str, Array]) -> dict[str, Array]:
-    """Parameters (class,) unchanged, and the entries of vectors (class, ...) under names such as "mu[0]"."""
+    """Parameters (class,), and the entries of vectors (class, ...) under names such as "mu[0]"."""
     found = {}
     for what, value in cells.items():
         for place in np.ndindex(value.shape[1:]):
@@ -133,7 +133,7 @@ def _to_powers(feature: Feature, theta: Theta, exponents: Array) -> tuple[Array,
 
 
 def _products(feature: Feature, curvature: Array) -> Mapping[tuple[Any, Any], Array]:
-    """Weights (class,) of squares of columns and of products of two columns, except weights that are all 0."""
+    """Weights (class,) of squares and products of columns, except those that are all 0."""
     columns, squared = feature.columns, feature.family.argument and f"{feature.family.argument}²"
     return {
         (column, squared or columns[j]): curvature[:, i, j] * (1 + (i < j))
@@ -248,7 +248,7 @@ def _point(classifier: Classifier) -> Parameters:
 
 
 def _telling(found: pd.DataFrame) -> pd.DataFrame:
-    """Drop uninformative columns of the description: "columns" if all are 1, "chosen" if all families are by type."""
+    """Drop uninformative columns: "columns" if all are 1, "chosen" if all families are by type."""
     telling = {"columns": found["columns"] != 1, "chosen": found["chosen"].str.contains(" ")}
     return found.drop(columns=[name for name, rows in telling.items() if not rows.any()])
 

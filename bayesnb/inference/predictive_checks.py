@@ -124,7 +124,7 @@ def _positive_log(x: Array) -> Array:
 
 
 def _of_column(x: Array, kind: Kind, n: int) -> Iterator[tuple[str, Callable[[Array], Array], float, Array]]:
-    """Yield name, scale, resolution and values of each test statistic of a column of numbers, (table, row)."""
+    """Yield name, scale, resolution and values of each test statistic of numbers, (table, row)."""
     if kind == "levels":
         # The model has a free probability per level, so it can replicate any frequencies of levels.
         return
@@ -211,7 +211,7 @@ def _correlations(x: Array, known: Array) -> Array:
 
 
 def _informations(hot: Array, starts: Array) -> Array:
-    """The mutual information of every two columns of levels, (table, column, column), from indicators of levels."""
+    """The mutual information of every two columns of levels, (table, column, column), from indicators."""
     joint = np.swapaxes(hot, 1, 2) @ hot
     rows = np.add.reduceat(joint, starts, axis=2)  # the counts of each level where the second column is known
     n = np.add.reduceat(rows, starts, axis=1)
@@ -221,7 +221,7 @@ def _informations(hot: Array, starts: Array) -> Array:
 
 
 def _correlation_ratios(hot: Array, starts: Array, x: Array, known: Array) -> Array:
-    """The correlation ratios of columns of levels and centred columns of numbers, (table, levels, numbers)."""
+    """The correlation ratios of levels and centred numbers, (table, levels, numbers)."""
     swapped = np.swapaxes(hot, 1, 2)
     count, total, square = swapped @ known, swapped @ x, swapped @ np.square(x)
     n, whole, spread = (np.add.reduceat(v, starts, axis=1) for v in (count, total, square))
@@ -339,9 +339,7 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
 
 
 def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator) -> Array:
-    """Draw tables from the posterior predictive, (table, row, column), for rows of these classes, each with its own
-    parameters; no cell is missing.
-    """
+    """Tables from the posterior predictive, (table, row, column), each with its own parameters; no cell is missing."""
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
     needed = dict.fromkeys(column.feature for column in columns)
@@ -435,7 +433,7 @@ def predictive_checks(
     -------
     PredictiveChecks
         It prints as one sentence. ``table`` has a line for each check, the worst first; ``failed`` holds the failed
-        checks, and ``fits`` is True if there are none. :func:`bayesnb.plots.predictive_checks` draws it.
+        checks, and ``fits`` is True if no check fails. :func:`bayesnb.plots.predictive_checks` draws it.
 
     Raises
     ------

@@ -55,7 +55,7 @@ def expected_losses(costs: Costs, classes: Sequence[Any] | Array = ()) -> Callab
 
 
 def prices(stated: Array, predictive: Array, expected: Callable[[Array, Array], Array]) -> Array:
-    """Regret of acting on other probabilities than the predictive, (row,); infinite if all of them are 0."""
+    """Regret of other probabilities than the predictive, (row,); infinite if all of them are 0."""
     more = np.maximum(expected(stated, predictive) - expected(predictive, predictive), 0.0)
     return np.where(stated.any(-1), more, np.inf)
 

@@ -48,7 +48,7 @@ class Asked[**P, R](Protocol):
 
 
 def _sentence(found: Any) -> str | Message:
-    """The summary of an answer in words: ``attrs["says"]`` of a table, the ``finding``, or the text."""
+    """The answer in words: ``attrs["says"]`` of a table, the ``finding``, or the text."""
     if hasattr(found, "attrs"):
         return found.attrs.get("says", "")
     return getattr(found, "finding", "" if isinstance(found, Mapping) else str(found))
@@ -116,7 +116,7 @@ class Question:
 
     @property
     def help(self) -> Mapping[str, str]:
-        """The description of each option, from the section "Parameters" of the docstring (numpydoc)."""
+        """The description of each option, from "Parameters" in the docstring (numpydoc)."""
         said = described(self.function.__doc__ or "")
         return {name: text for name, text in said.items() if name != "model"}
 
@@ -128,7 +128,7 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(_TABLE)
 
 
 def put_in_order() -> None:
-    """Sort the table by heading, then methods before functions, then file, so that import order does not matter."""
+    """Sort the table by heading, then methods before functions, then file."""
     headings = get_args(Group.__value__)
     for each in sorted(_TABLE.values(), key=lambda each: (headings.index(each.group), each.module or "", each.file)):
         _TABLE[each.name] = _TABLE.pop(each.name)
@@ -183,7 +183,7 @@ def question[**P, R](
 
 
 def listing_questions[C: type](kind: C) -> C:
-    """Put the table in place of "{questions}" in the docstring of a class, unless ``-OO`` removed it."""
+    """Put the table in place of "{questions}" in the docstring of a class, if it has one."""
     if kind.__doc__:
         kind.__doc__ = inspect.cleandoc(kind.__doc__).replace("{questions}", if_you_want())
     return kind
@@ -198,7 +198,7 @@ def by_group() -> dict[str, list[Question]]:
 
 
 def if_you_want() -> str:
-    """The table as reStructuredText, "if you want ... call ...", for the docstring of the estimator."""
+    """The table as reStructuredText, "if you want ... call ..."."""
     lines = []
     for group, questions in by_group().items():
         lines += [f"*{group}*", "", *(f"* {each.want}: {each.role}" for each in questions), ""]
@@ -206,7 +206,7 @@ def if_you_want() -> str:
 
 
 def written() -> dict[str, str]:
-    """Contents of the generated files, by path in the package: the types of methods, and the public modules."""
+    """Contents of the generated files, by path in the package."""
     made = "by python -m bayesnb.inference: one line for each question of the table."
     methods = [each for _, each in sorted(QUESTIONS.items()) if each.module is None]
     files = {

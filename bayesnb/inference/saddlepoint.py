@@ -130,9 +130,7 @@ class LogOdds:
 
     @property
     def too_wide(self) -> Array:
-        """Whether the saddlepoint of a row cannot be resolved in double precision, (row,), for example 100,000 standard
-        deviations from the mean.
-        """
+        """Whether the saddlepoint of a row cannot be resolved in double precision, (row,)."""
         level, mean, variance = self._at_origins
         return ~(np.isfinite(mean) & (variance < WIDE) & (np.abs(level) < LARGE)).all(0)
 
@@ -179,7 +177,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """P(log-odds < z) of some rows at z = N'(t), z, N''(t), and the derivative of z by Φ⁻¹ of the probability."""
+        """P(log-odds < z) of some rows at z = N'(t), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)

@@ -209,7 +209,7 @@ def _as_many(classifier: Classifier, draws: int | None, chains: int | None) -> t
 def _by_gibbs(
     classifier: Classifier, X: Any, y: Any, draws: int, chains: int, rng: np.random.Generator, **steps: Any
 ) -> tuple[LearnedRows, gibbs.Drawn]:
-    """The learned rows, and draws of the parameters and of the labels that some of these rows lack."""
+    """The learned rows, and draws of the parameters and of missing labels."""
     from bayesnb.sampling import gibbs
 
     if X is None or y is None:
@@ -229,7 +229,7 @@ def _by_gibbs(
 
 
 def _rows_of_tree(classifier: Classifier, X: Any, y: Any, learned: bool) -> trees.RowsOfTree | None:
-    """The rows that a tree describes, without unlabelled rows; None if no row has a label."""
+    """The rows that a tree describes, all labelled; None without labels."""
     from bayesnb.sampling.trees import RowsOfTree
 
     rows = classifier.rows(X, y)

@@ -115,9 +115,7 @@ MOST = "1e150"
 
 
 def number(value: float) -> str:
-    """A float as a literal with all its digits, always with an exponent: some databases would otherwise read a
-    decimal.
-    """
+    """A float as a literal with all its digits and an exponent, so that no database reads a decimal."""
     return f"({np.format_float_scientific(max(value, IMPOSSIBLE), trim='0')})"
 
 
@@ -132,7 +130,7 @@ def known(cell: str) -> str:
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """A formula if the value of the cell is allowed; 0 if it is missing, ``refused`` if it is invalid."""
+    """A formula if the value of the cell is allowed, 0 if missing, ``refused`` if invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 
@@ -192,7 +190,7 @@ class Query:
             whole.append(term)
 
     def cell(self, column: Any) -> tuple[str, str]:
-        """Read a column under a new name; return the name and the condition that a cell is not missing."""
+        """Read a column under a new name; return the name and the condition that a cell is known."""
         k, text, dialect = len(self.columns), column in self.texts, self.dialect
         self.columns.append(column)
         read, holds = (dialect.text, dialect.holds_text) if text else (dialect.number, dialect.holds_number)
@@ -204,7 +202,7 @@ class Query:
         return f"x{k}", f"x{k} IS NOT NULL" if text else known(f"x{k}")
 
     def add_feature(self, of: Any, feature: Feature) -> None:
-        """Add the terms of all columns of a feature; raise ``ValueError`` if its density cannot be written as SQL."""
+        """Add the terms of all columns of a feature; ``ValueError`` if SQL cannot express its density."""
         family = feature.family
         if isinstance(family, Gaussian | GaussianKnownVariance | LogNormal):
             parts = np.stack(curves_of(self.classifier, of, feature))
@@ -298,7 +296,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Names of inner tables begin with ``ROWS``, so that they do not hide the user's table."""
+        """The whole SELECT. Names of inner tables begin with ``ROWS``, to hide no table of the user."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -343,7 +341,7 @@ class Query:
 
 
 def _is_exact(level: Any) -> bool:
-    """Whether a level is a number that a float represents exactly, and to which no other whole number is rounded."""
+    """Whether a level is a number that a float represents exactly and uniquely among whole numbers."""
     return isinstance(level, Real) and abs(level) < MOST_EXACT and float(level) == level
 
 

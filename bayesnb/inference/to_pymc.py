@@ -119,7 +119,7 @@ def summed_out(classifier: Classifier, X: Any, y: Any, apart: bool = True) -> pm
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows:
-    """The learned rows: statistics of the labelled rows; columns, weights and positions of the unlabelled rows."""
+    """Statistics of the labelled rows; columns, weights and positions of the unlabelled rows."""
 
     labelled: Statistics
     data: Data

@@ -93,7 +93,7 @@ class Normals(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Rates(Reader):
-    """Learned rows and total of a Poisson column. Given the total of n rows, the last one is Binomial(total, 1/n)."""
+    """Learned rows and total of a Poisson column. Given the total of n rows, the last is Binomial(total, 1/n)."""
 
     n: float
     total: float
@@ -112,8 +112,8 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The learned values, sorted. Given all values, each is equally probable to be the last one, whatever the family
-    (Vovk, Nouretdinov and Gammerman 2003).
+    """The learned values, sorted. Each is equally probable to be the last one (Vovk, Nouretdinov and Gammerman
+    2003).
     """
 
     values: tuple[float, ...]
@@ -191,7 +191,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """ln of ∏ f(u), averaged over the priors of the bets, from sums (..., 1 + 2 + split): half on z, half on splits."""
+    """ln of ∏ f(u), averaged over the bets, from sums (..., 1 + 2 + split): half on z, half on splits."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
@@ -461,7 +461,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
 
 def _reader(classifier: Classifier, name: str, place: int, c: int | None, given: Any) -> Reader | None:
-    """The reader of a column in class c, or in all classes together; ``None`` if it cannot be watched."""
+    """The reader of a column in class c, or in all classes; ``None`` if it cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
     if family.support is LEVELS and isinstance(s, CategoryCounts):

@@ -278,7 +278,7 @@ MADE_UP = ((1.0, 2.0, 4.0), (100.0, 900.0, 1700.0))
 
 
 def declared(settings: EstimatorParameters, classes: Sequence[Any], rng: np.random.Generator, n: int) -> Before:
-    """The model before any data for declared features, unless a prior differs between two made-up tables."""
+    """The model before any data, for features declared without a table; priors that are scaled to data are refused."""
     if not isinstance(settings.features, Mapping):
         raise ValueError("Expected a table X, or features as {column: family}, to know which columns there are")
     tables = [_made_up(settings.features, which) for which in range(2)]

@@ -222,7 +222,7 @@ TITLED = 200
 
 
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
-    """The number of lines before the header that fill at most half of the columns that most rows fill.
+    """The number of lines of titles before the header: they fill at most half of the columns that most rows fill.
 
     They are titles only if all cells of the next line are different texts.
     """

@@ -193,7 +193,7 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class DrawnDependence:
-    """Draws of the parameters and of the exponents, (draw, parameter), with the methods of draws."""
+    """Draws of the parameters of the columns and of the exponents, (draw, parameter), as one object."""
 
     dependence: Dependence
     posterior: Posterior

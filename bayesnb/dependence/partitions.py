@@ -88,8 +88,9 @@ def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[
     """Seeds of columns from their content: the sum of the keys of their cells.
 
     Columns whose cells hold the same groups of rows have equal sums. So have all columns of distinct numbers in a small
-    table, whose rows do not exceed the cells. If the sum is that of another column, too, a column of numbers also takes the keys
-    in which the order of its cells counts. Columns that still have equal seeds are equal up to names and direction.
+    table, whose rows do not exceed the cells. If the sum is that of another column, too, a column of numbers also takes
+    the keys in which the order of its cells counts. Columns that still have equal seeds are equal up to names and
+    direction.
     """
     each, ordered = ([_total(order.cells(own, weight, above), own) for own in codes] for above in (False, True))
     return [[key, ordered[k]] if real[k] and each.count(key) > 1 else [key] for k, key in enumerate(each)]

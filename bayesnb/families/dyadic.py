@@ -20,9 +20,9 @@ class Dyadic:
     """Intervals of a real column that halve it, and halve each half, ``depth`` times.
 
     The number of an interval is its path: its highest bit gives the side of the first cut. A cut lies half way between
-    two values that occur, so that it comes nearest to halving the rows. If the column is negated, the cells are the same
-    in the opposite order: of two equally good cuts the one nearer to the ``head`` of the column is used, and a number
-    that equals a cut belongs to the side away from the head.
+    two values that occur, so that it comes nearest to halving the rows. If the column is negated, the cells are the
+    same in the opposite order: of two equally good cuts the one nearer to the ``head`` of the column is used, and a
+    number that equals a cut belongs to the side away from the head.
 
     Parameters
     ----------

@@ -363,7 +363,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 that changes the prediction; NaN if none in the range does."""
+    """The power of all priors nearest to 1 that changes the prediction; NaN if no power in the range does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

@@ -209,9 +209,10 @@ class Line:
     """One column in one class, the evidence against it, and when the alarm was raised.
 
     ``label`` is None without labels, and ``feature`` is None for the class frequencies. ``place`` is the position of
-    the column in the feature, or of the class. There is one bet per stream; the line's capital is the largest of
-    theirs, divided by their number, and ``log_largest`` its largest logarithm. ``alarm`` is the row of the stream at
-    which the alarm was raised, 0 without one. ``path``, (2, point), holds rows of the stream and the log capital.
+    the column in the feature, or of the class. There is one bet per stream; the capital of the line is the largest
+    capital of a stream, divided by their number, and ``log_largest`` its largest logarithm. ``alarm`` is the row of the
+    stream at which the alarm was raised, 0 without one. ``path``, (2, point), holds rows of the stream and the log
+    capital.
     """
 
     column: Any

@@ -1,10 +1,10 @@
 """CSV files as Arrow batches.
 
-DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules.
-Texts such as NA are missing in all columns, and marks such as "?" in columns of numbers. A column holds numbers if each
-of its cells is a number; 05123 is not, because its leading zero would be lost. Each column has its own decimal mark;
-cells such as 1.234, which allow both, get the mark of the other columns. A first row of text is a header unless most of
-its cells occur again in their columns.
+DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules. A
+cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?" in
+columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
+would be lost. Each column has its own decimal mark; cells such as 1.234, which allow both, get the mark of the other
+columns. A first row of text is a header unless most of its cells occur again in their columns.
 
 :func:`look` records the possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
 So types do not depend on the order of rows.
@@ -60,7 +60,8 @@ class Format:
     na : tuple of str
         A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column.
+        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
+        columns of numbers it stays missing.
     sheet : str, optional
         Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
     names : tuple of str

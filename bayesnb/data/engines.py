@@ -143,7 +143,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame; ``first(frame 0)``, if given, returns ``ask``."""
+    """Yield ``ask(frame)`` for each frame; ``first``, if given, makes ``ask`` from the first frame."""
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -186,7 +186,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A source read in this process, as tables of bounded size, and its number of rows."""
+    """A source read in this process, as tables of bounded size, and its number of rows if known."""
     match arrow.engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())

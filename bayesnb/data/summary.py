@@ -162,7 +162,7 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Turn new columns of sentences, by all rows together, into bags of words."""
+        """Turn new columns of sentences into bags of words, as all rows together decide."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if name in known or not feature.origin.inferred or feature.kinds != ("text",):

@@ -251,7 +251,10 @@ CERTAIN = 1e-5
 
 
 def _uncertain(source: Source, layout: Layout, points: Array) -> tuple[Array, Source]:
-    """The log likelihood at some points, (draw,), and the rows with an uncertain label, within the memory limit."""
+    """The log likelihood at some points, (draw,), and the rows whose label is uncertain at any of them.
+
+    These are all rows if the uncertain rows exceed the memory limit.
+    """
     total, kept, cells = np.zeros(len(points)), [], 0
     for rows, log_p in log_probabilities(source, layout, points):
         total += log_p.sum(0)

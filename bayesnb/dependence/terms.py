@@ -258,8 +258,8 @@ class TermSet:
     def beside(self, posterior: Posterior, data: Data, which: Labels | int, trees: bool = True) -> Array:
         """The added terms of rows, (row, class, term); missing cells contribute 0.
 
-        ``which`` are labels of learned rows, each left out of its class, or the number of new rows. The term of the
-        trees may be omitted.
+        ``which`` are labels of learned rows, each left out of its class, or the number of new rows. Without ``trees``,
+        their term is omitted.
         """
         left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
         cells = self.statistics.cells

@@ -160,7 +160,7 @@ def klar(prior: Any = None, fL: float = 0.0, usekernel: bool = False, threshold:
     Notes
     -----
     To compare, call ``predict(model, rows, threshold = 0)$posterior`` in R. klaR returns NaN if the probabilities of a
-    row underflow to 0 in all classes. If a number column is constant in a class, both raise an error.
+    row underflow to 0 in all classes. If a number column is constant in a class, both libraries raise an error.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def weka() -> BayesianNB:
     -----
     In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
     both are nearly 1. So the numbers may differ for values more than about six standard deviations above the means of
-    all classes, or 18 below them.
+    all classes, or 18 below them. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

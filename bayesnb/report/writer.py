@@ -1,7 +1,7 @@
 """Render a page as one HTML file, which needs no network access and runs no script, or as Markdown.
 
-Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because those of pandas do not
-escape captions, or add a style sheet, which the content security policy of the page forbids.
+Jinja2 escapes every text that is inserted into HTML. The templates write the tables, because those of pandas leave
+captions unescaped or add a style sheet, which the content security policy of the page forbids.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists per cell; only that of a mean may not."""
+    """Whether the fourth moment of each part of θ exists per cell, as all but that of a mean do."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts

@@ -39,7 +39,7 @@ def build(
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        As in :meth:`bayesnb.BayesianNB.to_pymc`. The log density is the same.
+        As in :meth:`bayesnb.BayesianNB.to_pymc`. All have the same log density.
     place : int array (row,), optional
         Coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional

@@ -170,6 +170,6 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set rounding errors in ``value``, what is left of the weights ``whole``, to 0; keep whole numbers whole."""
+    """Set rounding errors to 0 in ``value``, the remainder of the weights ``whole``; keep whole numbers whole."""
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -16,6 +16,9 @@ from bayesnb.model import NaiveBayes, Statistics, normalize
 PAGE = Path(__file__).parent.parent / "docs" / "explore.html"
 pytestmark = pytest.mark.browser
 
+PATIENCE = 300_000
+"""Milliseconds to wait for what the page will do: the browser may have to share the machine with many processes."""
+
 
 class Page:
     """The page in a browser, with its network requests and its console messages."""
@@ -39,7 +42,7 @@ class Page:
         """Wait until the status line has the text. (The content policy of the page forbids to wait by a script.)"""
         from playwright.sync_api import expect
 
-        expect(self.tab.locator("#said")).to_contain_text(text)
+        expect(self.tab.locator("#said")).to_contain_text(text, timeout=PATIENCE)
 
     def shown(self):
         """The table of estimates, {estimate: [p(no), p(yes)]} in full precision, or None where it shows "none"."""
@@ -187,13 +190,13 @@ def test_the_address_of_the_page_restores_every_setting(page):
     page.slide("p-outlook-1", 0.5)
     page.slide("m-play", 6)
     page.slide("prob", 95)
-    page.tab.wait_for_url("**#day=0,2,0,-1&prob=95&m.play=6&p.outlook=*&n.humidity=4,1,3,9.5")
+    page.tab.wait_for_url("**#day=0,2,0,-1&prob=95&m.play=6&p.outlook=*&n.humidity=4,1,3,9.5", timeout=PATIENCE)
     state, shown = page.state(), page.shown()
     page.tab.reload()
     assert (page.state(), page.shown()) == (state, shown)
     assert_agrees(page)
     page.tab.goto(PAGE.as_uri() + "#m.wind=5")
-    expect(page.tab.locator("#m-wind")).to_have_value("5")
+    expect(page.tab.locator("#m-wind")).to_have_value("5", timeout=PATIENCE)
     assert page.state()["tables"][4]["m"] == 5
     assert page.state()["day"]["wind"] == 1
 

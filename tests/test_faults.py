@@ -224,7 +224,7 @@ def running(processes, *arguments):
     ready = processes.Event()
     process = processes.Process(target=command, args=(ready, *arguments))
     process.start()
-    assert ready.wait(60)
+    assert ready.wait(300)
     return process
 
 
@@ -352,7 +352,7 @@ def slow_predictions(ready, *arguments):
         file.write("half a file")
         file.flush()
         ready.set()
-        time.sleep(60)
+        time.sleep(300)
 
     writers.write_csv = half
     command(multiprocessing.get_context().Event(), *arguments)
@@ -366,7 +366,7 @@ def test_sigterm_leaves_no_half_written_predictions_and_the_old_ones(model, proc
     ready = processes.Event()
     process = processes.Process(target=slow_predictions, args=(ready, *arguments))
     process.start()
-    assert ready.wait(60)
+    assert ready.wait(300)
     assert list(tmp_path.glob(".*.part"))
     process.terminate()
     process.join()

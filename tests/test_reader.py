@@ -267,7 +267,7 @@ def test_a_named_pipe_is_refused_by_its_name_and_does_not_hang(written_to, tmp_p
     reader = threading.Thread(target=fit, daemon=True)
     reader.start()
     writer = os.open(pipe, os.O_RDWR) if written_to else None
-    reader.join(60)
+    reader.join(300)
     if writer is not None:
         os.close(writer)
     assert said

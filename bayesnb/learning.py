@@ -552,6 +552,7 @@ def of_file(path: Any) -> tuple[EstimatorParameters, Classifier, str]:
     try:
         settings = EstimatorParameters(**file.configuration)
         others = {"target": file.target, "reading": file.reading, "expected": file.expected, "draws": file.draws}
+        others["record"] = file.record
         counts = nothing(len(file.classes))
         learned = Learned(file.schema, file.statistics, file.classes, file.declared, counts)
         made = believed(settings, None, learned, **others)

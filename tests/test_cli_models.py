@@ -25,6 +25,7 @@ from bayesnb import (
     load,
 )
 from bayesnb.dependence import exponents
+from bayesnb.inference.column_gains import information
 
 # Most tests are not about the choice of a dependence, which takes the time of thirty fits.
 NAIVE = "--dependence", "none"
@@ -308,8 +309,63 @@ def test_inspect_recognises_a_model_by_its_content(done, tennis, tmp_path):
     assert said["target"] == "play"
     assert said["content"] == nb.describe(moved)["content_hash"]
     out = done("inspect", moved)
-    assert "rows: no 5, yes 9" in out
+    assert "rows of weight 14: no 5, yes 9" in out
     assert "│ outlook" in out
+    assert done("inspect", moved, "--all").count("Dirichlet(alpha=1.0)") >= 4
+
+
+def test_inspect_says_how_good_a_model_was_until_other_rows_are_learned(done, tmp_path):
+    path = tmp_path / "m.bayesnb"
+    done("fit", "penguins", "--dependence", "none", "-o", path)
+    said = json.loads(done("inspect", path, "--format", "json"))
+    X, y = datasets.penguins()
+    alone = nb.evaluate(BayesianNB(), X, y)
+    assert said["record"]["data"] == "penguins"
+    assert said["record"]["rows"] == len(X)
+    assert said["record"]["log_loss"] == pytest.approx(alone["log_loss"])
+    assert said["record"]["accuracy"] == pytest.approx(alone["accuracy"])
+    assert said["record"]["frequencies"] == pytest.approx(1.05495, abs=1e-4)
+    out = done("inspect", path)
+    assert "98% were predicted correctly; log loss 0.062 (class frequencies 1.05)" in " ".join(out.split())
+    assert len(out.splitlines()) <= 40
+    # The most informative column comes first, and reading and writing keep the scores.
+    assert out.index("flipper_length_mm") < out.index("sex")
+    nb.load(path).save(tmp_path / "again.bayesnb")
+    assert nb.describe(tmp_path / "again.bayesnb")["record"] == said["record"]
+    done("update", path, "penguins")
+    assert json.loads(done("inspect", path, "--format", "json"))["record"] == {}
+    assert "The file holds no score" in done("inspect", path)
+
+
+def test_the_information_of_a_column_does_not_depend_on_names_units_order_or_scale():
+    X, y = datasets.penguins()
+    X, y = X[["island", "bill_length_mm", "sex"]], y
+    told = information(BayesianNB().fit(X, y).classifier_)
+    # Renamed classes and levels are sorted in another order.
+    other = X[["sex", "bill_length_mm", "island"]].assign(
+        bill_length_mm=-X["bill_length_mm"] / 7, island=X["island"].map({"Biscoe": "z", "Dream": "y", "Torgersen": "x"})
+    )
+    again = information(BayesianNB().fit(other, y.map({"Adelie": "c", "Chinstrap": "b", "Gentoo": "a"})).classifier_)
+    assert again == pytest.approx(told, abs=0.02)
+    assert information(BayesianNB().fit(X[["sex", "island"]], y).classifier_)["island"] == told["island"]
+    # The exact mutual information of a column of levels, at the predictive probabilities.
+    table = np.array([pd.crosstab(y, X["island"])])[0] + 1.0
+    joint = table / table.sum(1, keepdims=True) * ((y.value_counts().sort_index().to_numpy() + 1) / 347)[:, None]
+    exact = (joint * np.log(joint / joint.sum(1, keepdims=True) / joint.sum(0))).sum()
+    assert told["island"] == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("dependence", ["weighted", "forests"])
+def test_the_score_of_a_model_with_exponents_leaves_each_row_out_of_them(done, tmp_path, dependence):
+    path = tmp_path / "m.bayesnb"
+    done("fit", "play-tennis", "--dependence", dependence, "-o", path)
+    record = json.loads(done("inspect", path, "--format", "json"))["record"]
+    assert record["rows"] == 14
+    seen = BayesianNB(dependence=dependence).fit(*datasets.play_tennis())
+    held = seen.loo(*datasets.play_tennis())["probability"]
+    y = datasets.play_tennis()[1]
+    inside = -np.log([held.loc[k, label] for k, label in enumerate(y)]).mean()
+    assert record["log_loss"] > inside if dependence == "weighted" else record["log_loss"] == pytest.approx(inside)
 
 
 @pytest.mark.slow

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from bayesnb.cli import options
@@ -22,35 +25,21 @@ if TYPE_CHECKING:
     from bayesnb.data.summary import Summary
 
 
-@options.command("DATA|MODEL", epilog=options.SOURCES, settings="naive")
-def inspect(data: str, target: str | None, settings: Settings, format: Format, layout: str) -> int:
+@options.command("DATA|MODEL", epilog=options.SOURCES, settings="naive", everything="whole")
+def inspect(
+    data: str, target: str | None, settings: Settings, format: Format, everything: bool, layout: str
+) -> int:  # fmt: skip
     """Show how a table and its columns are read, and what deserves attention; or what a model file contains.
 
-    The last line is the command that fits a model with the advised options: columns to leave out, markers to read as
-    missing, and families of columns.
+    For a model: what it predicts from which columns, the score of its learned rows, each left out, and how much each
+    column by itself reveals about the class. For a table: the last line is the command that fits a model with the
+    advised options, which are columns to leave out, markers to read as missing, and families of columns.
     """
-    import pandas as pd
-
     from bayesnb.data import engines
     from bayesnb.data.specifications import EstimatorParameters, Unlabelled
 
     if data != "-" and is_model(data):
-        from bayesnb.modelfile import document
-
-        described = document.describe(data)
-        about = {
-            "model": data,
-            "written by": f"bayesnb {described['bayesnb_version']} (format {described['format_version']})",
-            "content": described["content_hash"],
-            "target": described["target"],
-            "rows": {str(label): rows for label, rows in described["rows"].items()},
-            "settings": {
-                name: value if value is None or isinstance(value, bool | int | float | str) else repr(value)
-                for name, value in described["configuration"].items()
-            },
-        }
-        _print(about, pd.DataFrame(described["features"]).set_index("feature"), layout)
-        return 0
+        return _model(data, everything, layout)
     table = opened(data, format, settings, () if target is None else (target,))
     table.require(target, "--target")
     target = table.own_target if target is None else target
@@ -61,7 +50,7 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
         unlabelled=Unlabelled(weight=0), **settings.parameters() | {"class_prior": None, "unknown": None}
     )
     summary = engines.summary(asked, passing, target, settings.weight)
-    frame = sample()
+    frame = sample().source
     seen = [*odd, *table.examined(frame, target, summary.rows)]
     about: dict[str, Any] = {"data": data, "rows": summary.rows}
     about |= {} if table.file is None else _how_read(table.file)
@@ -80,6 +69,84 @@ def inspect(data: str, target: str | None, settings: Settings, format: Format, l
     if layout == "table":
         print_command(command)
     return 0
+
+
+SHOWN = 12
+"""Columns of a model that are shown without ``--all``; the most informative ones come first."""
+
+
+def _model(path: str, everything: bool, layout: str) -> int:
+    """Print what a model file contains."""
+    import pandas as pd
+
+    from bayesnb.cli.rows import load_model
+    from bayesnb.inference.column_gains import information
+    from bayesnb.inference.scorecard import percent
+    from bayesnb.modelfile import document
+    from bayesnb.report.parts import Section, TablePart, count_of
+
+    described, (clf, _) = document.describe(path), load_model(path)
+    told = information(clf)
+    features = pd.DataFrame(described["features"]).set_index("feature")
+    features["information"] = [told[name] for name in features.index]
+    settings = {
+        name: value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+        for name, value in described["configuration"].items()
+    }
+    rows, record = {str(label): n for label, n in described["rows"].items()}, described["record"]
+    about = {
+        "model": path,
+        "written by": f"bayesnb {described['bayesnb_version']} (format {described['format_version']})",
+        "written": datetime.fromtimestamp(Path(path).stat().st_mtime).astimezone().isoformat(timespec="seconds"),
+        "content": described["content_hash"], "target": described["target"], "rows": rows, "record": record,
+        "settings": settings,
+    }  # fmt: skip
+    total, k = sum(rows.values()), len(features)
+    source = f"{record['data']}, " if "data" in record else ""
+    lines = {
+        "model": f"{path} ({about['written'][:16].replace('T', ' ')})",
+        "learned from": f"{source}rows of weight {total:,.10g}: {count_of(rows, 8)}",
+        "dependence": "none (naive Bayes)" if clf.dependence is None else settings["dependence"] or "custom",
+    }
+    if clf.dependence is not None and clf.dependence.exponents.said:
+        lines["dependence"] += f": {clf.dependence.exponents.said}"
+    if everything:
+        lines |= {name: str(about[name]) for name in ("written by", "content")}
+        lines["settings"] = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
+    shown = features.sort_values("information", ascending=False, kind="stable")
+    shown["information"] = ["—" if nats != nats else f"{nats:.2f}" for nats in shown["information"]]
+    if not everything:
+        shown = shown[["family", "levels", "missing", "information"]].head(SHOWN)
+        shown["levels"] = [shorten(text, 25, placeholder=" …") for text in shown["levels"]]
+        shown["missing"] = ["" if share == 0 else percent(share) for share in shown["missing"]]
+    more = f"{k - len(shown):,} further columns, " if len(shown) < k else ""
+    says = [
+        "information: what the column by itself reveals about the class under the learned model, in nats.",
+        *([] if everything else [f"--all also shows {more}priors and settings."]),
+    ]
+    head = f"Predicts {described['target'] or 'the class'} ({_few(rows)}) from {k} {'columns' if k > 1 else 'column'}."
+    parts = ["\n".join(f"{name}: {line}" for name, line in lines.items()), TablePart(shown, ""), *says]
+    document_of = {**about, "features": features}
+    print_answer(layout, document_of, features, lambda: [Section("", parts, f"{head} {_worth(record)}")])
+    return 0
+
+
+def _few(rows: Mapping[str, float], most: int = 6) -> str:
+    """The names of the classes; of many classes, only the first."""
+    names = [*rows]
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def _worth(record: Mapping[str, Any]) -> str:
+    """How good the predictions of the learned rows were, if the file knows."""
+    from bayesnb.inference.scorecard import nats, percent
+
+    if "log_loss" not in record:
+        return "The file holds no score: bayesnb score MODEL TEST scores it on other rows."
+    return (
+        f"Of {record['rows']:,} learned rows, each left out, {percent(record['accuracy'])} were predicted correctly; "
+        f"log loss {nats(record['log_loss'])} (class frequencies {nats(record['frequencies'])})."
+    )
 
 
 def _how_read(source: Source) -> dict[str, Any]:
@@ -133,8 +200,7 @@ def _print(
     lines = []
     for name, value in about.items():
         if isinstance(value, Mapping):
-            each = [f"{k}={v}" for k, v in value.items() if v is not None]
-            value = count_of(value) if name != "settings" else ", ".join(each)
+            value = count_of(value)
         lines.append(f"{name}: {value}")
     section = Section("", [TablePart(features, ""), *said], "\n".join(lines))
     print_answer(layout, {**about, "features": features, **(more or {})}, features, lambda: [section])

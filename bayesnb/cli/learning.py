@@ -17,6 +17,7 @@ from bayesnb.cli.terminal import say, warn
 
 if TYPE_CHECKING:
     from bayesnb.data.csv_reader import Format
+    from bayesnb.data.rows import TrainingRows
     from bayesnb.inference.classifier import Classifier
 
 
@@ -32,6 +33,7 @@ def fit(
     from bayesnb.data import engines
     from bayesnb.data.readings import may_be_of
     from bayesnb.data.specifications import Unlabelled
+    from bayesnb.data.summary import PartSummarizer
     from bayesnb.dependence.exponents import named
     from bayesnb.report.parts import count_of
 
@@ -59,7 +61,8 @@ def fit(
             )
     if len(summary.classes) == 1:
         warn(f"all rows have one class, {summary.classes[0]!s}: it has probability 1 until rows of another are learned")
-    for remark in table.examined(sample(), target, summary.rows):
+    seen = sample()
+    for remark in table.examined(seen.source, target, summary.rows):
         if remark.serious:
             warn(remark.sentence)
     schema, features = settings.smoothed(summary.schema)
@@ -84,8 +87,23 @@ def fit(
             return learning.with_exponents(asked, naive, drawn.table, labels, weight)
 
         asked, clf = with_dependence(asked, settings, learn)
+    if drawn is None:
+        drawn = PartSummarizer.of(asked, target, settings.weight, drop=True).rows(seen)[2]
+    clf = replace(clf, record={"data": table.name, **_scores(clf, drawn)})
     save_model(asked, clf, output)
     return 0
+
+
+def _scores(clf: Classifier, rows: TrainingRows | None) -> dict[str, float]:
+    """The scores of learned rows, each left out, to be written into the file; empty if there are none."""
+    from bayesnb.inference.leave_one_out import left_out_scores
+
+    if rows is None or len(clf.classes) < 2:
+        return {}
+    try:
+        return left_out_scores(clf, rows)
+    except ValueError:  # Under an improper prior, or without a closed form, some rows cannot be left out.
+        return {}
 
 
 CHANGED = ("target", "weight", "format", "output", "force")

@@ -201,6 +201,7 @@ OPTIONS = {
         OUTPUT, "--top", type=click.IntRange(1), default=10, help="Pairs, checks and labels to print as tables."
     ),
     "everything": option(OUTPUT, "--all", is_flag=True, help="Print all tables."),
+    "whole": option(OUTPUT, "--all", is_flag=True, help="Also print priors and settings of a model, and all columns."),
     "title": option(OUTPUT, "--title", help="Of the page.  [default: names the data]"),
     "layout": option(
         OUTPUT, "--format", type=Word(["table", "json", "csv"]), default="table",

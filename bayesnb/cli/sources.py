@@ -267,9 +267,8 @@ def _times(weight: pd.Series) -> pd.Series:
     return weight.astype(int)
 
 
-def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], pd.DataFrame]]:
+def watched(table: Opened) -> tuple[Iterator[Table], Callable[[], Table]]:
     """The rows of a table in parts, and a function that returns a random sample once all rows have been read."""
     from bayesnb.data.rows import drawn
 
-    passing, sample = drawn(table.tables(), LOOKED_AT, seed=0)
-    return passing, lambda: sample().source
+    return drawn(table.tables(), LOOKED_AT, seed=0)

@@ -85,6 +85,10 @@ class Dependence:
                 f"rows of weight {labels.weight.sum():g} were given, and the exponents were learned from rows of "
                 f"weight {self.weight:g}: pass exactly those rows"
             )
+        return self.some_rows(posterior, data, labels)
+
+    def some_rows(self, posterior: Posterior, data: Data, labels: Labels) -> Rows:
+        """The terms of any of the learned rows, each left out of its own terms."""
         layout = self.exponents.layout
         return rows_left_out(self.terms, self.spec, posterior, data, labels, layout.cells, layout.numbers)(slice(None))
 
@@ -152,7 +156,7 @@ class Dependence:
             found[cut] = self.exponents.log_proba(*_possible(asked, prior[cut]), self.alike(part, len(own)))
         return found
 
-    def left_out_of_exponents(self, posterior: Posterior, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
+    def left_out_of_exponents(self, rows: Rows, n_classes: int) -> tuple[Array, Array, Array]:
         """p(c | x_i, D without row i) with fixed exponents and with the row left out of them too, (row, class) each,
         and the classes.
 
@@ -160,8 +164,8 @@ class Dependence:
         sampling: Gelfand, Dey and Chang 1992).
         """
         held, without, codes = [], [], []
-        rows, v = self.rows(posterior, data, labels), self.exponents.layout.exponents(self.exponents.points)
-        for cut in slices(len(rows.codes), max(1, HELD // (len(v) * len(posterior.labels)))):
+        v = self.exponents.layout.exponents(self.exponents.points)
+        for cut in slices(len(rows.codes), max(1, HELD // (len(v) * n_classes))):
             part = rows[cut]
             log_p = log_posterior_of_classes(part.terms, part.offset, v, part.alike)
             own = log_p[part.codes, np.arange(len(part.codes))]

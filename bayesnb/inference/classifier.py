@@ -51,7 +51,7 @@ class Classifier(FittedModel):
 
     ``em`` is the result of EM; the statistics then include expected counts, and ``expected`` is true. ``declared`` are
     the classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line
-    reads the file. ``seed`` is the ``random_state``.
+    reads the file; ``record`` holds the name of the table and the scores at its fit. ``seed`` is the ``random_state``.
 
     Examples
     --------
@@ -72,6 +72,7 @@ class Classifier(FittedModel):
     em: EM | None = None
     target: Any = None
     reading: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
     absent: str = "error"
     unlabelled: Any = None
     seed: Any = None

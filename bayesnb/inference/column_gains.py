@@ -14,6 +14,7 @@ from bayesnb.dependence.columns import names as names_of_columns
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.leave_one_out import loo
 from bayesnb.inference.questions import Shown, question
+from bayesnb.model import DrawnPosterior, normalize
 from bayesnb.model.order import Order
 from bayesnb.priors import Array
 from bayesnb.wording import Message
@@ -111,3 +112,38 @@ def _telling(frame: pd.DataFrame, naive: bool) -> Message:
         are="is" if len(harmful) == 1 else "are",
         few=", ".join(map(str, harmful.sort_values("without").index[:3])),
     )
+
+
+DRAWN = 512
+"""Values that :func:`information` draws per class and column."""
+
+
+def information(classifier: Classifier) -> dict[Any, float]:
+    """The mutual information of the class and each feature by itself under the learned model, in nats.
+
+    No rows are needed: I(c; x) = H(c) - Σ_c p(c) E[H(c | x) | c], where the expectation is over values drawn from the
+    posterior predictive of each class. Each class and feature has the same stream of random numbers, so that the answer
+    does not depend on their order. NaN if a feature has no posterior from which values can be drawn.
+    """
+    whole, found = classifier.posterior, dict[Any, float]()
+    if isinstance(whole, DrawnPosterior):
+        return dict.fromkeys(classifier.schema.features, np.nan)
+    some = np.arange(DRAWN)
+    for name, feature in classifier.schema.features.items():
+        one = whole.only((name,))
+        prior = normalize(one.only(()).log_predictive({}, 1))
+        left = np.zeros(prior.shape[1])
+        try:
+            for c in range(len(left)):
+                rng = np.random.default_rng(0)
+                theta = one.draw(rng, (DRAWN,)).at((some, np.full(DRAWN, c)))
+                values = one.model.features[name].sample(theta.features[name], rng, whole.statistics.features[name])
+                left[c] = _entropy(normalize(one.log_predictive({name: feature.read(values)}, DRAWN))).mean()
+            found[name] = max(0.0, float(_entropy(prior)[0] - np.exp(prior[0]) @ left))
+        except ValueError:
+            found[name] = np.nan
+    return found
+
+
+def _entropy(log_p: Array) -> Array:
+    return -(np.exp(log_p) * np.where(np.isneginf(log_p), 0.0, log_p)).sum(axis=1)

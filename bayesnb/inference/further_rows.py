@@ -254,7 +254,8 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
     """
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
-        held, without, codes = dependence.left_out_of_exponents(believed.posterior, data, labels)
+        rows = dependence.rows(believed.posterior, data, labels)
+        held, without, codes = dependence.left_out_of_exponents(rows, labels.n)
         true = np.eye(held.shape[1])[codes]
         some, _ = dependence.drawn(believed.posterior, data, labels)
         found[some] = expected(without, true) - expected(held, true)

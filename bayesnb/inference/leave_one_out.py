@@ -7,10 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from bayesnb.data.rows import TrainingRows, few_rows
 from bayesnb.inference.classifier import Classifier, index_of, warn_of_weights
 from bayesnb.inference.explain import PRIOR
 from bayesnb.inference.questions import question
-from bayesnb.model import normalize
+from bayesnb.inference.scoring import log_proba_of, own
+from bayesnb.model import normalize, part_of
 
 SEEN = (
     "the exponents are held and have seen the label of each row, so these probabilities are too good; evaluate with "
@@ -104,3 +106,34 @@ def _left_out_terms(classifier: Classifier, X: Any, y: Any, sample_weight: Any, 
     columns = pd.MultiIndex.from_product([classifier.classes, [PRIOR, *names]], names=["class", "term"])
     found = np.concatenate([prior[:, :, None], found], axis=-1).reshape(len(found), -1)
     return pd.DataFrame(found, index=index_of(X), columns=columns)
+
+
+SCORED = 2000
+"""Most rows that :func:`left_out_scores` scores."""
+
+
+def left_out_scores(classifier: Classifier, rows: TrainingRows) -> dict[str, float]:
+    """Scores of learned rows, each predicted without itself; a large table is sampled by the content of rows.
+
+    A dependence is scored by importance sampling of its exponents, because these have seen the label of the row.
+
+    Returns
+    -------
+    dict
+        ``rows``, their number; ``accuracy`` and ``log_loss``; ``frequencies``, the log loss of the class frequencies.
+    """
+    rows = rows.labelled()
+    some = few_rows(rows.table, SCORED, 0, rows.target.codes)
+    data, labels = classifier.encoded(rows)
+    data, labels = part_of(data, some), labels[some]
+    if classifier.dependence is None:
+        proba = np.exp(log_proba_of(classifier.believed.left_out(data, labels)[0]))
+    else:
+        asked = classifier.dependence.some_rows(classifier.posterior, data, labels)
+        proba = classifier.dependence.left_out_of_exponents(asked, labels.n)[1]
+    shares = normalize(classifier.posterior.only(()).log_left_out({}, labels))
+    with np.errstate(divide="ignore"):
+        losses = -np.log(own(proba, labels.codes)), -own(shares, labels.codes)
+    right = proba.argmax(axis=1) == labels.codes
+    accuracy, loss, frequencies = (float(np.average(each, weights=labels.weight)) for each in (right, *losses))
+    return {"rows": len(labels), "accuracy": accuracy, "log_loss": loss, "frequencies": frequencies}

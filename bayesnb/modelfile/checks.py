@@ -155,6 +155,13 @@ def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) ->
             require(known, f"feature {name!r}: one of its draws is no number")
 
 
+def require_record(record: Mapping[str, Any]) -> None:
+    """Raise an error unless the record is the name of a table and numbers."""
+    known = {"data": str, "rows": int, "accuracy": float, "log_loss": float, "frequencies": float}
+    sound = isinstance(record, dict) and all(type(value) is known.get(name) for name, value in record.items())
+    require(sound, "its record is not one")
+
+
 def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
     """Raise an error for draws of anything but the parameters of these features."""
     require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")

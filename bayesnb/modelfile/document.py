@@ -53,8 +53,9 @@ class Contents:
     columns that the command line ignored, and its texts of missing cells. ``expected`` is true if unlabelled rows were
     counted by their responsibilities. ``declared`` are classes that exist even without rows. ``draws`` are those of the
     sampled features; ``drawn``, for a model from ``from_draws``, are those of all parameters, and their convergence.
-    ``hash``, 64 hexadecimal digits, is the digest of all other fields, and ``version`` that of bayesnb which wrote the
-    file; "" before writing.
+    ``record`` holds the name of the table and the scores of its rows, if the command line fitted the model; further
+    rows empty it. ``hash``, 64 hexadecimal digits, is the digest of all other fields, and ``version`` that of bayesnb
+    which wrote the file; "" before writing.
     """
 
     configuration: Mapping[str, Any]
@@ -68,6 +69,7 @@ class Contents:
     dependence: Dependence | None = None
     draws: Mapping[Any, Draws] = field(default_factory=dict)
     drawn: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
     hash: str = ""
     version: str = ""
 
@@ -91,6 +93,7 @@ class Contents:
         checks.require_schema(self.schema)
         checks.require_statistics(self.statistics, self.schema)
         checks.require_draws(self.draws, self.schema, len(labels))
+        checks.require_record(self.record)
         if self.drawn:
             checks.require_drawn(self.drawn, self.schema, len(labels))
         if self.dependence is not None:
@@ -188,7 +191,7 @@ def _read(file: BinaryIO, name: Any) -> Contents:
         file.seek(0)
         said, arrays = container.unpacked(file)
         tree = said["content"]
-        if not set(WRITTEN) - {"drawn"} <= set(tree) <= set(WRITTEN):  # Files of older versions have no "drawn".
+        if not set(WRITTEN) - {"drawn", "record"} <= set(tree) <= set(WRITTEN):  # Older files lack these two.
             raise ModelFileError(f"holds {sorted(tree)}; Expected {sorted(WRITTEN)}")
         decoded = codec.decode(list(tree.values()), arrays, size)
         found = Contents(**dict(zip(tree, decoded, strict=True)), hash=said["digest"], version=said["version"])
@@ -210,9 +213,9 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     -------
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
-        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), and ``features``: for
-        each, ``feature``, ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction) and ``chosen`` (why
-        this family).
+        ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), ``record`` (the name of
+        the table and its scores, if the command line fitted the model), and ``features``: for each, ``feature``,
+        ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction) and ``chosen`` (why this family).
 
     Raises
     ------
@@ -238,5 +241,6 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
         "rows": dict(zip(contents.statistics.labels, contents.statistics.rows.tolist(), strict=True)),
         "effective_rows": contents.statistics.effective_rows,
         "configuration": dict(contents.configuration),
+        "record": dict(contents.record),
         "features": table.to_dict("records"),
     }

@@ -142,16 +142,16 @@ class Exponents:
         Prior standard deviation of the exponents of features and shapes. The evidence chooses among several values,
         here and below.
     pair_sd, joint_sd, kernel_sd, partition_sd : float or tuple of float
-        Prior standard deviation of the exponents of pairs, of the joint Gaussian, of the kernel and of the partitions.
+        As ``sd``, for pairs, for the joint Gaussian, for the kernel and for the partitions.
     class_sd : float or tuple of float
-        Prior standard deviation of a class's deviation from the exponent of the feature.
+        As ``sd``, for the deviation of a class from the exponent of the feature.
     offsets : {"cell", "class"}
         Whether a class has only the offset b_c, or also one offset per cell of each column, unless cells times classes
         exceeds the number of rows, or 1,000.
     offset_sd : float
         Prior standard deviation of the offsets b_c, in nats.
     cell_sd : float or tuple of float
-        Prior standard deviation of the offsets of cells, in nats.
+        The same for offsets of cells.
     slope_sd : float or tuple of float
         Prior standard deviation of the slopes of the linear member, in nats per standard deviation of a numeric column.
     average : bool

@@ -128,7 +128,7 @@ class FromPyMC(Pointwise[Given]):
     reads : {"reals", "positive reals", "counts"}
         The values that columns may hold.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+        Settings of :class:`Sampler`.
 
     Notes
     -----

@@ -134,7 +134,7 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
     together : bool
         Whether columns share the distribution of their strengths, which makes them dependent: one term.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
+        Settings of ``bayesnb.chains.Sampler``.
 
     Examples
     --------
@@ -319,7 +319,7 @@ class HierarchicalGaussian(Hierarchical[LearnedCentre, Moments]):
     together : bool
         Whether columns share the scale of their spreads, which makes them dependent: one term.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see ``bayesnb.chains.Sampler``.
+        Settings of ``bayesnb.chains.Sampler``.
 
     Examples
     --------

@@ -511,7 +511,7 @@ class StudentT(Pointwise[LocationScale]):
     m, s, reach : float or array (column,), optional
         Hyperparameters, in units of the column: see :class:`LocationScale`.
     **sampler
-        ``draws``, ``tune``, ``chains``, ``random_seed``, ``target_accept``: see :class:`Sampler`.
+        Settings of :class:`Sampler`.
 
     Examples
     --------

@@ -1,21 +1,14 @@
 """Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
 The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
-naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). A prior of the set gives class c the concentration s
-t_c, with Σ_c t_c = 1, and level a of column i in class c the concentration s t_{c,a,i}, with Σ_a t_{c,a,i} = t_c. Under
-this prior
+naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). ``docs/how-to/how-much-the-prior-matters.md`` derives
+the bounds from f_c(t_c) and h_c(t_c), the logarithms of the smallest and the largest J_c ∝ p(c, x) if class c has the
+share t_c of the total concentration s:
 
-    p(c, x) ∝ J_c = g_c (n_c + s t_c) ∏_i (n_{c,x_i} + s t_{c,x_i,i}) / (n_{c,i} + s t_c),
-
-where g_c is the predictive of the other columns. For given t_c, J_c is smallest if t_{c,x_i,i} = 0 in every column, and
-largest if t_{c,x_i,i} = t_c. Call the logarithms of these extremes f_c(t_c) and h_c(t_c). Then
-
-* f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c);
-* class k dominates c if min over t of f_k(t) - h_c(1 - t) is above 0, a convex problem;
-* the upper probability of c is 1 / (1 + min Σ_{k≠c} exp(f_k(t_k) - h_c(t_c))) over the simplex, a convex problem;
-* the lower probability is 1 / (1 + max Σ_{k≠c} exp(h_k(t_k) - f_c(t_c))). If no learned cell is missing, exp(h_k) is
-  convex. Then only one t_k besides t_c is above 0 at the maximum, and a search in one dimension for each k finds it.
-  With missing cells and more than two classes, exchanges of shares search for a local maximum.
+* f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So dominance and upper
+  probabilities are convex problems.
+* If no learned cell is missing, exp(h_k) is convex. Then only one t_k besides t_c is above 0 at the lower probability of
+  c, and a search in one dimension for each k finds it. Otherwise exchanges of shares search for a local maximum.
 """
 
 from __future__ import annotations

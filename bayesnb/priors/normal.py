@@ -69,7 +69,7 @@ class Normal(Located):
     v : float, array or None
         Variance. ``None`` is the known variance of one row: the prior is worth one row.
     low : array, optional
-        Correction of the location m + low, because far from 0 one float is not exact enough.
+        Low-order part of the location m + low, which one float cannot hold.
 
     Examples
     --------

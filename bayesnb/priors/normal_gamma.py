@@ -184,7 +184,7 @@ class NormalGamma(UnknownPrecision):
     tuned : bool, optional
         Multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
-        Correction of the location m + low, because far from 0 one float is not exact enough.
+        Low-order part of the location m + low, which one float cannot hold.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class NormalWishart(UnknownPrecision):
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
         correlations; "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
-        Correction of the location m + low, because far from 0 one float is not exact enough.
+        Low-order part of the location m + low, which one float cannot hold.
 
     share : array (class,), optional
         The weight in Ψ of each learned row's squares and products about its class mean; 0 unless ``scale="shared"``.

@@ -8,8 +8,7 @@ share t_c of the total concentration s:
 * f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So dominance and upper
   probabilities are convex problems.
 * If no learned cell is missing, exp(h_k) is convex. Then only one t_k besides t_c is above 0 at the lower probability
-of
-  c, and a search in one dimension for each k finds it. Otherwise exchanges of shares search for a local maximum.
+  of c, and a search in one dimension for each k finds it. Otherwise exchanges of shares search for a local maximum.
 """
 
 from __future__ import annotations

@@ -180,7 +180,8 @@ class Schema:
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
         """Encode a table and validate its cells.
 
-        With ``learn``, return a new schema with new levels; otherwise they count as unseen. ``absent`` is "error" or
+        Return the schema and {name: encoded columns}. With ``learn``, the schema has the new levels; otherwise these
+        count as unseen. ``absent`` is "error" or
         "missing".
         """
         table = self.through(table)

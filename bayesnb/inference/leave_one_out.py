@@ -47,7 +47,8 @@ def loo(
     by : {"row", "feature"}
         One result per row, or the term of each column.
     refit : bool
-        Sample a feature again without the row if the importance weights are unreliable, which is slow.
+        Sample a feature again without the row if the importance weights are unreliable; each time takes as long as a
+        fit of the column.
 
     Returns
     -------

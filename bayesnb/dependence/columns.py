@@ -184,6 +184,12 @@ class Grid:
         """Number of cells of all columns that may have offsets."""
         return sum(axis.size for axis in self.axes(OFFSET_DEPTH))
 
+    @property
+    def complete(self) -> bool:
+        """Whether every real column has all cells with offsets; otherwise their numbers depend on its direction."""
+        cuts = (cut for cut in self.cuts if isinstance(cut, Dyadic))
+        return all(len(np.unique(cut.paths >> cut.coarser(OFFSET_DEPTH))) == 2**OFFSET_DEPTH for cut in cuts)
+
     def numbered(self, data: Data, n_rows: int) -> Array:
         """The cell with an offset of each row, (row, column), numbered over all columns; -1 if missing."""
         codes = self.coarser(self.codes(data, n_rows), OFFSET_DEPTH)

@@ -156,6 +156,7 @@ def _members(
     n, n_classes = len(labels), len(posterior.labels)
     known = {} if before is None else {key: k for k, key in enumerate(before[0].keys(spec, len(columns)))}
     places = np.array([known.get(key, -1) for key in found.keys(spec, len(columns))], np.intp)
+    alike = before is not None and all(each.statistics.cells.grid.complete for each in (found, before[0]))
     rows = rows_left_out(found, spec, posterior, data, labels, cells, numbers, trees=False)
     blocks = terms.in_blocks(n, n_classes, len(called))
     held = [*map(rows, blocks)] if n * n_classes * len(called) <= HELD else None
@@ -170,7 +171,7 @@ def _members(
         kept = None if held is None else [block.first(n, linear) for block in held]
         few = None if sample is None else sample.first(n, linear)
         source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
-        start = None if before is None else (before[1][member], places[:n])
+        start = None if before is None else (before[1][member], places[:n], alike)
         return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
 
     every = learned(ALL, groups)

@@ -375,22 +375,24 @@ class LearnedExponents:
         found = replace(self, posterior=None, points=point[None], weights=np.ones(1))
         return replace(found, average={}, power=1.0, spreads=(Spread.at(point),))
 
-    def start(self, layout: Layout, places: Array, mean: Array) -> Array:
-        """A point (parameter,) near the mode in another layout.
+    def start(self, layout: Layout, places: Array, alike: bool, mean: Array) -> Array:
+        """A point (parameter,) near the mode in another layout, whose cells may be ``alike``.
 
         ``places`` (term,) are the positions of its terms among those here; new terms have -1 and begin at ``mean``.
         """
-        found, (here, there) = mean.copy(), self._shared(layout, places)
+        found, (here, there) = mean.copy(), self._shared(layout, places, alike)
         old = self.posterior.mode if self.posterior is not None else self.moments()[0]
         found[here] = old[there]
         return found
 
-    def near(self, layout: Layout, places: Array, sd: Array, mean: Array, precision: Array) -> tuple[Array, Array]:
+    def near(
+        self, layout: Layout, places: Array, alike: bool, sd: Array, mean: Array, precision: Array
+    ) -> tuple[Array, Array]:
         """A start for the variational Gaussian in another layout; new parameters have this mean and precision.
 
         The precision is that found here with the prior's share exchanged for that of ``sd`` (parameter,).
         """
-        (here, there), (spread,) = self._shared(layout, places), self.spreads
+        (here, there), (spread,) = self._shared(layout, places, alike), self.spreads
         own = self.learned.places(self.layout)
         mean, precision = mean.copy(), precision.copy()
         mean[here] = spread.mean[own][there]
@@ -400,11 +402,11 @@ class LearnedExponents:
         precision[np.ix_(here, here)] = found[np.ix_(there, there)] + np.diag(1 / sd[here] ** 2)
         return mean, precision
 
-    def _shared(self, layout: Layout, places: Array) -> tuple[Array, Array]:
+    def _shared(self, layout: Layout, places: Array, alike: bool) -> tuple[Array, Array]:
         """The positions, in another layout and here, of the parameters that are also learned here."""
         here = np.flatnonzero(places >= 0)
         there = places[here]
-        if layout.size - layout.terms == self.learned.size - self.learned.terms:
+        if alike and layout.size - layout.terms == self.learned.size - self.learned.terms:
             here = np.concatenate([here, np.arange(layout.terms, layout.size)])
             there = np.concatenate([there, np.arange(self.learned.terms, self.learned.size)])
         return here, there
@@ -544,14 +546,14 @@ def learn_exponents(
     sample: Rows | None = None,
     cells: int = 0,
     numbers: int = 0,
-    before: tuple[LearnedExponents, Array] | None = None,
+    before: tuple[LearnedExponents, Array, bool] | None = None,
 ) -> LearnedExponents:
     """The posterior of the exponents under the priors of a specification.
 
-    ``source`` returns all blocks of :class:`Rows` in each call. ``sample`` is a random sample of the rows, to choose
-    standard deviations and a starting point. ``before`` is the posterior given more rows, including these, and the
-    position of each term there, or -1; the result then only predicts held-out rows: standard deviations are chosen by
-    quadratic log likelihoods, and no draws are kept.
+    ``source`` returns all blocks of :class:`Rows` in each call, with each row left out of its terms. ``sample`` is a
+    random sample of the rows, to choose standard deviations and a starting point. ``before`` is the posterior given
+    more rows, including these, the position of each term there, or -1, and whether the cells are alike; the result then
+    only predicts held-out rows: standard deviations are chosen by quadratic log likelihoods, and no draws are kept.
 
     Raises
     ------
@@ -581,7 +583,7 @@ def learn_exponents(
     if before is not None:
         scales |= {name: sd for name, sd in before[0].scales.items() if name in chosen}
     mean, sd = spec.prior(layout, groups, scales)
-    starts = mean * SIZES[:, None] if before is None else before[0].start(layout, before[1], mean)[None]
+    starts = mean * SIZES[:, None] if before is None else before[0].start(layout, *before[1:], mean)[None]
     best = at(scales, starts[np.argmax(log_likelihood(few, layout, starts) + _log_prior(starts, mean, sd))], few, NEAR)
     here = begun(best.mode)
     for _ in range(SEARCHES):
@@ -613,7 +615,9 @@ def learn_exponents(
         points, off = draws(source, layout, *prior, best, spec.draws, np.random.default_rng(spec.random_seed))
         spread = nearest(source, layout, *prior, *begin)
     else:
-        spread = nearest(source, layout, *prior, *before[0].near(layout, before[1], prior[1], *begin), NEAR, FEW_POINTS)
+        spread = nearest(
+            source, layout, *prior, *before[0].near(layout, *before[1:], prior[1], *begin), NEAR, FEW_POINTS
+        )
     weights = np.full(len(points), 1 / len(points))
     return LearnedExponents(
         spec, layout, tuple(names), tuple(groups), scales, layout, best, points, off, weights, {}, spreads=(spread,)

@@ -453,6 +453,46 @@ def test_the_interval_given_the_row_is_that_of_all_tables_of_cells_drawn_togethe
         assert abs(weight[q <= end].sum() / weight.sum() - share) < 0.03
 
 
+@pytest.mark.parametrize("shared", ["shared", "class"])
+def test_rows_are_drawn_with_the_probability_of_their_cells(shared):
+    codes, sizes, y = table(3, n=60)
+    X = {f"c{k}": np.array(["x", "y", "z"])[column] for k, column in enumerate(codes.T)}
+    settings = {"dependence": nb.Exponents(shapes=False, offsets="class", forests=shared), "random_state": 0}
+    strength = nb.BayesianNB(**settings).fit(X, y).classifier_.dependence.terms.forests.strength
+    features = {f"c{k}": nb.Categorical(nb.Dirichlet(strength / size)) for k, size in enumerate(sizes)}
+    clf = nb.BayesianNB(features, **settings).fit(X, y)
+    terms, n = clf.classifier_.dependence.terms, 20_000
+    every = np.array([*product(*(np.unique(column) for column in X.values()))])
+    cells = dict(zip(X, every.T, strict=True))
+    p = np.exp(
+        nb.BayesianNB(features).fit(X, y).predict_joint_log_proba(cells)
+        + terms.forests.term(np.stack([np.searchsorted(["x", "y", "z"], column) for column in every.T], axis=1))
+    )
+    assert_allclose(p.sum(), 1, rtol=1e-12)
+    drawn = nb.draws.sample(clf, n)
+    seen = drawn.groupby([*X, "y"]).size()
+    expected = pd.Series(p.ravel() * n, pd.MultiIndex.from_tuples([(*row, c) for row in every for c in range(2)]))
+    many = expected[expected > 5]
+    assert (
+        chisquare(seen.reindex(many.index).fillna(0), many / many.sum() * seen.reindex(many.index).sum()).pvalue > 1e-3
+    )
+
+
+def test_drawn_tables_have_the_dependence_of_the_rows():
+    rng = np.random.default_rng(0)
+    y, a = rng.integers(2, size=200), rng.integers(2, size=200)
+    X = pd.DataFrame({"size": rng.normal(3.0 * a), "kind": np.where(a == 1, "big", "small")})
+    made = []
+    for dependence in (None, "forests"):
+        clf = nb.BayesianNB(dependence=dependence).fit(X, y)
+        found = nb.checks.predictive_checks(clf, X, y, draws=20).table
+        made.append(found.loc[found["statistic"] == "correlation ratio", "expected"].min())
+    assert made[0] < 0.15
+    assert made[1] > 0.4
+    drawn = nb.draws.sample(clf, 500)
+    assert drawn.groupby("kind")["size"].mean().diff().abs().iloc[1] > 1
+
+
 def test_of_many_columns_the_most_dependent_ones_have_edges():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=120)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from bayesnb.dependence import terms
 from bayesnb.dependence.columns import by_column, pieces
@@ -15,6 +18,9 @@ from bayesnb.model import Data, Parameters, Posterior
 from bayesnb.model.naive_bayes import chosen_classes
 from bayesnb.numerics import Array
 from bayesnb.priors.common_draws import CommonDraws
+
+AT_ONCE = 1024
+"""Least number of cells that are drawn at once; if fewer are needed, each is drawn several times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +77,61 @@ class DrawnForests:
         """Draws of the term of each row; nothing if no two columns have cells."""
         forests = self.terms.forests
         return iter(()) if forests is None else forests.drawn(self.codes(data, n_rows), common.within(1), chosen)
+
+    def connect(
+        self, cells: Mapping[str, Array], draw: Array, labels: Array, rng: Generator, read: Callable[[str, Array], Any]
+    ) -> None:
+        """Turn drawn rows of naive Bayes, encoded ``cells``, into rows of the model, in place.
+
+        Each row has the forest and the parameters of its ``draw``. Columns are drawn again, parents first: a cell from
+        the family of its column is accepted with a probability proportional to the ratio of its parent's cell and its
+        own cell. If a column has levels only, the family has its mean parameters. ``read`` encodes drawn cells of a
+        feature as data.
+        """
+        if (forests := self.terms.forests) is None:
+            return
+        grid, n, parts = self.terms.statistics.cells.grid, forests.log_w.shape[1], pieces(self.posterior)
+        levels, statistics = dict(self._levels), self.posterior.statistics.features
+
+        def code(v: int, x: Array) -> Array:
+            name = grid.features[v]
+            whole = np.zeros((len(x), statistics[name].seen().shape[1]))
+            whole[:, grid.places[v]] = x
+            some = grid.only([v])
+            return some.coarser(some.codes({name: read(name, whole)}, len(x)), CELLS_DEPTH)[0]
+
+        codes = np.stack([code(v, cells[grid.features[v]][:, grid.places[v]]) for v in range(n)], axis=1)
+        parents = forests.parents(len(self.log_pi), rng)[draw, labels]
+        above, depth = np.append(parents, np.full((len(draw), 1), n), axis=1), np.zeros(parents.shape, int)
+        at = parents
+        while (at < n).any():
+            depth += at < n
+            at = np.take_along_axis(above, at, 1)
+        for level, v in product(range(1, n), range(n)):
+            rows = np.flatnonzero(depth[:, v] == level)
+            rows = rows[codes[rows, parents[rows, v]] >= 0]
+            if not len(rows):
+                continue
+            parent, name, place = parents[rows, v], grid.features[v], grid.places[v]
+            log_r = forests.drawn_ratios(v, parent, codes[rows, parent], draw[rows], labels[rows], rng)
+            log_r = np.append(log_r, np.zeros((len(rows), 1)), axis=1)  # of a cell without a code
+            log_r -= log_r.max(1, keepdims=True)
+            piece, s = parts[grid.terms[v]], statistics[name].columns([place])
+            theta, lead = {key: x.take([place], 2) for key, x in self.theta.features[name].items()}, (draw, labels)
+            if int(grid.terms[v]) in levels:
+                theta, lead = piece.family.plug_in(piece.believed, "mean"), (labels,)
+            pending = np.arange(len(rows))
+            while len(pending):
+                tries = max(1, AT_ONCE // len(pending))
+                some = np.repeat(pending, tries)
+                where = tuple(each[rows[some]] for each in lead)
+                x = piece.family.sample({key: value[where] for key, value in theta.items()}, rng, s)[:, 0]
+                new = code(v, x)
+                accepted = (np.log(rng.random(len(some))) < log_r[some, new]).reshape(-1, tries)
+                first, found = accepted.argmax(1) + np.arange(len(pending)) * tries, accepted.any(1)
+                here = rows[pending[found]]
+                cells[name][here, place], codes[here, v] = x[first[found]], new[first[found]]
+                pending = pending[~found]
 
     def codes(self, data: Data, n_rows: int) -> Array:
         """The cells of rows, (row, column)."""

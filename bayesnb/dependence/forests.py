@@ -20,6 +20,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import gammaln
 
 from bayesnb.dependence.pairs import Axis, PairCounts
@@ -287,6 +288,52 @@ class Forests:
 
     # Draws
 
+    @cached_property
+    def _order(self) -> Array:
+        """The columns in an order that depends on their content alone, in which random numbers are used."""
+        return np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
+
+    def _drawn(self, graphs: Array, uniforms: Array, which: Array) -> Array:
+        """A forest per draw; the graphs have their columns in the order of :attr:`_order`."""
+        ground = np.full(graphs.shape[:-1], np.log(self.beta))
+        return drawn_forests(graphs, ground, uniforms, which)
+
+    def _drawn_given_data(self, uniforms: Array) -> Array:
+        """A forest per draw and class, (draw, class, column), with columns in the order of :attr:`_order`."""
+        n_classes = len(self.log_w)
+        log_w = self._log_weights[:, self._order][:, :, self._order]
+        every = [
+            self._drawn(log_w, uniforms, np.full(len(uniforms), c)) for c in range(1 if self.shared else n_classes)
+        ]
+        return np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
+
+    def parents(self, draws: int, rng: Generator) -> Array:
+        """The parent of each column in a forest per draw and class, (draw, class, column); their number for a root."""
+        n = self.log_w.shape[1]
+        found = self._drawn_given_data(rng.random((draws, n * (n + 1) // 2)))
+        return np.append(self._order, n)[found][..., np.argsort(self._order)]
+
+    def drawn_ratios(self, v: int, parent: Array, cell: Array, draw: Array, labels: Array, rng: Generator) -> Array:
+        """ln p(x_v | parent's cell, θ) / p(x_v) of all cells of column v, (row, cell), at draws of θ given a forest.
+
+        Rows of one draw and class share θ.
+        """
+        (labels, parent, cell, _), place = np.unique([labels, parent, cell, draw], axis=1, return_inverse=True)
+        found = np.empty((len(parent), self.counts.sizes[v]))
+        for u in np.unique(parent):
+            some, cells = parent == u, self._by_pair[int(u), v]
+            mean = cells.sum(1) + self.strength / cells.shape[2]
+            log_p = log_gamma_draw(cells[labels[some], cell[some]] + self.strength / cells[0].size, rng, ())
+            log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
+            found[some] = log_p - np.log(mean / mean.sum(1, keepdims=True))[labels[some]]
+        return found[place.reshape(-1)]
+
+    @cached_property
+    def _by_pair(self) -> dict[tuple[int, int], Array]:
+        """The counts of each pair in both orders, (class, cell of the first column, cell of the second)."""
+        both = dict(zip(self.counts.pairs, self.counts.each(), strict=True))
+        return both | {(v, u): cells.swapaxes(1, 2) for (u, v), cells in both.items()}
+
     def drawn(self, codes: Array, common: CommonDraws, chosen: Array | None = None) -> Iterator[DrawnTerm]:
         """Yield draws of the term of each row: a forest per draw, and probabilities of cells given the forest.
 
@@ -298,18 +345,9 @@ class Forests:
         next to a gap are integrated out.
         """
         n_classes, n = self.log_w.shape[:2]
-        # The order of columns in the draws depends on their content alone.
-        order = np.argsort(-np.round(self.log_w.sum((0, 1), where=np.isfinite(self.log_w)), 6), kind="stable")
-        place = np.argsort(order)
+        order, place = self._order, np.argsort(self._order)
         uniforms = common.generator(0).random((common.draws, n * (n + 1) // 2))
-        log_w = self._log_weights[:, order][:, :, order]
-        ground = np.full(n, np.log(self.beta))
-
-        def forests(graphs: Array, which: Array) -> Array:
-            return drawn_forests(graphs, np.broadcast_to(ground, graphs.shape[:-1]), uniforms, which)
-
-        every = [forests(log_w[[c]], np.zeros(common.draws, int)) for c in range(1 if self.shared else n_classes)]
-        given_data = np.repeat(np.stack(every, axis=1), n_classes if self.shared else 1, axis=1)
+        log_w, given_data = self._log_weights[:, order][:, :, order], self._drawn_given_data(uniforms)
         draw, classes = np.arange(common.draws), np.arange(n_classes)[:, None]
         sizes = np.array(self.counts.sizes)[order]
         of_cell, of_row = self.strength / sizes[:, None] / sizes, self.strength / sizes[:, None]
@@ -324,7 +362,7 @@ class Forests:
                     graphs = log_w + log_r
                     completions = np.exp(_normalized(self._sum(graphs) + share)).cumsum(0)[:-1, label]
                     which = (common.generator(1).random(common.draws) >= completions).sum(0) * n_classes + label
-                    found = forests(graphs.reshape(-1, n, n), which)
+                    found = self._drawn(graphs.reshape(-1, n, n), uniforms, which)
                     parents, own = given_data.copy(), (label[:, None] == classes[:, 0])[..., None]
                     parents[draw if self.shared else (draw, label)] = found[:, None] if self.shared else found
                 u, v = np.minimum(parents, n - 1), np.arange(n)
@@ -347,12 +385,10 @@ class Forests:
         column, column); 0 at a gap.
         """
         found = np.zeros((2, len(codes), len(self.counts.counts), codes.shape[1], codes.shape[1]))
-        for (u, v), cells in zip(self.counts.pairs, self.counts.each(), strict=True):
+        for (u, v), cells in self._by_pair.items():
             x, y = codes[:, u], codes[:, v]
-            known = (x >= 0) & (y >= 0)
-            for (a, b), each in (((u, v), cells.sum(2)[:, x]), ((v, u), cells.sum(1)[:, y])):
-                found[0][:, :, a, b] = np.where(known, cells[:, x, y], 0.0).T
-                found[1][:, :, a, b] = np.where(known, each, 0.0).T
+            for one, each in zip(found, (cells[:, x, y], cells.sum(2)[:, x]), strict=True):
+                one[:, :, u, v] = np.where((x >= 0) & (y >= 0), each, 0.0).T
         return found[0], found[1]
 
     def _completed(self, codes: Array) -> tuple[Array, Array, Array]:

@@ -13,12 +13,13 @@ from numpy.random import Generator
 from scipy.special import xlogy
 
 from bayesnb.dependence.columns import names as names_of_columns
+from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.families.columns import COUNTS, LEVELS, POSITIVE, ZEROS_AND_ONES, dense_cells
 from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.questions import Shown, question
 from bayesnb.kernels.blocks import slices
-from bayesnb.model import Data, Posterior, part_of
+from bayesnb.model import Data, Parameters, Posterior, part_of
 from bayesnb.model.order import Order
 from bayesnb.numerics import Array
 from bayesnb.wording import require_whole
@@ -39,6 +40,9 @@ FEWEST = 5
 
 SMALL = 0.25
 """SMALL / √n is a small standard deviation for a correlation, or for the logarithm of a ratio, of n rows."""
+
+
+type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 
 @dataclass(frozen=True)
@@ -338,15 +342,28 @@ def _columns(posterior: Posterior, data: Data) -> tuple[list[Checked], list[Any]
     return found, others
 
 
-def replicated(posterior: Posterior, columns: Sequence[Checked], codes: Array, n: int, rng: Generator) -> Array:
-    """Tables from the posterior predictive, (table, row, column), each with its own parameters; no cell is missing."""
+def replicated(
+    posterior: Posterior,
+    columns: Sequence[Checked],
+    codes: Array,
+    n: int,
+    rng: Generator,
+    connect: Connect | None = None,
+) -> Array:
+    """Tables from the posterior predictive, (table, row, column), each with its own parameters; no cell is missing.
+
+    ``connect`` makes columns dependent, in place, given the parameters, their draw of each row, and its class.
+    """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
-    needed = dict.fromkeys(column.feature for column in columns)
+    needed = drawn.features if connect is not None else dict.fromkeys(column.feature for column in columns)
     drawn = replace(drawn, features={name: drawn.features[name] for name in needed})
-    own, families = drawn.at((np.repeat(np.arange(n), rows), np.tile(codes, n))).features, posterior.model.features
+    at = np.repeat(np.arange(n), rows), np.tile(codes, n)
+    own, families = drawn.at(at).features, posterior.model.features
     made = {name: np.asarray(families[name].sample(own[name], rng, posterior.statistics.features[name]), float)
             for name in needed}  # fmt: skip
+    if connect is not None:
+        connect(made, drawn, *at)
     cells = [column.rounded(made[column.feature][:, column.position]) for column in columns]
     return np.moveaxis(np.reshape(cells, (len(columns), n, rows)), 0, -1)
 
@@ -444,7 +461,7 @@ def predictive_checks(
     Notes
     -----
     See ``docs/how-to/does-the-model-fit.md`` for the test statistics and the p-values, which are adjusted for the
-    number of checks. With a dependence, only its naive Bayes part is checked. Of more than 4,096 rows, a random sample
+    number of checks. With exponents, only the naive Bayes part is checked. Of more than 4,096 rows, a random sample
     is checked.
 
     Examples
@@ -485,10 +502,15 @@ def predictive_checks(
         checks = [(check, posterior.labels[c]) for c, (found, _) in enumerate(made) for check in found]
         return checks, np.concatenate([values for _, values in made], axis=1)
 
+    def with_forests(cells: dict[str, Array], theta: Parameters, draw: Array, codes: Array) -> None:
+        found = DrawnForests(classifier.dependence.terms, posterior, theta)
+        found.connect(cells, draw, codes, rng, lambda name, x: classifier.schema.features[name].read(x))
+
+    connect = with_forests if classifier.believed.of_forests else None
     checks, values = checked(observed[None])
     parts = []
     for cut in slices(int(draws), max(1, CELLS // max(1, n * sum(max(1, c.levels) for c in columns)))):
-        made = replicated(posterior, columns, labels.codes, cut.stop - cut.start, rng)
+        made = replicated(posterior, columns, labels.codes, cut.stop - cut.start, rng, connect)
         made[:, np.isnan(observed)] = np.nan
         parts.append(checked(made)[1])
     flags = _flags_of_gaps(observed)

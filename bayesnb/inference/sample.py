@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayesnb.data.targets import codes_of
+from bayesnb.dependence.drawn_forests import DrawnForests
 from bayesnb.inference.classifier import Classifier, index_of
 from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
@@ -18,7 +19,7 @@ from bayesnb.numerics import Array, drawn_codes
 
 @question("new rows", "draws and PyMC", "draws")
 def sample(classifier: Classifier, n: int = 1, label: Any = None) -> pd.DataFrame:
-    """Draw new rows, with a column for the class; with a dependence, from the naive Bayes part of the model.
+    """Draw new rows, with a column for the class; with exponents, from the naive Bayes part of the model.
 
     Parameters
     ----------
@@ -65,6 +66,9 @@ def _sample_encoded(classifier: Classifier, n: int, chosen: int | None, rng: np.
         name: family.sample(own.features[name], rng, classifier.statistics.features[name])
         for name, family in classifier.posterior.model.features.items()
     }
+    if classifier.believed.of_forests:
+        drawn = DrawnForests(classifier.dependence.terms, classifier.posterior, theta)
+        drawn.connect(encoded, np.arange(n), codes, rng, lambda name, x: classifier.schema.features[name].read(x))
     return classifier.schema.blanked(encoded), codes
 
 

@@ -1,18 +1,29 @@
-"""A progress bar on stderr that appears after two seconds."""
+"""Progress bars on stderr: shown only on a terminal, for jobs that take more than two seconds, and removed at the end.
+
+A job reports its progress with :class:`Progress` and prints nothing. The bars of all running jobs, the outermost first,
+are one display. It is drawn when a job of the main thread reports, without a thread of its own, and nothing depends on
+it.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 PATIENCE = 2.0
+"""Seconds until the outermost job is shown."""
+
+PAUSE = 0.1
+"""Seconds between two drawings."""
 
 
 class Progress:
-    """A progress bar with rows per second and remaining time, shown only on a terminal.
+    """A job, such as "reading", whose progress a terminal shows.
 
-    ``what`` describes the job.
+    Reports of other threads than the main one are ignored.
     """
 
     def __init__(self, what: str) -> None:
@@ -21,43 +32,115 @@ class Progress:
         self.done = 0
         self.of: int | None = None
         self.unit = "rows"
-        self.bar: Any = None
-        self.task: Any = None
 
     def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            _TERMINAL.jobs.append(self)
+        tick()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        _TERMINAL.end(self)
 
     def total(self, total: int | None, unit: str = "rows") -> None:
+        """Set the amount of work, if it is known, and its unit."""
         self.of, self.unit = total, unit
 
     def add(self, done: int) -> None:
+        """Report that further work is done."""
         self.done += done
+        tick()
+
+    def said(self) -> str:
+        """What is done, and the remaining time."""
         seconds = time.monotonic() - self.begin
-        if seconds < PATIENCE:
+        if not self.of:
+            return f"{self.done:,} {self.unit}, {self.done / max(seconds, 1e-9):,.0f} a second"
+        left = f", about {seconds / self.done * (self.of - self.done):,.0f} s left" if self.done else ""
+        return f"{self.done:,} of {self.of:,} {self.unit}{left}"
+
+
+def counted[Item](what: str, items: Sequence[Item], unit: str) -> Iterator[Item]:
+    """Yield the items of a job, and report each one that is done."""
+    with Progress(what) as progress:
+        progress.total(len(items), unit)
+        for item in items:
+            yield item
+            progress.add(1)
+
+
+def tick() -> None:
+    """Draw the running jobs if they have taken long and were not drawn just now."""
+    if threading.current_thread() is threading.main_thread():
+        _TERMINAL.draw()
+
+
+def hide() -> None:
+    """Remove the bars before something is printed; the next report draws them again."""
+    if threading.current_thread() is threading.main_thread():
+        _TERMINAL.clear()
+
+
+class _Terminal:
+    """The running jobs, the bars that show them on stderr, and the time of the last drawing."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Progress] = []
+        self.bars: Any = None
+        self.tasks: dict[int, Any] = {}
+        self.drawn = 0.0
+
+    def draw(self) -> None:
+        now = time.monotonic()
+        if not self.jobs or now - self.jobs[0].begin < PATIENCE or (self.bars is not None and now < self.drawn + PAUSE):
             return
-        if self.bar is None:
-            self.bar = _bar()
-            self.task = self.bar.add_task(self.what, total=self.of, speed="")
-            self.bar.start()
-        speed = f"{self.done:,} {self.unit}, {self.done / seconds:,.0f} a second"
-        self.bar.update(self.task, completed=self.done, speed=speed)
+        if self.bars is None:
+            self.bars = _bars()
+            self.bars.start()
+        for job in self.jobs:
+            if id(job) not in self.tasks:
+                self.tasks[id(job)] = self.bars.add_task(job.what, total=job.of, said="")
+            self.bars.update(
+                self.tasks[id(job)], description=job.what, total=job.of, completed=job.done, said=job.said()
+            )
+        self.bars.refresh()
+        self.drawn = now
+
+    def end(self, job: Progress) -> None:
+        """Remove a job and the jobs within it, which an error may have left, and the bars if no job is left."""
+        ids = [id(each) for each in self.jobs]
+        if id(job) not in ids:
+            return
+        for each in ids[ids.index(id(job)) :]:
+            if each in self.tasks:
+                self.bars.remove_task(self.tasks.pop(each))
+        self.jobs = self.jobs[: ids.index(id(job))]
+        if not self.jobs:
+            self.clear()
+
+    def clear(self) -> None:
+        if self.bars is not None:
+            self.bars.stop()
+        self.bars, self.tasks = None, {}
 
 
-def _bar() -> Any:
+_TERMINAL = _Terminal()
+
+
+def _bars() -> Any:
     from rich import progress
     from rich.console import Console
 
     console = Console(stderr=True)
+    # rich would send all that is printed meanwhile to stderr, a table in a pipe too.
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
-        progress.TextColumn("{task.fields[speed]}"),
-        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[said]}", markup=False),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not console.is_interactive,
     )

@@ -11,7 +11,7 @@ import warnings
 import pandas as pd
 import pytest
 
-from bayesnb import BayesianNB, cli, datasets, load
+from bayesnb import BayesianNB, cli, datasets, load, progress
 
 EVIL = "lv\x1b]0;owned\x07\x1b[2J\x9b2J\u202e"
 
@@ -200,6 +200,55 @@ def test_no_escape_sequence_of_data_models_or_names_reaches_a_terminal(tmp_path,
         hidden = {c for c in text if not c.isprintable()} - {"\r", "\n"}
         assert not hidden, (hidden, text)
         assert "\\x1b" in text or "\\u001b" in text or command[0] == "report", (command, text)
+
+
+def test_jobs_that_take_long_show_bars_on_a_terminal_which_are_removed_and_change_nothing(tmp_path, monkeypatch):
+    X, y = datasets.play_tennis()
+    X.assign(play=y).to_csv(tmp_path / "t.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    fit = ["fit", "t.csv", "--target", "play", "--dependence", "weighted", "-o"]
+    quick = shown_on_a_terminal([*fit, "quick.bayesnb"], monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    slow = shown_on_a_terminal([*fit, "slow.bayesnb"], monkeypatch)
+    bars = "\u2501"
+    assert bars not in quick
+    assert bars in slow
+    assert "reading" in slow
+    assert "14 rows" in slow
+    assert "learning exponents" in slow
+    assert "1 of 1 members" in slow
+    # Each bar is erased, and the lines that stay are those of a quick run.
+    assert slow.rstrip("\r\n").rpartition(bars)[2].count("\x1b[2K") >= 1
+    assert [line for line in quick.splitlines() if line.strip()][-1] in slow
+    assert load("quick.bayesnb").save("a.bayesnb") == load("slow.bayesnb").save("b.bayesnb")
+    assert not progress._TERMINAL.jobs
+    folds = ["compare", "t.csv", "--target", "play", "--dependence", "weighted", "--cv", "2"]
+    said = shown_on_a_terminal(folds, monkeypatch)
+    assert "fitting folds" in said
+    assert "1 of 2 folds" in said
+    # An error ends the bars, too.
+    assert bars not in shown_on_a_terminal([*fit[:3], "none", "-o", "c.bayesnb"], monkeypatch).rpartition("none")[2]
+    assert not progress._TERMINAL.jobs
+
+
+def test_bars_on_stderr_leave_a_pipe_alone_and_a_pipe_gets_no_bars(capfd, table, model, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    with pytest.raises(SystemExit):
+        cli.main(["predict", str(model), str(table)])
+    expected, said = capfd.readouterr()
+    assert "\u2501" not in expected + said
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        with pytest.raises(SystemExit):
+            cli.main(["predict", str(model), str(table)])
+        shown = os.read(ours, 2**16).decode()
+    os.close(ours)
+    assert capfd.readouterr().out == expected
+    assert "predicting" in shown
 
 
 def test_a_pipe_gets_utf_8_whatever_the_locale_says(tmp_path, monkeypatch):

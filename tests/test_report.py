@@ -91,15 +91,10 @@ def tennis_page(tennis_html):
 
 
 @pytest.fixture(scope="module")
-def tennis_said(tennis):
-    """A page without contributions of rows, and the steps that were reported while it was made."""
-    remarks, said = ["A remark.", "Is it so?", "Third.", "Fourth.", "fifth", "sixth"], []
-    return report(*tennis, format="md", draws=50, explain=0, remarks=remarks, progress=said.append), said
-
-
-@pytest.fixture(scope="module")
-def tennis_md(tennis_said):
-    return tennis_said[0]
+def tennis_md(tennis):
+    """A page without contributions of rows."""
+    remarks = ["A remark.", "Is it so?", "Third.", "Fourth.", "fifth", "sixth"]
+    return report(*tennis, format="md", draws=50, explain=0, remarks=remarks)
 
 
 @pytest.fixture(scope="module")

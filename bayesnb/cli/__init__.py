@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import click
 
+from bayesnb import progress
 from bayesnb.__about__ import __version__
 from bayesnb.cli import asking, inspecting, judging, learning, splitting, terminal
 from bayesnb.wording import TableRemark
@@ -62,7 +63,10 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
-        code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
+        try:
+            code = cli.main(arguments, prog_name="bayesnb", standalone_mode=False) or 0
+        finally:
+            progress.hide()
         if sys.stdout is not None:
             # Flush here, because a write error while the process exits could not be reported.
             sys.stdout.flush()

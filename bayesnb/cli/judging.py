@@ -16,6 +16,7 @@ from bayesnb.cli.settings import Settings, fit_command
 from bayesnb.cli.sources import fitted, load, opened_for
 from bayesnb.cli.terminal import say, stdout, warn
 from bayesnb.estimates import ESTIMATES
+from bayesnb.progress import counted
 from bayesnb.wording import nearest
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _with_each(
     from bayesnb import learning
 
     found: dict[str, Classifier | str] = {}
-    for name in names:
+    for name in counted("learning dependences", names, "models"):
         say(f"learning --dependence {name}")
         try:
             found[name] = learning.fitted(replace(asked, dependence=name), X, y)
@@ -376,7 +377,7 @@ def report(
     remarks = [remark.on_page for remark in sorted(learned.remarks, key=lambda remark: not remark.serious)]
     clf = holding(learned.parameters, learned.clf)
     page = page_of(
-        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, say, cv, rows, remarks, "command",
+        clf, learned.X, learned.y, title, layout, explain, by, unit, prob, draws, cv, rows, remarks, "command",
     )  # fmt: skip
     if output == "-":
         stdout().write(page)

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 import click
 
+from bayesnb import progress
 from bayesnb.wording import Message, written
 
 # Unicode categories: control characters, format characters (such as marks of direction), surrogates, line ends.
@@ -136,6 +137,7 @@ class _Shown(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
+        progress.hide()
         return self.file.write(visible(text, keep="\n"))
 
 
@@ -149,11 +151,13 @@ def stdout() -> TextIO:
 def say(text: str | Message) -> None:
     """Print a message on stderr, unless there is no stderr."""
     if sys.stderr is not None:
+        progress.hide()
         click.echo(visible(written(text, "command")), err=True)
 
 
 def warn(said: object) -> None:
     """Print a warning on stderr."""
+    progress.hide()
     click.echo(f"bayesnb: warning: {one_line(said)}", err=True)
 
 

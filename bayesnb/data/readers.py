@@ -30,6 +30,7 @@ from bayesnb.data.arrow import (
 from bayesnb.data.csv_reader import CsvLayout, Format
 from bayesnb.data.decoding import Workspace
 from bayesnb.data.tables import Table, tables
+from bayesnb.progress import Progress
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc",
@@ -188,7 +189,12 @@ def frame(path: str | os.PathLike) -> pd.DataFrame:
     source = _source(path)
     if source.kind == "text":
         return folders.whole(source.path, [*source.files])
-    parts = [pa.Table.from_batches([batch]) for batch in source.batches()[0]]
+    parts, (batches, total) = [], source.batches()
+    with Progress("reading") as progress:
+        progress.total(total)
+        for batch in batches:
+            parts.append(pa.Table.from_batches([batch]))
+            progress.add(batch.num_rows)
     for part in parts:
         if odd := sorted(set(part.schema.names) ^ set(parts[0].schema.names)):
             raise ValueError(f"column {odd[0]!r} is in one part of the table and not in another")

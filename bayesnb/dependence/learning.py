@@ -34,6 +34,7 @@ from bayesnb.dependence.terms import TermSet
 from bayesnb.model import Data, NaiveBayes, Posterior, normalize, part_of
 from bayesnb.model.order import Order, size
 from bayesnb.numerics import Array
+from bayesnb.progress import Progress, counted
 from bayesnb.statistics.membership import Labels
 from bayesnb.wording import Cure, Message, RefusedError
 
@@ -172,24 +173,26 @@ def _members(
         few = None if sample is None else sample.first(n, linear)
         source = (lambda: (block.first(n, linear) for block in map(rows, blocks))) if kept is None else lambda: kept
         start = None if before is None else (before[1][member], places[:n], alike)
-        return learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
+        found = learn_exponents(spec, source, groups, called[:n], few, cells, numbers * linear, start)
+        progress.add(1)
+        return found
 
-    every = learned(ALL, groups)
-    if not spec.average:
-        return {ALL: every}
+    alone = [group for group in groups if group.name in ("features", "shapes")]
+    with Progress("learning exponents") as progress:
+        progress.total(1 + spec.average * ((alone != groups) + bool(numbers)), "members")
+        every = learned(ALL, groups)
+        if not spec.average:
+            return {ALL: every}
+        weighted = every if alone == groups else learned(WEIGHTED, alone)
+        linear = {LINEAR: learned(LINEAR, [], linear=True)} if numbers else {}
     layout = every.learned.wider(trees, numbers)
     each = np.repeat([group.name == "features" for group in groups], [group.terms for group in groups])
     points = np.zeros((3, layout.size))
     points[1, : len(called)], points[2, len(called) : layout.terms] = each, 1.0
     shares, naive, of_trees = (replace(every, layout=layout).fixed(point) for point in points)
-    alone = [group for group in groups if group.name in ("features", "shapes")]
-    found_members = {SHARES: shares, NAIVE: naive}
-    found_members[WEIGHTED] = learned(WEIGHTED, alone) if alone != groups else every
-    if trees:
-        found_members[TREES] = of_trees
-    if numbers:
-        found_members[LINEAR] = learned(LINEAR, [], linear=True)
-    found_members[ALL] = every
+    found_members = {SHARES: shares, NAIVE: naive, WEIGHTED: weighted}
+    found_members |= {TREES: of_trees} if trees else {}
+    found_members |= linear | {ALL: every}
     return {name: member.within(layout) for name, member in found_members.items()}
 
 
@@ -215,7 +218,7 @@ def _held_out(
     turn = np.unique(np.stack([labels.codes, turn]), axis=1, return_inverse=True)[1].reshape(-1)
     fold = (turn - turn[np.searchsorted(labels.codes, labels.codes)]) % folds
     log_p: dict[str, Array] = {}
-    for k in range(folds):
+    for k in counted("weighing members by held-out rows", range(folds), "folds"):
         rest, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         model, seen = posterior.model, (part_of(data, rest), labels[rest])
         believed = model.posterior(model.statistics(*seen, posterior.labels))

@@ -32,6 +32,7 @@ from bayesnb.dependence.likelihood import (
 from bayesnb.dependence.scores import FEW_POINTS, Spread, nearest
 from bayesnb.kernels.blocks import one_thread_each, slices, written
 from bayesnb.numerics import Array, log
+from bayesnb.progress import tick
 from bayesnb.wording import Cure, Message
 
 MODE, NEAR = 1e-12, 1e-2
@@ -571,6 +572,7 @@ def learn_exponents(
     choices = {name: np.atleast_1d(every[name]).tolist() for name in chosen}
 
     def at(scales: dict[str, float], start: Array, over: Source = few, *how: Any) -> Laplace:
+        tick()
         return laplace(over, layout, *spec.prior(layout, groups, scales), start, *how)
 
     def begun(mode: Array) -> tuple[float, Array, Array]:

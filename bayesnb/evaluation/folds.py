@@ -25,6 +25,7 @@ from bayesnb.inference.classifier import Classifier
 from bayesnb.inference.methods import FittedModel
 from bayesnb.learning import EstimatorParameters
 from bayesnb.priors import Array, Dirichlet, first
+from bayesnb.progress import counted
 
 type Folds = Literal["loo"] | int | None
 
@@ -110,7 +111,7 @@ def folds_of(
             np.searchsorted(scored, test),
             lambda fitted, test=test: log_joint_of(fitted, rows_at(X, test)),
         )
-        for train, test in splits(X, target, cv, scored)
+        for train, test in counted("fitting folds", [*splits(X, target, cv, scored)], "folds")
     ], at_rows(target, scored)
 
 

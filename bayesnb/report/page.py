@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,6 +24,7 @@ from bayesnb.inference.draws import probability_of_interval
 from bayesnb.inference.explain import UNITS, Unit
 from bayesnb.inference.questions import QUESTIONS
 from bayesnb.priors import Array
+from bayesnb.progress import counted
 from bayesnb.report import scores
 from bayesnb.report.parts import FindingList, Page, Section, Sentence, count_of, one_line
 from bayesnb.report.questions import UNCERTAIN, Asking, uncertain
@@ -63,7 +63,6 @@ def report(
     unit: Unit = "nats",
     prob: float | None = None,
     draws: int = 4000,
-    progress: Callable[[str], None] | None = None,
     cv: int | Literal["loo"] = "loo",
     rows: int | None = MOST_SCORED,
     remarks: Sequence[Sentence] = (),
@@ -90,8 +89,6 @@ def report(
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     draws : int
         The number of exact posterior draws for the entropies.
-    progress : callable, optional
-        Called with the current step and the seconds since the start, as text.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     rows : int, or None for all
@@ -143,10 +140,9 @@ def report(
     }
     named = {each.shown.title: each.name for each in QUESTIONS.values() if each.shown}
     steps = {title: partial(asking.section, name) for title, name in named.items()} | steps
-    sections, missing, begin = [], [], perf_counter()
-    for title_of in sorted(steps, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)):
-        if progress is not None:
-            progress(f"{title_of} ({perf_counter() - begin:.0f} s so far)")
+    sections, missing = [], []
+    order = sorted(steps, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+    for title_of in counted("writing the report", order, "sections"):
         try:
             sections.append(steps[title_of]())
         except ValueError as error:

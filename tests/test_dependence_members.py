@@ -203,7 +203,7 @@ def test_the_power_of_an_average_makes_an_underconfident_mean_more_certain():
 @pytest.fixture(scope="module")
 def auto() -> BayesianNB:
     X, y = datasets.penguins()
-    return BayesianNB(dependence="auto").fit(X[::4], y[::4])
+    return BayesianNB(dependence="auto", random_state=0).fit(X[::4], y[::4])
 
 
 def test_every_draw_of_an_average_is_a_learned_member_mixed_with_the_class_frequencies(auto):

@@ -250,7 +250,9 @@ def predict_credal(
     priors: Mapping[Any, Any] | None = None,
     missing: Literal["ignored", "any"] = "ignored",
 ) -> pd.DataFrame:
-    """Lower and upper class probabilities under a set of priors, and the undominated classes (naive credal classifier).
+    """Lower and upper class probabilities under a set of priors, and the undominated classes.
+
+    By default, this is the naive credal classifier (Zaffalon 2002).
 
     Parameters
     ----------

@@ -334,6 +334,15 @@ def test_a_forest_is_drawn_with_its_probability(case):
         assert seen[~many].sum() < expected[~many].sum() + 5 * np.sqrt(expected[~many].sum()) + 1
 
 
+def test_compiled_draws_of_forests_are_those_of_numpy(monkeypatch):
+    rng = np.random.default_rng(0)
+    log_w = rng.normal(size=(3, 6, 6), scale=3)
+    asked = log_w + log_w.swapaxes(1, 2), rng.normal(size=(3, 6)), rng.random((200, 21)), rng.integers(3, size=200)
+    by_numpy = kernel.drawn_forests(*asked)
+    monkeypatch.setattr(kernel, "large_enough", lambda cells: True)
+    np.testing.assert_array_equal(kernel.drawn_forests(*asked), by_numpy)
+
+
 def test_a_forest_is_drawn_whatever_the_size_of_the_weights():
     rng = np.random.default_rng(0)
     log_w = rng.normal(size=(1, 5, 5), scale=400)

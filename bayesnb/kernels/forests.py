@@ -41,7 +41,7 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """The steps of the elimination, of nodes 0, 1, ...: log weights of the star of node k, (..., later), and the log
+    """The steps of the elimination, of nodes 0, 1, ...: log weights of the star of node k, (..., later), and the
     share of each weight of the next graph that comes through node k, (..., later node, later). The last position is
     the ground.
     """
@@ -51,7 +51,7 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
         t = np.logaddexp.reduce(star, axis=-1)
         through = star[..., :-1, None] + star[..., None, :] - t[..., None, None]
         w[..., k + 1 :, k + 1 :] = whole = np.logaddexp(w[..., k + 1 :, k + 1 :], through)
-        steps.append((star.copy(), through - whole))
+        steps.append((star.copy(), np.exp(through - whole)))
     return steps
 
 
@@ -62,8 +62,8 @@ def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
-    for k, (star, log_p) in reversed([*enumerate(_steps(log_w, log_ground))]):
-        p, later = np.exp(log_p), slice(k + 1, None)
+    for k, (star, p) in reversed([*enumerate(_steps(log_w, log_ground))]):
+        later = slice(k + 1, None)
         through, of_root = found[..., later, later] * p[..., :-1], ground[..., later] * p[..., -1]
         total = 1 - through.sum((-1, -2)) / 2 - of_root.sum(-1)
         own = total[..., None] * np.exp(star - np.logaddexp.reduce(star, axis=-1, keepdims=True))
@@ -102,11 +102,18 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     """
     n, steps = log_w.shape[-1], _steps(log_w, log_ground)
     found, start = np.full((len(which), n), n), 0
+    if large_enough(4 * found.size * n):
+        stars, through = np.zeros((len(log_w), n, n + 1)), np.zeros((len(log_w), n, n, n + 1))
+        for k, (star, p) in enumerate(steps):
+            stars[:, k, k + 1 :], through[:, k, k + 1 :, k + 1 :] = star, p
+        given = stars, through, contiguous(uniforms), contiguous(which, np.intp)
+        _draw_forests(*given, np.zeros(n + 1, np.intp), found)
+        return found
     for k in reversed(range(n)):
-        (star, log_p), later = steps[k], n - 1 - k
+        (star, p), later = steps[k], n - 1 - k
         u = uniforms[:, start : (start := start + later + 1)]
         above = found[:, k + 1 :] - (k + 1)
-        moved = np.log(u[:, 1:]) < log_p[which[:, None], np.arange(later), above]
+        moved = u[:, 1:] < p[which[:, None], np.arange(later), above]
         # The nodes below S, by pointer doubling; the last position is the ground.
         below = np.concatenate([moved, np.zeros((len(which), 1), bool)], axis=1)
         above = np.concatenate([above, np.full((len(which), 1), later)], axis=1)
@@ -124,6 +131,48 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
 def _log_sum(a: float, b: float) -> float:
     top, less = (a, b) if a > b else (b, a)
     return top if less == -inf else top + log1p(exp(less - top))
+
+
+@loop
+def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
+    """Write forests (draw, node) to ``found``, from the steps of the elimination.
+
+    ``below`` (node + 1) is overwritten: 2 for nodes whose edge is replaced, 1 for other nodes below them.
+    """
+    n = found.shape[1]
+    for d in range(len(found)):
+        g, start = which[d], 0
+        for k in range(n - 1, -1, -1):
+            below[k + 1 :] = 0
+            moved = False
+            for i in range(k + 1, n):
+                if u[d, start + i - k] < p[g, k, i, found[d, i]]:
+                    below[i], moved = 2, True
+            top = -inf
+            for i in range(k + 1, n + 1):
+                j = i
+                while moved and j < n and below[j] == 0:
+                    j = found[d, j]
+                if moved and j < n and below[i] == 0:
+                    below[i] = 1
+                if below[i] == 0 and star[g, k, i] > top:
+                    top = star[g, k, i]
+            total = 0.0
+            for i in range(k + 1, n + 1):
+                if below[i] == 0:
+                    total += exp(star[g, k, i] - top)
+            left, parent = u[d, start] * total, n
+            for i in range(k + 1, n + 1):
+                if below[i] == 0:
+                    left -= exp(star[g, k, i] - top)
+                    if left < 0.0:
+                        parent = i
+                        break
+            for i in range(k + 1, n):
+                if below[i] == 2:
+                    found[d, i] = k
+            found[d, k] = parent
+            start += n - k
 
 
 @loop

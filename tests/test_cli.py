@@ -127,6 +127,18 @@ def test_a_dependence_to_compare_can_be_chosen(capsys):
     assert "scored by 5-fold cross-validation" in said["scores"][-1]["note"]
 
 
+@pytest.mark.parametrize(
+    ("options", "fitted"),
+    [((), False), (("--format", "csv"), False), (("--all",), True), (("--set", "wind=weak"), True)],
+)
+def test_compare_fits_a_dependence_to_all_rows_only_if_its_answer_is_printed(capsys, options, fitted):
+    # All models are in the table of scores, which folds give.
+    code, out, err = run(capsys, "compare", "play-tennis", "--dependence", "tempered", "--cv", "2", *options)
+    assert code == 0
+    assert "tempered" in out
+    assert ("learning --dependence tempered" in err) == fitted
+
+
 def test_explain_says_what_to_ask_next_about_a_row_with_gaps(capsys):
     X, y = datasets.play_tennis()
     found = nb.design.ask_next(BayesianNB().fit(X, y), {"wind": ["strong"]})["information"]

@@ -77,17 +77,20 @@ def compare(
     if not each_row:
         held_out = compared.most_surprising
         each_row = [X.iloc[held_out].to_dict()]
-    others = _with_each(learned.parameters, X, y, names)
-    answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row]
-    roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     take = compared.recommended
+    # A fit to all rows takes as long as one of the five folds, so only models that are shown are fitted.
+    shown = layout == "json" or (layout == "table" and (everything or bool(asked or values) or nuts))
+    needed = names if shown else (take,) if more and take in names else ()
+    others = _with_each(learned.parameters, X, y, needed)
+    answers = [_answer_of(clf, X, row, draws, prob, others) for row in each_row] if shown or nuts else []
+    roads = _by_nuts(clf, X, each_row, answers) if nuts else None
     worth_of_more = None
     if more:
         say("drawing further rows")
         worth_of_more = design.worth_of_rows(others.get(take, clf), [0, *more], X, y, prob=prob)
     chosen = replace(settings, dependence="none" if take in ESTIMATES else take)
     command = fit_command(data, str(y.name), format, chosen, take if take in ESTIMATES else "predictive")
-    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=True)]
+    each = [{"row": row, "prob": prob, **answer} for row, answer in zip(each_row, answers, strict=bool(answers))]
     document = {
         "data": name,
         "target": str(y.name),
@@ -102,7 +105,7 @@ def compare(
     def screen() -> list[Section]:
         more_rows = [] if worth_of_more is None else [scores.more_rows(worth_of_more)]
         how = "by the saddlepoint formula" if len(clf.classes_) == 2 else f"over {draws} exact posterior draws of θ"
-        rows_of_estimates = [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=True)]
+        rows_of_estimates = [_row_section(*both, prob, how) for both in zip(each_row, answers, strict=bool(answers))]
         by_sampling = [] if roads is None else [_nuts_section(roads)]
         if not everything:
             model = clf if held_out is None else _without(learned.parameters, clf, X, y, held_out)

@@ -17,6 +17,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import betainc, betaln, gammaln, logsumexp, ndtri, stdtr
 
+from bayesnb.data.encoders import Feature
+from bayesnb.data.inferring import named_levels
+from bayesnb.data.schema import Schema
 from bayesnb.families.columns import LEVELS, CategoryCounts, Coded, columns_of, dense_cells
 from bayesnb.families.gaussian import OfNormals
 from bayesnb.families.rates import Exposed, Poisson
@@ -26,7 +29,11 @@ from bayesnb.inference.questions import question
 from bayesnb.kernels.blocks import slices
 from bayesnb.model import Data, part_of
 from bayesnb.numerics import Array
+from bayesnb.priors import UNSEEN
 from bayesnb.wording import Message, RefusedError, require_whole
+
+CHANCE, SET_ASIDE = 0x77617463, 0x61736964
+"""Second seeds of the random numbers, so that they differ from those of a user with the same seed."""
 
 # Values to uniform numbers
 
@@ -38,6 +45,10 @@ class Reader(ABC):
     def streams(self) -> int:
         """Number of streams of uniform numbers."""
         return 1
+
+    def read(self, x: Array) -> Array:
+        """The values of cells (row,); NaN in cells that are passed over."""
+        return x
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
@@ -51,10 +62,39 @@ class Reader(ABC):
 class Levels(Reader):
     """Learned counts of levels. Given the counts with the last row, each row is equally probable to be the last one.
 
-    Each level has a stream, this level against all others; a column of two levels has one stream.
+    Each level has a stream, this level against all others; a column of two levels has one stream. ``places``, if
+    given, are the positions in ``counts`` of the codes of the cells, NaN for levels that are passed over.
     """
 
     counts: Array
+    places: Array | None = None
+
+    def read(self, x: Array) -> Array:
+        if self.places is None:
+            return x
+        return np.where(np.isnan(x), np.nan, self.places[np.nan_to_num(x).astype(np.intp)])
+
+    @classmethod
+    def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
+        """Levels that were found in the learned rows, of which there may be more; ``None`` if there are no rows.
+
+        Given that each of the levels has a learned row, the last row is not equally probable to be each row. So √n of
+        the n learned rows are drawn at random and set aside. Their levels are the levels of the reader, and all others,
+        also new ones, are one more level. These are chosen independently of the other rows, which are counted. ``ties``
+        (level,) orders levels of equal counts, so that names do not matter.
+        """
+        order = np.lexsort((*ties, -counts))
+        n = int(counts.sum())
+        rng = np.random.default_rng([random_state, SET_ASIDE])
+        aside = np.zeros(len(counts), np.intp)
+        aside[order] = rng.multivariate_hypergeometric(counts[order].astype(np.intp), int(np.ceil(np.sqrt(n))))
+        known = np.flatnonzero(aside)
+        if not len(known):
+            return None
+        places = np.full(len(counts) + 1, float(len(known)))
+        places[known] = np.arange(len(known))
+        left = counts - aside
+        return cls(np.append(left[known], left[aside == 0].sum()), places)
 
     @property
     def streams(self) -> int:
@@ -65,7 +105,7 @@ class Levels(Reader):
         counts = self.counts[:, None] + np.cumsum(is_level, axis=1)
         share = counts / counts.sum(0)
         u = np.where(is_level, 1 - share * chance, (1 - share) * chance)[: self.streams]
-        return Levels(counts[:, -1]), u
+        return Levels(counts[:, -1], self.places), u
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +179,9 @@ KAPPA, SHAPE = 4.0, 10.0
 """The Normal-Gamma prior of the bet on z = Φ⁻¹(u): mean 0 worth four rows, precision Gamma(10, 10)."""
 
 FURTHEST = 7.0
-"""Largest |z|. Beyond it floats keep few digits of 1 - u, and the bet on a nearer z wins less, which is safe."""
+"""Largest |z|; beyond it floats keep few digits of 1 - u. Without a change, one of n numbers is beyond it with
+probability 2.6e-12 n, which is all that this can add to the probability of a false alarm.
+"""
 
 FIRST_RESTART, RESTARTS = 64, 48
 """Bets that begin when the stream has 64 rows, and after each further factor of √2, for later changes."""
@@ -297,23 +339,25 @@ class Watch:
                 "too, or some learned rows: checks.watch(model, X, y)",
                 columns=list(map(str, self.unwatched[labelled])),
             )
+        told = replace(classifier, schema=_with_new_levels(classifier.schema))
         if labelled:
             rows = classifier.rows(X, y)
             n = len(rows.target)
             at = np.flatnonzero(rows.target.labelled)
             if not len(at):
                 return replace(self, lines=kept, labelled=True, rows=self.rows + n)
-            data, labels = classifier.encoded(rows.labelled())
+            data, labels = told.encoded(rows.labelled())
             codes = labels.codes
         else:
-            data, n = classifier.read(X)
+            data, n = told.read(X)
             at, codes = np.arange(n), np.zeros(n, np.intp)
-        chance = np.random.default_rng(self.random_state).random(self.rows + n)[self.rows :][at]
+        chance = np.random.default_rng([self.random_state, CHANCE]).random(self.rows + n)[self.rows :][at]
         limit = float(np.log(len(kept) / self.level))
         places = {label: c for c, label in enumerate(classifier.classes.tolist())}
         made = []
         for line in kept:
             x = codes.astype(float) if line.feature is None else _cells(classifier, data, line.feature, line.place)
+            x = line.reader.read(x)
             own = ~np.isnan(x)
             if line.feature is not None and labelled:
                 own &= codes == places[line.label]
@@ -326,9 +370,9 @@ class Watch:
     def table(self) -> pd.DataFrame:
         """One line per column and class, most evidence first.
 
-        ``class``: missing if the rows have no labels; ``rows``: rows of the stream; ``log_e``: logarithm of the e-value
-        now; ``log_largest``: its largest value; ``p``: anytime-valid p-value, adjusted for all lines; ``alarm``: row of
-        the alarm, missing without one.
+        ``class``: missing if the rows have no labels; ``rows``: rows of the stream; ``log_e``: logarithm of the capital
+        now; ``log_largest``: its largest value so far; ``p``: p-value from the largest capital, adjusted for all lines,
+        which holds at any time; ``alarm``: row of the alarm, missing without one.
         """
         n = max(1, len(self.lines))
         found = pd.DataFrame({
@@ -340,7 +384,9 @@ class Watch:
             "p": [float(min(1.0, n * np.exp(-line.log_largest))) for line in self.lines],
             "alarm": pd.array([line.alarm or pd.NA for line in self.lines], "Int64"),
         })  # fmt: skip
-        found = found.sort_values("log_largest", ascending=False, kind="stable", ignore_index=True)
+        # Lines of equal evidence, such as those of two classes, stay in their order in spite of rounding errors.
+        order = np.argsort(-np.round(found["log_largest"], 9), kind="stable")
+        found = found.iloc[order].reset_index(drop=True)
         found.attrs["unwatched"] = self.unwatched[bool(self.labelled)]
         return found
 
@@ -376,6 +422,20 @@ class Watch:
 
 FREQUENCIES = "class frequencies"
 
+COUNTED = ("n", "rows", "counts", "ones")
+"""Arrays of statistics that are whole numbers if rows were counted."""
+
+
+def _with_new_levels(schema: Schema) -> Schema:
+    """The schema under which new levels have a code of their own, the last one, and are not missing."""
+    features = {
+        name: feature
+        if feature.levels is None or feature.cuts is not None
+        else replace(feature, levels=tuple((*own, UNSEEN) if UNSEEN not in own else own for own in feature.levels))
+        for name, feature in schema.features.items()
+    }
+    return replace(schema, features=features)
+
 
 def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
     """The cells of one column as its reader reads them, (row,); NaN if missing."""
@@ -391,15 +451,19 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
 def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
     """Watch a stream of further rows: an alarm that may be checked after every row.
 
+    An alarm says that the stream has changed, that a column never had its family, or that rows depend on each other, as
+    in a time series.
+
     Parameters
     ----------
     X, y : table and labels, optional
         Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, for any
         family, and even if the stream has no labels.
     level : float
-        Largest probability of a false alarm, over all columns, classes and the whole stream.
+        Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
+        rows and streams.
     random_state : int
-        Seed of the random numbers between tied values.
+        Seed of the random numbers between tied values, and of the learned rows that are set aside.
 
     Returns
     -------
@@ -410,13 +474,15 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     Raises
     ------
     ValueError
-        If the model holds fractions of rows.
+        If the model holds fractions of rows. A whole number w as weight must mean w independent rows.
 
     Notes
     -----
-    A line of the table is a column in one class, or the frequency of a class. Its e-value is the capital, initially 1,
+    A line of the table is a column in one class, or the frequency of a class. Its evidence is the capital, initially 1,
     of a bet against the model. Levels, 0/1, Normal and Log-normal columns, and counts are watched; other columns of
-    numbers need learned rows, without which a wrong assumption of normality raises an alarm in the end.
+    numbers need learned rows, without which a wrong assumption of normality raises an alarm in the end. If a column of
+    levels has no categorical type, √n learned rows per class are set aside; levels that none of them has, also new
+    ones, are compared together. Predicted classes cannot replace labels.
 
     Examples
     --------
@@ -436,7 +502,9 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     require_whole(0, random_state=random_state)
     classifier.require_counted("the alarm is for rows that were counted")
     rows = classifier.statistics.rows
-    if (rows != np.rint(rows)).any():
+    arrays = (s.arrays() for s in classifier.statistics.features.values())
+    counts = [each[name] for each in arrays for name in COUNTED if name in each]
+    if any((n != np.rint(n)).any() for n in (rows, *counts)):
         raise ValueError(
             f"the model holds {rows.sum():g} rows, and the alarm is for whole rows: fit without fractions of rows as "
             "sample_weight, and without discount"
@@ -452,22 +520,37 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
     unwatched: dict[bool, list[Any]] = {True: [], False: []}
     for name, feature in classifier.schema.features.items():
         for place, column in enumerate(feature.columns):
-            for c, label in [*enumerate(labels), (None, None)]:
-                reader = _reader(classifier, name, place, c, given)
-                if reader is not None:
-                    lines.append(Line(column, label, name, place, reader, (Bets.new(),) * reader.streams))
-                elif c in (None, 0):
-                    unwatched[c is not None].append(column)
+            for labelled, which in ((True, [*enumerate(labels)]), (False, [(None, None)])):
+                found = [(label, _reader(classifier, name, place, c, given, random_state)) for c, label in which]
+                lines += [
+                    Line(column, label, name, place, reader, (Bets.new(),) * reader.streams)
+                    for label, reader in found
+                    if reader is not None
+                ]
+                if all(reader is None for _, reader in found):
+                    unwatched[labelled].append(column)
     return Watch(classifier, level, random_state, tuple(lines), {k: tuple(v) for k, v in unwatched.items()})
 
 
-def _reader(classifier: Classifier, name: str, place: int, c: int | None, given: Any) -> Reader | None:
+def _are_declared(feature: Feature, place: int) -> bool:
+    """Whether the levels of a column are known without the rows: by a categorical type, an order or a prior."""
+    known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *named_levels(feature.family), UNSEEN)
+    return set(feature.levels[place]) <= set(known)
+
+
+def _reader(
+    classifier: Classifier, name: str, place: int, c: int | None, given: Any, random_state: int
+) -> Reader | None:
     """The reader of a column in class c, or in all classes; ``None`` if it cannot be watched."""
     family, s = classifier.posterior.model.features[name], classifier.statistics.features[name]
     which = slice(None) if c is None else slice(c, c + 1)
-    if family.support is LEVELS and isinstance(s, CategoryCounts):
-        counts = s.counts[which, place, : len(s.levels[place])].sum(0)
-        return Levels(counts) if len(counts) > 1 else None
+    feature = classifier.schema.features[name]
+    if family.support is LEVELS and isinstance(s, CategoryCounts) and feature.cuts is None:
+        each = s.counts[:, place, : len(s.levels[place])]
+        counts = each[which].sum(0)
+        if not _are_declared(feature, place):
+            return Levels.found(counts, each, random_state)
+        return Levels(counts, np.append(np.arange(len(counts)), np.nan)) if len(counts) > 1 else None
     if isinstance(s, BinaryCounts):
         n, ones = s.n[which, place].sum(), s.ones[which, place].sum()
         return Levels(np.array([n - ones, ones]))

@@ -662,6 +662,40 @@ def _numbers(name: Any, held: pd.Series, levels: pd.Series, labels: pd.Series | 
         normal, cut = (Cure("features", family, name) for family in ("LogNormal", ("Binned", edges)))
         said = Message("skewed and all positive: {normal}, or {cut}", normal=normal, cut=cut)
         yield Remark(name, said, cures=(normal, cut))
+    elif labels is not None and 2 < k <= MOST_STEPS and n >= 3 * k and (rounded := _rounded(held, labels)) is not None:
+        yield rounded
+
+
+MOST_STEPS = 60
+"""Most distinct values of a column that is tried as rounded numbers."""
+
+
+def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
+    """A remark about tied numbers that predict the class better as intervals than as values."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesnb.data.choice import better_rounded
+    from bayesnb.data.columns import Column
+    from bayesnb.data.warned import looks_like_no_class
+    from bayesnb.families import Rounded
+    from bayesnb.inference.predictive_checks import rounding
+    from bayesnb.statistics.membership import Labels
+
+    codes, classes = pd.factorize(labels)
+    held, codes = held[codes >= 0].reset_index(drop=True), codes[codes >= 0]
+    x = held.to_numpy(float)
+    unit = float(f"{rounding(x)[0]:.9g}")
+    if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) or not unit:
+        return None
+    if Rounded(unit=unit).reads.invalid(x).any() or not held.groupby(codes).std().min() < 1.5 * unit:
+        return None
+    if not better_rounded(Column(held.name, held), unit, Labels(codes, np.ones(len(codes)), len(classes))):
+        return None
+    word = f"{unit:.9g}"
+    cure = Cure("features", Spelled(f"Rounded(unit={word})", f"rounded:{word}"), held.name)
+    said = "multiples of {unit}, which predict better as intervals of this length than as exact numbers: {cure}"
+    return Remark(held.name, Message(said, unit=word, cure=cure), cures=(cure,))
 
 
 def _of_reading(layouts: Sequence[CsvLayout], rows: int) -> Iterator[Remark]:

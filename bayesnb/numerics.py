@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import digamma, gammaln, zeta
+from scipy.special import digamma, gammaln, log_ndtr, zeta
 
 type Array = np.ndarray
 type Size = tuple[int, ...]
@@ -212,3 +212,25 @@ def drawn_codes(log_p: Array, rng: Generator, axis: int = -1) -> Array:
     By the Gumbel-max trick, log p plus Gumbel noise is largest at each outcome with its probability.
     """
     return (log_p + rng.gumbel(size=log_p.shape)).argmax(axis)
+
+
+def log_interval(middle: Array, width: Array) -> Array:
+    """ln[Φ(middle + width / 2) - Φ(middle - width / 2)], the probability of an interval under a standard Normal.
+
+    An interval above 0 is mirrored to below it, because a difference of distribution functions near 1 loses digits.
+    ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if both underflow to 0. In a narrow interval
+    this difference loses digits too, and Taylor's series at the middle is used.
+    """
+    middle, width = np.broadcast_arrays(-np.abs(middle), width)
+    with np.errstate(all="ignore"):
+        bend = width * middle
+        narrow = (width < 0.05) & (bend > -0.05)
+        w2, s2 = width * width, bend * bend
+        series = (s2 - w2) / 24 + (s2 * (s2 - 6 * w2) + 3 * w2 * w2) / 1920
+        found = np.array(np.log(width) - 0.5 * (LOG_2PI + middle * middle) + np.log1p(series))
+        if not narrow.all():
+            wide = ~narrow
+            m, half = middle[wide], width[wide] / 2
+            low, high = log_ndtr(m - half), log_ndtr(m + half)
+            found[wide] = np.where(high == -np.inf, -np.inf, high + np.log(-np.expm1(low - high)))
+    return found

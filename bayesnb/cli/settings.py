@@ -29,11 +29,11 @@ class Settings:
         Column to leave out.
     feature : tuple of str
         Family of a column; the other columns get theirs by type. The families: FAMILIES. Some take more:
-        binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; hurdle:FAMILY; mixture:FAMILY,FAMILY…; best:FAMILY,FAMILY… (the
-        rows choose); missing:FAMILY (counts also whether a cell is missing); date:PART,PART… (elapsed, month, weekday,
-        hour, and perhaps the order dmy or mdy); number:DECIMAL; choices:SEPARATOR; joined:SPELLING>LEVEL,… (levels
-        that differ by case or blanks are one); or, of several columns as one feature, NAME=FAMILY:COL,COL…. best alone
-        is for all columns of numbers, missing alone for all columns.
+        binned:EDGE,EDGE…; ordinal:LOWEST,…,HIGHEST; rounded:UNIT; hurdle:FAMILY; mixture:FAMILY,FAMILY…;
+        best:FAMILY,FAMILY… (the rows choose); missing:FAMILY (counts also whether a cell is missing); date:PART,PART…
+        (elapsed, month, weekday, hour, and perhaps the order dmy or mdy); number:DECIMAL; choices:SEPARATOR;
+        joined:SPELLING>LEVEL,… (levels that differ by case or blanks are one); or, of several columns as one feature,
+        NAME=FAMILY:COL,COL…. best alone is for all columns of numbers, missing alone for all columns.
     m : float, optional
         m-estimate: categorical columns are smoothed by M imaginary rows.
     class_prior : str, optional

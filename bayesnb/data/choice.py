@@ -23,6 +23,7 @@ from bayesnb.families.compound import Hurdle
 from bayesnb.families.family import Family, left_out_of_all
 from bayesnb.families.gaussian import Gaussian
 from bayesnb.families.rates import Poisson
+from bayesnb.families.rounded import Rounded
 from bayesnb.families.trees import Ordinal
 from bayesnb.families.trials import Categorical
 from bayesnb.model import Data, about
@@ -184,6 +185,18 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     return best > scores[Gaussian] + 3 and best > max(scores.values())
 
 
+def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
+    """Whether rounded numbers predict the class better as intervals of this length than as a Gaussian.
+
+    The exact leave-one-out log score, given this column alone, must be more than 3 nats higher.
+    """
+    table, scores = Table.of({column.name: column.values}), []
+    for family in (Rounded(unit=unit), Gaussian()):
+        schema, data = Schema.infer(table, {column.name: family}).read(table, learn=True)
+        scores.append(_score_of(schema, data, labels))
+    return scores[0] > scores[1] + 3
+
+
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
     """The exact leave-one-out log score of the class."""
     model = schema.model(Dirichlet())
@@ -250,7 +263,7 @@ def _suits(family: Family, x: Array) -> bool:
     """Whether a family can read a column; a Hurdle also needs zeros and other numbers."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
-    return not family.support.invalid(x).any() and (both or not isinstance(family, Hurdle))
+    return not family.reads.invalid(x).any() and (both or not isinstance(family, Hurdle))
 
 
 def _of_others(

@@ -21,6 +21,7 @@ from bayesnb.families.family import Family
 from bayesnb.families.gaussian import Gaussian, LogNormal
 from bayesnb.families.multinomial import Multinomial
 from bayesnb.families.rates import Exponential, Poisson
+from bayesnb.families.rounded import Rounded
 from bayesnb.families.trees import Ordinal, PolyaTree
 from bayesnb.families.trials import Bernoulli, Categorical, NegativeBinomial
 from bayesnb.model import Estimate, about
@@ -456,6 +457,10 @@ def parsed(said: str, m: float | None = None) -> Any:
         return Binned(edges=tuple(float(item) for item in items) or None, **prior)
     if not items:
         return family()
+    if family is Rounded:
+        if len(items) > 1:
+            raise ValueError(f"Expected rounded:UNIT, such as rounded:0.5; got {said!r}")
+        return Rounded(unit=float(items[0]))
     if family in (Hurdle, Missing):
         part = parsed(rest, m)
         return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)

@@ -14,6 +14,7 @@ from .multivariate_gaussian import SharedGaussian as SharedGaussian
 from .rates import Exponential as Exponential
 from .rates import GammaKnownShape as GammaKnownShape
 from .rates import Poisson as Poisson
+from .rounded import Rounded as Rounded
 from .sampled import StudentT as StudentT
 from .trees import Ordinal as Ordinal
 from .trees import PolyaTree as PolyaTree

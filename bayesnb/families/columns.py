@@ -279,6 +279,16 @@ class CategoryCounts(Statistic):
         return "levels were counted that it does not have" if self.counts[:, beyond].any() else ""
 
 
+def distinct_counts(x: Array, members: Labels) -> CategoryCounts:
+    """The weight of each distinct number of each column."""
+    codes, levels = np.full(np.shape(x), -1, np.intp), []
+    for k, column in enumerate(np.asarray(x, float).T):
+        known = ~np.isnan(column)
+        values, codes[known, k] = np.unique(column[known], return_inverse=True)
+        levels.append(tuple(values.tolist()))
+    return CategoryCounts(members.table(codes, widest(tuple(levels))), tuple(levels))
+
+
 def at_levels(table: Array, codes: Array) -> Array:
     """Numbers of a table (..., class, column, level) at codes (row, column), (..., row, class, column); level 0 if
     missing.

@@ -109,6 +109,11 @@ class Family[P: Belief, S: Statistic](ABC):
     support: ClassVar[Support] = REALS
     """The values that the family can read; other values raise an error (see :class:`Support`)."""
 
+    @property
+    def reads(self) -> Support:
+        """The values that the family can read with its settings."""
+        return self.support
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", read_prior(self.prior, self.conjugate))
         for prior in self.prior.values() if isinstance(self.prior, Mapping) else [self.prior]:

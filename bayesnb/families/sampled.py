@@ -12,7 +12,7 @@ from numpy.random import Generator
 from scipy.special import gammaln, logsumexp, softmax
 
 from bayesnb.chains import GOOD_K, Convergence, Sampler, weights_without
-from bayesnb.families.columns import CategoryCounts, columns_of, dense_cells, over_columns, widest
+from bayesnb.families.columns import CategoryCounts, columns_of, dense_cells, distinct_counts, over_columns
 from bayesnb.families.family import Dims, Family, Name
 from bayesnb.kernels.blocks import slices
 from bayesnb.numerics import Array, Size
@@ -370,12 +370,7 @@ class Pointwise[P: Declared](Sampled[P, CategoryCounts]):
         """The PyMC distribution of cells; ``theta`` holds tensors (cell, ...)."""
 
     def statistic(self, x: Array, members: Labels) -> CategoryCounts:
-        codes, levels = np.full(np.shape(x), -1, np.intp), []
-        for k, column in enumerate(np.asarray(x, float).T):
-            known = ~np.isnan(column)
-            values, codes[known, k] = np.unique(column[known], return_inverse=True)
-            levels.append(tuple(values.tolist()))
-        return CategoryCounts(members.table(codes, widest(tuple(levels))), tuple(levels))
+        return distinct_counts(x, members)
 
     def pymc_statistic(self, theta: Mapping[str, Any], s: CategoryCounts) -> Any:
         from pytensor import tensor as pt

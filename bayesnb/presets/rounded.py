@@ -7,12 +7,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import log_ndtr
 
 from bayesnb.chains import Convergence
 from bayesnb.families.columns import CategoryCounts, over_columns
 from bayesnb.families.sampled import Declared, Draws, Pointwise, WeightedValues
-from bayesnb.numerics import Array, Size
+from bayesnb.numerics import Array, Size, log_interval
 from bayesnb.priors import Theta, spread
 
 ALONE = 0.01
@@ -111,12 +110,5 @@ NO_MODEL = "Weka's rule is not a probabilistic model, so it cannot be sampled; u
 
 
 def _log_interval(x: Array, mu: Array, sigma: Array, h: Array) -> Array:
-    """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²).
-
-    An interval above the mean is mirrored to below it, because a difference of distribution functions near 1 loses
-    digits. ln(Φ(b) - Φ(a)) is then ln Φ(b) + ln(1 - exp(ln Φ(a) - ln Φ(b))), even if both underflow to 0.
-    """
-    away = np.rint(x / h) * h - mu
-    near = -np.abs(away)
-    low, high = log_ndtr((near - h / 2) / sigma), log_ndtr((near + h / 2) / sigma)
-    return high + np.log(-np.expm1(low - high))
+    """ln P(the interval of width h around x, rounded to a multiple of h), for x ~ Normal(mu, sigma²)."""
+    return log_interval((np.rint(x / h) * h - mu) / sigma, h / sigma)

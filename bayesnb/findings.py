@@ -688,7 +688,7 @@ def _rounded(held: pd.Series, labels: pd.Series) -> Remark | None:
     unit = float(f"{rounding(x)[0]:.9g}")
     if len(classes) < 2 or looks_like_no_class(len(classes), len(codes)) or not unit:
         return None
-    if Rounded(unit=unit).reads.invalid(x).any() or not held.groupby(codes).std().min() < 1.5 * unit:
+    if Rounded(unit=unit).accepts.invalid(x).any() or not held.groupby(codes).std().min() < 1.5 * unit:
         return None
     if not better_rounded(Column(held.name, held), unit, Labels(codes, np.ones(len(codes)), len(classes))):
         return None

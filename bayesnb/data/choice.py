@@ -263,7 +263,7 @@ def _suits(family: Family, x: Array) -> bool:
     """Whether a family can read a column; a Hurdle also needs zeros and other numbers."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
-    return not family.reads.invalid(x).any() and (both or not isinstance(family, Hurdle))
+    return not family.accepts.invalid(x).any() and (both or not isinstance(family, Hurdle))
 
 
 def _of_others(

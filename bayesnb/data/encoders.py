@@ -349,7 +349,7 @@ def validate(feature: Feature, x: Any) -> None:
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
-    support, reads = feature.family.support, feature.family.reads
+    support, accepts = feature.family.support, feature.family.accepts
     if sparse.issparse(x):
         # Cells that are not stored are 0. Zero is in every support for which a sparse matrix can be read.
         sound = support.all_in(x.data) and not (support in NUMBERS and reading.extreme(x.data[:, None]))
@@ -360,10 +360,10 @@ def validate(feature: Feature, x: Any) -> None:
         return
     if support in NUMBERS:
         require_ordinary(feature.columns, x)
-    if reads is REALS:
+    if accepts is REALS:
         return
     for rows in slices(len(x), max(1, CELLS // max(1, x.shape[1]))):
-        wrong = reads.invalid(x[rows])
+        wrong = accepts.invalid(x[rows])
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             _refuse(feature, column, rows.start + row, x[rows][row, column])
@@ -376,7 +376,7 @@ def _wrong(support: Support, stored: Array) -> Array:
 
 
 def _refuse(feature: Feature, column: int, row: int, value: float, where: str = "") -> None:
-    support, name = feature.family.reads, feature.columns[column]
+    support, name = feature.family.accepts, feature.columns[column]
     found = {"column": name, "row": int(row), "value": float(value), "where": where}
     if np.isinf(value) and not where:
         raise RefusedError(INFINITE, **found)

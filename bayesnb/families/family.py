@@ -110,7 +110,7 @@ class Family[P: Belief, S: Statistic](ABC):
     """The values that the family can read; other values raise an error (see :class:`Support`)."""
 
     @property
-    def reads(self) -> Support:
+    def accepts(self) -> Support:
         """The values that the family can read with its settings."""
         return self.support
 

@@ -77,7 +77,7 @@ class Rounded(Conjugate[NormalGamma, CategoryCounts]):
         of_each_column("unit", self.unit, max(1, np.size(self.unit)))
 
     @property
-    def reads(self) -> Support:
+    def accepts(self) -> Support:
         unit = np.asarray(self.unit, float)
         words = f"multiples of the unit, {' or '.join(f'{v:g}' for v in unit.ravel())}"
 

@@ -343,6 +343,7 @@ WITHOUT_PEERS: dict[str, Method] = {
     "naive Bayes": ours(None),
     "forests": ours("forests"),
     "forests by class": ours(Exponents(shapes=False, offsets="class", forests="class")),
+    "forests of Pólya trees": ours("forests", PolyaTree()),
     "naive Bayes of Pólya trees": ours(None, PolyaTree()),
     "naive Bayes of Gaussians or Pólya trees": ours(None, Mixture([Gaussian(), PolyaTree()])),
     "naive Bayes of a block": ours(None, MultivariateGaussian()),

@@ -8,7 +8,7 @@ import pytest
 from conftest import run
 
 import bayesnb as nb
-from bayesnb import BayesianNB, datasets
+from bayesnb import BayesianNB, cli, datasets
 from bayesnb.chains import Convergence
 from bayesnb.inference.classifier import Classifier
 from bayesnb.sampling import agreement
@@ -125,6 +125,24 @@ def test_a_dependence_to_compare_can_be_chosen(capsys):
     assert said["rows"][0]["estimates"]["tempered"]["no"] == pytest.approx(expected)
     assert said["scores"][-1]["estimate"] == "tempered"
     assert "scored by 5-fold cross-validation" in said["scores"][-1]["note"]
+
+
+def test_the_shell_completes_options_choices_files_and_embedded_data_sets(tmp_path, monkeypatch):
+    from click.shell_completion import BashComplete
+
+    def completed(*words):
+        *before, incomplete = words
+        found = BashComplete(cli.cli, {}, "bayesnb", "_BAYESNB_COMPLETE").get_completions(before, incomplete)
+        return [(item.type, item.value) for item in found]
+
+    monkeypatch.chdir(tmp_path)
+    assert ("plain", "inspect") in completed("")
+    assert completed("fit", "--dependence", "wei") == [("plain", "weighted")]
+    assert completed("compare", "pengu") == [("plain", "penguins")]
+    assert completed("compare", "") == [("file", "")]
+    assert completed("fit", "penguins", "-o", "") == [("file", "")]
+    (tmp_path / "penguins.csv").touch()
+    assert completed("compare", "pengu") == [("file", "pengu")]
 
 
 @pytest.mark.parametrize(

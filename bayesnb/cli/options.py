@@ -7,6 +7,7 @@ The type, default and text of most options come from signatures and docstrings o
 
 from __future__ import annotations
 
+import glob
 import inspect
 import json
 import re
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from bayesnb import datasets
 from bayesnb.cli.settings import Settings
@@ -66,8 +68,18 @@ class Command(click.Command):
                     formatter.write_dl(records)
 
 
+def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a file, or of an embedded data set if no file begins so."""
+    files = glob.glob(f"{glob.escape(incomplete)}*")  # noqa: PTH207
+    named = [] if files else datasets.names()
+    found = [CompletionItem(name) for name in named if incomplete and name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
     """A function that makes an option in a group of the help, given the name of its parameter."""
+    if settings.get("metavar") == "FILE":
+        settings["shell_complete"] = completed
 
     def made(name: str) -> click.Option:
         shown = settings.get("default") not in (None, False, ())
@@ -280,7 +292,8 @@ def command(
         params: list[click.Parameter] = []
         for name, argument in written.items():
             several = -1 if argument.endswith("…") else 1
-            params.append(click.Argument([name], metavar=argument, nargs=several, required="[" not in argument))
+            settings = {"nargs": several, "required": "[" not in argument, "shell_complete": completed}
+            params.append(click.Argument([name], metavar=argument, **settings))
         every = {one: one for each in gathered.values() for one in each}
         every |= {name: what for name, what in taken.items() if name not in gathered}
         params += [OPTIONS[what](name) for name, what in every.items() if what in OPTIONS]

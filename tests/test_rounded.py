@@ -143,6 +143,16 @@ def test_the_model_in_pymc_has_the_density_of_the_closed_form():
     assert_allclose(total, prior.log_kernel_of(theta, *family.added(s)[0]).sum(), rtol=1e-10)
 
 
+def test_rows_are_drawn_on_the_grid_and_probabilities_given_the_row_have_the_predictive_as_their_mean():
+    drawn = nb.draws.sample(CLF, 50)
+    assert (drawn["age"] % 1 == 0).all()
+    proba = np.asarray(nb.draws.sample_proba(CLF, NEW, 4000))
+    error = proba.std(0) / np.sqrt(len(proba))
+    assert (np.abs(proba.mean(0) - CLF.predict_proba(NEW)) < 5 * error).all()
+    interval = CLF.predict_interval(NEW)
+    pd.testing.assert_frame_equal(CLF.predict_interval(NEW[::-1])[::-1], interval)
+
+
 def test_what_cannot_be_done_is_refused_by_name():
     with pytest.raises(ValueError, match=r"column 'age' holds 2.5 in row 1, where .*needs multiples of the unit, 1"):
         BayesianNB({"age": FAMILY}).fit({"age": [1, 2.5, 3, 4]}, [0, 0, 1, 1])

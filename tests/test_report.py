@@ -361,6 +361,14 @@ def test_the_content_policy_of_the_page_allows_only_its_own_style_and_pictures(t
     }
 
 
+def test_a_page_opens_with_the_scores_the_findings_and_the_columns_and_folds_the_rest(tennis_html):
+    titles = re.findall(r"(<summary>)?<h2[^>]*>(.*?)</h2>", tennis_html)
+    assert [title for folded, title in titles if not folded] == [
+        "What the model is worth", "What to look at", "What each column tells",
+    ]  # fmt: skip
+    assert ("<summary>", "Uncertain rows") in titles
+
+
 def test_the_page_is_accessible_to_screen_readers(tennis_page):
     ((_, attrs, _),) = tennis_page.all("html")
     assert attrs["lang"] == "en"

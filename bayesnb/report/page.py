@@ -38,8 +38,8 @@ LOOK = "What to look at"
 MADE = "How this page was made"
 TELLS, READ = "What each column tells", "How each column was read"
 
-OPEN = {scores.WORTH, TELLS, UNCERTAIN}
-"""Sections that are open at first."""
+OPEN = {scores.WORTH, TELLS}
+"""Sections that are open at first; with the findings they take less than three screens."""
 
 ORDER = (
     scores.WORTH, TELLS, UNCERTAIN, "Labels to doubt", scores.CALIBRATION, scores.ESTIMATES,

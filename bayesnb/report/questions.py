@@ -180,7 +180,7 @@ def uncertain(
             parts.append(entries)
             notes |= dict.fromkeys(said)
     parts += notes
-    return replace(made, parts=parts, finding=finding, folded=False)
+    return replace(made, parts=parts, finding=finding)
 
 
 def ledger(contributions: pd.DataFrame, unit: str, row: str = "", folded: bool = False) -> Iterator[Part]:

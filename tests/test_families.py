@@ -59,6 +59,9 @@ def test_every_family_is_named_on_the_command_line_fitted_in_parts_and_stored(ki
         # They are told families: those that they are made of by default.
         parts = {"Hurdle": "log-normal", "Mixture": "gaussian,polya-tree"}[kind]
         said = dict.fromkeys(X, parts)
+    if kind == "Rounded":
+        # It is told the unit.
+        said = dict.fromkeys(X, "1")
     options = [text for name, rest in said.items() for text in ("--feature", f"{name}={name_of(kind)}:{rest}")]
     alone = ("--dependence", "none")
     assert run("fit", tmp_path / "rows", "--target", "y", *options, *alone, "-o", tmp_path / "m.bayesnb") == 0

@@ -238,7 +238,8 @@ def test_rows_left_out_of_the_exponents_are_nearer_to_refits_than_with_the_expon
     prior = nb.Gaussian(NormalGamma(120.0, 0.1, 1.0, 400.0))
     spec = {"features": dict.fromkeys(X, prior), "dependence": "weighted", "class_prior": "uniform"}
     clf = nb.BayesianNB(**spec).fit(X, y).classifier_
-    held, without, codes = clf.dependence.left_out_of_exponents(clf.posterior, *clf.learned(X, y, None))
+    left_out = clf.dependence.rows(clf.posterior, *clf.learned(X, y, None))
+    held, without, codes = clf.dependence.left_out_of_exponents(left_out, 2)
     refits = []
     rows = np.arange(0, len(X), 2)
     for i in rows:

@@ -186,3 +186,5 @@ def test_inspect_proposes_it_where_it_predicts_better_and_the_proposal_can_be_fi
     assert parsed("rounded:0.1").unit == 0.1
     with pytest.raises(ValueError, match="rounded:UNIT"):
         parsed("rounded:1,2")
+    with pytest.raises(ValueError, match="rounded:UNIT"):
+        parsed("rounded:children")

@@ -458,9 +458,11 @@ def parsed(said: str, m: float | None = None) -> Any:
     if not items:
         return family()
     if family is Rounded:
-        if len(items) > 1:
-            raise ValueError(f"Expected rounded:UNIT, such as rounded:0.5; got {said!r}")
-        return Rounded(unit=float(items[0]))
+        try:
+            (unit,) = map(float, items)
+        except ValueError:
+            raise ValueError(f"Expected rounded:UNIT, such as rounded:0.5; got {said!r}") from None
+        return Rounded(unit=unit)
     if family in (Hurdle, Missing):
         part = parsed(rest, m)
         return (family(part[0]), part[1]) if isinstance(part, tuple) else family(part)

@@ -584,6 +584,7 @@ def test_in_a_browser_page_and_pictures_are_light_or_dark_as_the_screen_is(brows
     for scheme in ("light", "dark"):
         page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
         page.goto(path.as_uri(), wait_until="load")
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         shots = [page.screenshot(), page.locator("img").first.screenshot()]
         shades[scheme] = [image.imread(io.BytesIO(shot))[..., :3].mean() for shot in shots]
         ledgers = page.eval_on_selector_all(".ledger", "all => all.map(t => t.offsetWidth <= t.parentNode.offsetWidth)")

@@ -230,7 +230,10 @@ def _log_density(believed: Posterior, theta: Parameters, at: Point) -> float:
 
 
 def _density(posterior: Prior, theta: Theta, at: Point) -> float:
-    """log p(θ | D) of one factor, on the scale on which the plugged-in point is the mode."""
+    """log p(θ | D) of one factor.
+
+    For ``at="mean"`` the log Jacobian is added: it is then the density on the scale whose mode is the plugged-in mean.
+    """
     density = sum(float(np.sum(each)) for each in posterior.log_prob_of_each(theta))
     return density + float(np.sum(posterior.log_jacobian(theta))) if at == "mean" else density
 

@@ -378,7 +378,8 @@ def with_part(
 ) -> Classifier:
     """The classifier after a part of a table, or of the part alone; ``named`` are the user's classes.
 
-    Exponents are learned from the rows of the first part. Later parts only add to the counts of its cells.
+    The first part fixes the exponents and the cells of their terms. Later parts add to all counts, in these cells too,
+    but do not change the exponents.
     """
     learned = Learned.of(settings, before, part)
     learned = replace(learned, declared=(*learned.declared, *named))

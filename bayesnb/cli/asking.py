@@ -34,9 +34,9 @@ def explain(
 ) -> int:  # fmt: skip
     """Explain the prediction of one row: what each of its values adds to the log-odds of two classes.
 
-    DATA is the name of an embedded data set, or a path as for `fit`, and a model is fitted to it; or MODEL is a model
-    file, and the row is one of NEW. The entries sum to the total. Missing values add nothing; for each, the expected
-    information about the class is shown.
+    Give either DATA, the name of an embedded data set or a path as for `fit`, to which a model is fitted; or MODEL, a
+    model file, with the row as one of the table NEW or by its values. The entries sum to the total. Missing values add
+    nothing; for each, the expected information about the class is shown.
     """
     from bayesnb import checks, design
     from bayesnb.report.parts import Section

@@ -66,7 +66,7 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows decided which numbers are possible."""
+        """Whether the first rows, not the user, decided which numbers the feature allows (LogNormal excludes 0)."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property

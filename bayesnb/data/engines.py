@@ -167,7 +167,10 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield, in order, a function that returns the answer for each table, by threads."""
+    """Yield for each table, in order, its number of rows and a function that returns its answer.
+
+    From the first large table on, threads compute the answers.
+    """
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None

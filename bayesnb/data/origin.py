@@ -24,9 +24,10 @@ SHOWN = {
 class Origin:
     """Why a column has its family.
 
-    ``kind`` is "specified"; "rows" if the rows chose; "gaps" for missing cells of another column; otherwise the kind of
-    values, "nothing" if there were none. ``detail`` is how a column is cut, or the other column. ``best_by`` is the
-    score by which the rows chose, "evidence" or "class", ``ahead`` the lead over the family ``second`` in nats.
+    ``kind`` is "specified" if the family was given; "rows" if it scored best on the rows; "gaps" if the column marks
+    the missing cells of another; otherwise the kind of its values, or "nothing" if it had none. ``detail`` is how a
+    column is cut, or the other column. ``best_by`` is the score that was compared, "evidence" or "class", and ``ahead``
+    the lead over the family ``second`` in nats.
     """
 
     kind: OriginKind

@@ -51,7 +51,7 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns; the first is missing in the same rows."""
+        """Names of the feature columns; the first is missing wherever the original cell is missing."""
         return (column,)
 
     @abstractmethod
@@ -920,7 +920,7 @@ def texts_of(column: Column) -> list[str]:
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """Sorted distinct texts without markers of missing numbers, and the number of other cells."""
+    """The sorted distinct texts, except those that mean a missing number; and how many distinct values are not text."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}

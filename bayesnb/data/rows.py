@@ -115,7 +115,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema with the levels of these rows, all labelled, and their statistics.
+        """The schema, with the levels of these rows, and the statistics of the rows, all of which must be labelled.
 
         By default the schema is inferred. With ``fixed``, every column keeps its family.
         """

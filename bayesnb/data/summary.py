@@ -273,7 +273,10 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; ``ValueError`` if a family depends on the first rows, which other machines read."""
+        """Return self; raise ``ValueError`` if a family takes its choice, levels or cells from the first rows.
+
+        The parts of a Dask or Spark table have no order, so no rows are the first.
+        """
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
                 "the first rows choose the best families",

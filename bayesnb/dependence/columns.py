@@ -173,7 +173,10 @@ class Grid:
         return [len(cut.paths) if isinstance(cut, Dyadic) else axis.size for cut, axis in each]
 
     def ranks(self, codes: Array) -> Array:
-        """The position of each cell among the existing cells of its column, (column, row), reversed if negated."""
+        """The position of each row's cell among the cells that its column has, (column, row); -1 if missing.
+
+        Negating a real column reverses its positions.
+        """
         found = codes.copy()
         for k in np.flatnonzero(self.real):
             found[k] = np.where(codes[k] < 0, -1, np.searchsorted(self.cuts[k].paths, codes[k]))
@@ -312,9 +315,9 @@ def _values(grid: Grid, data: Data, column: int) -> Array:
 class Cells:
     """The cells of the columns, and the choice of the cells to count.
 
-    ``pairs`` are columns of the grid, with ``forests`` the edges that a forest may have. ``joint`` are the blocks of
-    the joint term. ``kernel`` counts the combinations of cells. ``numbers`` standardizes the real columns that have
-    slopes.
+    ``pairs`` are pairs of columns of the grid; if ``forests`` is set, they are the edges that a forest may have.
+    ``joint`` are the blocks of the joint term. ``kernel`` is whether to count the combinations of cells. ``numbers``
+    standardizes the real columns that have slopes.
     """
 
     grid: Grid

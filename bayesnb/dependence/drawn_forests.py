@@ -140,6 +140,6 @@ class DrawnForests:
 
     @property
     def _levels(self) -> list[tuple[int, int]]:
-        """The positions among all terms, and among the columns with cells, of columns that have levels only."""
+        """For each column that is not real: its position among all terms, and among the columns with cells."""
         grid = self.terms.statistics.cells.grid
         return [(int(grid.terms[k]), int(k)) for k in np.flatnonzero(~grid.real)]

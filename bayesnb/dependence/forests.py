@@ -127,7 +127,7 @@ class Forests:
         return found
 
     def _log_evidence(self, counts: Array) -> Array:
-        """The log Dirichlet evidence of counts (class, cell), with equal parts of the strength."""
+        """The log Dirichlet evidence of counts (class, cell); the strength is divided equally among the cells."""
         own = self.strength / counts.shape[1]
         each = (gammaln(counts + own) - gammaln(own)).sum(1)
         return each - gammaln(counts.sum(1) + self.strength) + gammaln(self.strength)
@@ -341,8 +341,8 @@ class Forests:
         of all other edges of the forest (Dawid and Lauritzen 1993), and a row uses one of its cells, which has a Beta
         distribution. If ``chosen`` (draw, row) is given, condition on the row with this class too: edges are weighted
         by the ratios of its cells, gaps are completed, and its cells are counted. Either way, the mean of the
-        exponential of the term over the draws is that of :meth:`term`. Rows share random numbers. Parameters of cells
-        next to a gap are integrated out.
+        exponential of the term over the draws is that of :meth:`term`. Rows share random numbers. If the cell of the
+        row at either end of an edge is missing, the parameters of the edge are integrated out, not drawn.
         """
         n_classes, n = self.log_w.shape[:2]
         order, place = self._order, np.argsort(self._order)

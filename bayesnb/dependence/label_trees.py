@@ -37,9 +37,10 @@ class LabelTrees:
     """Bagged classification trees on the cells of columns, grown until their leaves are pure.
 
     Each tree is grown on a part of the rows (Breiman 1996), and each node chooses among some of the columns (Breiman
-    2001), by *keys*, hashes of content as in :class:`bayesnb.model.order.Order`, but without labels. The key of a cell
-    begins as a hash of its count (in a real column, also of the distance of its rank from the middle) and of the
-    histogram of its column. Copies of a row are in the same bags, but the counts of nodes include all rows.
+    2001), by *keys*, hashes of content as in :class:`bayesnb.model.order.Order`, but without labels. At first, the key
+    of a cell is a hash of the number of rows in it and of the histogram of its column; in a real column, the distance
+    of its rank from the middle rank is hashed too. Copies of a row are in the same bags, but the counts of nodes
+    include all rows.
 
     ``columns``, ``cells`` and ``left``, (tree, node), are in the format of ``kernels.trees``. ``keys`` are uint64
     (column, cell + 1); the last key of a column is that of a missing cell. ``share`` is the fraction of the keys that a

@@ -109,8 +109,8 @@ class Dependence:
     ) -> Array:
         """log p(c | x) of new rows as (row, class).
 
-        ``log_prior`` is log p(c | D) by default. ``theta`` and ``point`` are plugged in for the parameters of the
-        columns and the exponents, which are integrated out by default.
+        ``log_prior`` is log p(c | D) by default. ``theta`` replaces the parameters of the columns, and ``point`` fixes
+        the exponents at their mode or mean; by default both are integrated out.
         """
         exponents = self.exponents.at(point)
         found = np.empty((n_rows, len(posterior.labels)))

@@ -165,9 +165,9 @@ def _information_by_classes(
 ) -> None:
     """Add the information of a block of rows, class by class, as :func:`derivatives` writes it.
 
-    ``alike``, (row, covariate), are the covariates of the deviations that do not depend on the class; ``own`` are the
-    terms with a deviation per class. ``shared``, ``mixed`` and ``apart``, the information of (w, w), (w, d) and (d, d),
-    are modified in place.
+    ``alike``, (row, covariate), are the covariates of the deviations that are equal for all classes; ``own`` are the
+    terms with a deviation per class. The information is added in place to ``shared`` (w, w), ``mixed`` (w, d) and
+    ``apart`` (d, d), where w are the shared exponents and d the deviations.
     """
     n_classes, (_, width, *_) = len(p), apart.shape
     mean = np.einsum("cr,rct->rt", p, rows.terms)

@@ -141,7 +141,7 @@ class NearTerm:
         return found + (whole - found.sum(-1))[:, :, None] * known / np.maximum(known.sum(-1, keepdims=True), 1)
 
     def _weighed(self, left: Labels, codes: Array, halvings: int) -> Array:
-        """The kernels of rows with themselves, times their weights, and the weights, (2, row, class)."""
+        """Weight × kernel of a row with itself, and its weight, (2, row, class); 0 except in the row's own class."""
         itself = np.array([expected for _, expected in self.scales]) @ (codes < 0) / (2 * self._mean)
         less = np.zeros((2, len(left), left.n))
         less[:, np.arange(len(left)), left.codes] = left.weight * np.exp([-(2.0**halvings) * itself, 0.0 * itself])

@@ -91,7 +91,11 @@ def log_bayes_factors(counts: PairCounts, by_class: bool = False) -> Array:
     """
 
     def log_evidence(alpha: Array, seen: Array, rows: Array) -> Array:
-        """The log evidence of each pair from its cells and the weight of the prior, both (pair, class, ...)."""
+        """The log evidence of each pair.
+
+        ``seen`` holds the counts and ``alpha`` the prior concentrations of its cells, both (pair, class, ...); ``rows``
+        is the total weight of the prior in a class.
+        """
         alpha, seen = (x.reshape(*x.shape[:2], -1) for x in (alpha, seen))
         known = np.where(alpha > 0, alpha, 1.0)
         cells = np.where(alpha > 0, gammaln(known + seen) - gammaln(known), 0.0)
@@ -312,7 +316,10 @@ class PairTerm(CellTerm):
 
     @cached_property
     def _shares(self) -> tuple[list[Array], list[Array]]:
-        """q at each refinement, as (..., 1, cell, 1) and as (..., 1, 1, cell)."""
+        """q, the frequency of a cell within its parent cell in all classes together, at each refinement.
+
+        It is (..., 1, cell, 1) for the first column and (..., 1, 1, cell) for the second.
+        """
         each = []
         for axis, other, by in ((-2, -1, self.first), (-1, -2, self.second)):
             margin = self.base.sum(other, keepdims=True)[..., None, :, :]

@@ -169,9 +169,10 @@ def draws(
     the mode, chosen with importance weights exp(r).
 
     If classes separate, most labels are certain at all points that the chains visit, and their rows add nearly 0 to the
-    log likelihood. So the chains take ``TURNS`` steps with all rows, and then rounds of ``TURNS`` steps with the rows
-    that were uncertain at the points of the round before (:func:`_uncertain`). If the contribution of the other rows
-    varies by more than ``EXACT`` nats between the chains at the end, all steps are repeated with all rows.
+    log likelihood. So the first round of ``TURNS`` steps uses all rows. Each later round uses only the rows whose label
+    was not nearly certain at some chain's position after the previous round (:func:`_uncertain`). If the contribution
+    of the other rows varies by more than ``EXACT`` nats between the chains at the end, all steps are repeated with all
+    rows.
 
     Returns
     -------
@@ -429,7 +430,7 @@ class LearnedExponents:
 
     @property
     def largest(self) -> LearnedExponents:
-        """The member that learns all terms; without an average, the object itself."""
+        """The exponents of the averaged model that learns all terms; this object itself if no models are averaged."""
         if not self.average:
             return self
         n = self.spec.draws

@@ -190,8 +190,8 @@ def _at_nodes(mean: Array, covariance: Array, points: int) -> tuple[Array, Array
     """Each row's scores at the nodes of a rule, (row, class, node); the weights of nodes; and a permutation.
 
     The largest score at a node is 0. The classes are sorted by the moments of their scores; the permutation restores
-    the original order. Classes with equal moments must have equal probabilities, so the last item, (row, class, class),
-    averages over them; otherwise it is ``None``.
+    the original order. Classes whose scores have equal moments must get equal probabilities. The last returned array,
+    (row, class, class), averages over such classes; it is ``None`` if no averaging is needed.
     """
     n = mean.shape[1]
     sd = np.sqrt(np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0))

@@ -294,8 +294,8 @@ def terms_of(
 ) -> Array:
     """The terms of rows that the exponents multiply, (row, class, term), with all parameters integrated out.
 
-    If all columns share one exponent, their terms are summed. If exponents differ by class, terms are relative to their
-    log mean over classes.
+    If all columns share one exponent, their terms are summed. If exponents differ by class, the log mean over classes,
+    ln of the mean of exp(term), is subtracted from each term.
     """
     left, n = (which, len(which)) if isinstance(which, Labels) else (None, which)
     if spec.by == "model":

@@ -216,7 +216,7 @@ def of_each_column(name: str, value: Any, n_columns: int) -> Array:
 
 
 def gathered_columns(cells: Sequence[tuple[Any, int]]) -> Array:
-    """Known parameters of picked columns, each given as (the parameters of its family, its position)."""
+    """A known parameter of picked columns, each given as (the values of the parameter in its family, its position)."""
     of_each = [(np.ravel(value), k) for value, k in cells]
     return np.array([value[k if len(value) > 1 else 0] for value, k in of_each])
 

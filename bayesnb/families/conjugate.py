@@ -333,7 +333,7 @@ class Conjugate[P: Prior, S: Statistic](Family[P, S]):
     def log_left_out(self, posterior: P, x: Column, labels: Labels, point: Point | None = None) -> Array:
         """log p(x_i | class of i, all rows but i), (row,), for rows that ``posterior`` has seen.
 
-        ``point`` of the posterior without row i is plugged in; None integrates the parameters out.
+        ``point`` of the posterior without row i is plugged in; with ``point=None``, the parameters are integrated out.
         """
         cells, within = self.read(x)
         total = self.of_reals(posterior, cells, labels) if point is None else None
@@ -491,7 +491,7 @@ def require_sampled(prior: Belief) -> None:
 
 
 def of_known(d: tuple[Any, ...], known: Array) -> tuple[Any, ...]:
-    """Increments d of cells, 0 where missing."""
+    """The increments d that each cell adds to the prior's parameters, with 0 where the cell is missing."""
     return tuple(None if v is None else np.where(known, v, 0.0) for v in d)
 
 

@@ -171,7 +171,7 @@ class Family[P: Belief, S: Statistic](ABC):
     # ``cumulants``, and ``log_left_out``. ``Conjugate`` implements them; compound families combine their parts.
 
     def shared_left_out(self, posterior: Belief, s: S, x: Column, labels: Labels) -> Array | None:
-        """The result of :func:`left_out_of_all`, or None unless leaving out a row changes the prior of all classes."""
+        """The result of :func:`left_out_of_all` if leaving out a row changes the prior of all classes; else None."""
         return None
 
     @abstractmethod

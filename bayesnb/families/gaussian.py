@@ -22,7 +22,11 @@ from bayesnb.statistics.moments import Moments
 
 
 def moments(x: Array | sparse.csr_array, members: Labels) -> Moments:
-    """Moments of a dense table, or of a sparse matrix, whose stored values are rows labelled by (class, column)."""
+    """Moments of a dense or sparse table.
+
+    In a sparse one, each stored value is counted as a row labelled by its (class, column), and the zeros are added
+    afterwards.
+    """
     if not sparse.issparse(x):
         return Moments.of(x, members)
     x, shape = sparse.csr_array(x), (members.n, x.shape[1])

@@ -249,8 +249,9 @@ class HierarchicalCategorical(Hierarchical[LearnedShares, CategoryCounts]):
 
 
 def _dirichlets(key: str, alpha: Any, exists: Array, name: Name, dims: Dims) -> Any:
-    """Dirichlet variables (..., column, level) in the open model, one per number of levels; 0 where a column has no
-    such level.
+    """Add to the current PyMC model one Dirichlet variable for each distinct number of levels.
+
+    The result is (..., column, level), 0 for levels that a column lacks.
     """
     import pymc as pm
     from pytensor import tensor as pt

@@ -128,7 +128,7 @@ def long_rows(lengths: Array) -> Array:
 
 
 def orders(counts: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """N of each row; ln N! - Σ ln x!, the log number of orders of its words; and 1 for a row with fractions."""
+    """For each row: its length N; ln N! - Σ ln x!, the log number of orders of its words; 1 if it holds fractions."""
     if large_enough(DEAR * counts.nnz):
         lengths, factorials, fractions = sparse_rows.log_factorials(counts)
     else:

@@ -157,7 +157,7 @@ class Believed:
         return self.posterior.log_predictive_features(data, n_rows)
 
     def left_out(self, data: Data, labels: Labels, refit: bool = False) -> tuple[Array, dict[Any, LeftOut]]:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), and results of sampled features."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class), and a ``LeftOut`` per sampled feature."""
         log_joint, sampled = self.posterior.left_out(data, labels, self.estimate, refit)
         if self.dependence is None:
             return log_joint, sampled
@@ -253,7 +253,9 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate plugs in parameters of an unknown class or of a sampled feature without a formula."""
+    """Raise if the estimate plugs in one value of each parameter and the model has an unknown class, or if it plugs in
+    the mode and a feature is sampled, because its mode has no closed form.
+    """
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(
             "{estimate} plugs in one value of each parameter, and those of class {label!r}, which has no rows, must be "

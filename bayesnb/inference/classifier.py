@@ -326,7 +326,7 @@ class Classifier(FittedModel):
         Raises
         ------
         AttributeError
-            If it does not exist: under an improper prior, of a sampled feature, after a fit with unlabelled rows.
+            If it does not exist: if a prior is improper, a feature is sampled, or some learned rows had no label.
 
         Examples
         --------
@@ -402,7 +402,7 @@ class FarRowError(ValueError):
 
 
 def of_near_rows[**P, R](verb: Callable[P, R]) -> Callable[P, R]:
-    """Make a question raise ``FarRowError`` for impossible rows whose predictive probability is above 0."""
+    """Decorate a method: it raises ``FarRowError`` if some impossible rows have a predictive probability above 0."""
 
     @wraps(verb)
     def told(*args: P.args, **kwargs: P.kwargs) -> R:

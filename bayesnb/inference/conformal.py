@@ -121,10 +121,11 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Leave-one-out log densities of a feature in each learned row, under D and under D with one more row.
+    """Leave-one-out log densities of a feature in each learned row, given D and given D with one more row.
 
-    ``row`` is the statistic of the new row in every class. The first two arrays are log p(x_i | class), (learned row,
-    class), each row left out of its own class; the third is the log density of the new row under D, (1, class).
+    ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned rows
+    D, the second the same given D and the new row in this class, both (learned row, class); x_i is left out of its own
+    class. The third is the log density of the new row given D, (1, class).
     """
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)

@@ -63,10 +63,11 @@ CELLS = 2**18
 class Bounds:
     """The logarithms f and h of the smallest and largest J, as functions of t.
 
-    ``low`` and ``high``, (row, class), are the smallest and the largest part of ln J that does not depend on t.
-    ``own_low`` and ``own_high``, (row, class, column), bound the number of learned cells equal to the row's cell, NaN
-    if missing. ``seen``, (class, column), are numbers of learned cells. ``rows``, (class,), are weights of classes, or
-    ``None`` if ``low`` and ``high`` include the class probabilities.
+    ln J is the sum of a part without t and of a part that depends on t. ``low`` and ``high``, (row, class), are the
+    part without t for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the
+    number of learned cells equal to the row's cell, NaN if missing. ``seen``, (class, column), are numbers of learned
+    cells. ``rows``, (class,), are weights of classes, or ``None`` if ``low`` and ``high`` include the class
+    probabilities.
     """
 
     low: Array
@@ -151,7 +152,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether μ is too small, and the log-odds against class c at its shares, (c, row)."""
+        """Whether the multiplier μ is too low, and the log-odds against c at the shares t of this μ, each (c, row)."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)

@@ -77,9 +77,10 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
     A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
-    its chord over the remaining rows, a concave term below the line through its first step. This bounds the gain per
-    row of each pattern, and the sum of the largest of these gains bounds the branch. At most ``nodes`` branches are
-    examined; the bound covers the others.
+    its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
+    gain per removed row of each pattern. The score so far plus the largest such gains, one for each row still to be
+    removed, is an upper bound for every removal in the branch. At most ``nodes`` branches are examined; the bound
+    covers the others.
     """
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
@@ -287,7 +288,10 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """The fewest rows whose removal changes the prediction, a lower bound, and the new prediction."""
+    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction.
+
+    If none were found: no rows, and ``None`` as the prediction.
+    """
 
     @cache
     def removal(c: int, k: int) -> Removal:

@@ -1,8 +1,9 @@
 """Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
 
 Each posterior draw of θ is treated as the true θ: statistics of further rows are drawn given θ and added to those of
-the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows are passed, further
-rows of naive Bayes are copies of them, by the Bayesian bootstrap (Rubin 1981).
+the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows are passed and
+there is no dependence, further rows are not drawn from the model but resampled from the learned rows, by the Bayesian
+bootstrap (Rubin 1981).
 """
 
 from __future__ import annotations

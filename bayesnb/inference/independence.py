@@ -323,10 +323,10 @@ def _information(counts: Array, draws: int, rng: Generator) -> Array:
     """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance.
 
     The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
-    frequencies is too large by about the number of free cells over twice the number of rows, and the posterior mean by
-    twice that. So the draws are shifted to the mean I, and then adjusted for chance (Vinh, Epps and Bailey 2010): I
-    becomes (I - E) H / (H - E), or 0 if negative, where E is the mean information of independent tables with the same
-    margins, and H the largest.
+    frequencies is too large by about (number of free cells) / (2 × number of rows). The posterior mean of I is too
+    large by about double this amount. So the draws are shifted to the mean I, and then adjusted for chance (Vinh, Epps
+    and Bailey 2010): I becomes (I - E) H / (H - E), or 0 if negative, where E is the mean information of independent
+    tables with the same margins, and H the largest.
     """
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]

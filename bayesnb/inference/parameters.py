@@ -54,7 +54,10 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector; one of two columns is named after the other column."""
+    """The parameters of one column of a vector.
+
+    A parameter that concerns two columns, such as a covariance, is called "… with <other column>".
+    """
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]

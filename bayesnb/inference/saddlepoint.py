@@ -164,8 +164,8 @@ class LogOdds:
     def _formula(self) -> Array:
         """Seven quantities of each component, (quantity, component, row).
 
-        They are N at the origin, the weight, h, and w and its correction, first at -h and then at h, between which the
-        correction is interpolated linearly: at the origin, it is the difference of two infinite terms.
+        In order: N at the origin; the weight; h; w and its correction at -h; w and its correction at h. Between -h and
+        h the correction is interpolated linearly, because at the origin it is a difference of two infinite terms.
         """
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):

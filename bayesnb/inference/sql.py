@@ -36,8 +36,8 @@ class Dialect:
     number, text : str
         The value of a cell {c} of a column of numbers or of text; NULL if the cell holds something else.
     holds_number, holds_text : str
-        Whether the cell {c} is not missing; if its value is NULL, it is then invalid. Empty if the database raises an
-        error for invalid cells.
+        SQL condition: the cell {c} is not missing. A cell that meets it, but for which ``number`` or ``text`` gives
+        NULL, is invalid. Empty if the database raises an error for invalid cells.
     folded : function of a name
         Names with the same result are the same column.
     pseudo : tuple of str

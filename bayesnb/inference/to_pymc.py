@@ -34,8 +34,8 @@ def to_pymc(
     ----------
     X, y : table and labels, optional
         The learned rows, to be observed. Missing labels are summed out in a Potential called ``unlabelled``, and the
-        labelled rows are then observed by their sufficient statistics. Without these rows, the expected counts of EM
-        are observed like counts of labelled rows.
+        labelled rows are then observed by their sufficient statistics. If the rows are not passed, unlabelled rows
+        enter by their expected counts from EM, which are observed as if they were counts of labelled rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
         What is observed. All three have the same log density, and so the same posterior.
 

@@ -78,8 +78,8 @@ def large_enough(cells: float) -> bool:
 def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
-    A loaded compiler is used from ``from_`` cells on. Loading takes about a second, so it waits until numpy has taken
-    about as long: many calls take at most twice the time.
+    If the compiler is already loaded, loops over ``from_`` cells or more use the compiled form. Loading takes about a
+    second, so it waits until numpy has taken about as long: many calls take at most twice the time.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):

@@ -26,9 +26,10 @@ class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
     The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
-    So the columns of each class are ordered by power, ``order`` (class, column), and divided into runs, ``run`` (class,
-    column), with ``powers`` (run, class), 0 if a class has fewer runs. ``in_order`` are location, low, scale and top in
-    this order. A posterior keeps its curves, because this takes longer than the densities of one row.
+    Such columns are a run. ``order`` (class, column) sorts the columns of each class by power, and ``run`` (class,
+    column) is the run of each sorted column. ``powers`` (run, class) is the power of each run, 0 if a class has fewer
+    runs. ``in_order`` are location, low, scale and top in this order. A posterior keeps its curves, because making them
+    takes longer than the densities of one row.
     """
 
     location: Array
@@ -66,7 +67,7 @@ class Students:
         With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
         the form of a leave-one-out density; NaN if a z² is 1 or more.
 
-        The loop stores the product of 1 ± z² minus 1, which keeps every digit of small z.
+        The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
         """
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots

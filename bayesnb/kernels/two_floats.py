@@ -35,7 +35,7 @@ def rounded_once(a: float, b: float, c: float) -> float:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """A float as the sum of two of at most 26 bits (Veltkamp 1968)."""
+    """Split a float into two with at most 26 significant bits each, whose sum is exactly the float (Veltkamp 1968)."""
     scaled = 134_217_729.0 * a
     high = scaled - (scaled - a)
     return high, a - high

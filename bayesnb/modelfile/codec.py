@@ -207,7 +207,10 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """An array of texts or other values, within the remaining memory: short cells of "<U33000000" are large."""
+        """An array of texts or other values; ``ValueError`` if it takes more than the remaining memory.
+
+        With a type such as "<U33000000", even short cells take much.
+        """
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
@@ -221,7 +224,9 @@ class _Decoder:
 
 
 def _in_pymc(name: str) -> Any:
-    """The PyMC distribution of this name; ``None`` if there is none, or if it consists of functions."""
+    """The PyMC distribution of this name; ``None`` if there is none, or if user functions define it (CustomDist,
+    Simulator).
+    """
     import pymc as pm
 
     found = None if name in FREE_FORM else getattr(pm, name, None)

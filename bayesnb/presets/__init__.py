@@ -233,8 +233,8 @@ def weka() -> BayesianNB:
     Notes
     -----
     In Weka, no factor of a probability is below 1e-75, and a difference of two distribution functions loses digits if
-    both are nearly 1. So the numbers may differ for values more than about six standard deviations above the means of
-    all classes, or 18 below them. Weka's options ``-K`` and ``-D`` have no counterpart.
+    both are nearly 1. So the probabilities may differ for a value that lies more than about 6 standard deviations above
+    the mean of every class, or more than about 18 below it. Weka's options ``-K`` and ``-D`` have no counterpart.
 
     Examples
     --------

@@ -151,13 +151,13 @@ def mass_of_new_class(rows: Array) -> float:
 class WithUnknown:
     """The prior of the known classes, and of one more class, which stands for all classes without rows.
 
-    Among themselves, the known classes keep their prior. If it is a Dirichlet, the unknown class gets the concentration
-    under which the posterior mean of its probability is its mass (Pitman 1996).
+    Among themselves, the known classes keep their prior. With a Dirichlet prior, the concentration of the unknown class
+    is chosen so that the posterior mean of the probability of this class equals ``mass`` (Pitman 1996).
 
     Parameters
     ----------
     prior : Dirichlet or FixedProbabilities
-        If it names the unknown class, it gives its mass, too.
+        If it names the unknown class, it is used as given, and ``mass`` is ignored.
     unknown : label
     mass : float, optional
         The probability of the unknown class; by default that of :func:`mass_of_new_class`.

@@ -25,7 +25,7 @@ class CommonDraws:
     first: int = 0
 
     def within(self, *key: int) -> CommonDraws:
-        """Different random numbers, for a part of the drawn quantity."""
+        """Other random numbers than these: ``key`` is appended, to identify a part of the quantity that is drawn."""
         return replace(self, key=(*self.key, *key))
 
     def from_column(self, first: int) -> CommonDraws:

@@ -33,9 +33,10 @@ class Gamma(Prior):
     Parameters
     ----------
     alpha : float or array (class, column)
-        Shape, events.
+        Shape, as a number of events.
     beta : float, array (class, column) or None
-        Rate, in units of exposure. ``None`` is α / pooled rate, or α without events.
+        Rate, in units of exposure. ``None``: α divided by the event rate of the whole column, or α if the column has no
+        events.
     tuned : bool, optional
         Multiply both by the factor that maximizes the evidence; see :meth:`learned`.
 

@@ -374,9 +374,9 @@ NO_MODE = 'the mode of the mean and precision of rounded values has no closed fo
 class RoundedNormal(Prior):
     """(μ, τ) of a Normal whose values are known only up to intervals: a Normal-Gamma, and counts of the intervals.
 
-    The density is that of ``NormalGamma(m, kappa, a, b)`` times the probability of each interval, [value, value + unit)
-    or, if values are rounded to the nearest, [value - unit / 2, value + unit / 2), to the power of its count. Integrals
-    over μ and σ are sums over nodes, exact to about 1e-12.
+    The density is that of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. The interval of a value is [value,
+    value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to the nearest. Integrals over μ and σ
+    are sums over nodes, exact to about 1e-12.
 
     Parameters
     ----------

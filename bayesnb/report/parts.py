@@ -153,7 +153,7 @@ def _digits(column: pd.Series) -> int | None:
 class CellTexts:
     """The cells of a frame as texts, without empty columns.
 
-    ``names`` are the names of the index (its first ``heads``) and of the columns; ``numbers`` states which columns
+    ``names`` holds the names of the ``heads`` index levels, then those of the columns; ``numbers`` states which columns
     contain numbers.
     """
 

@@ -316,7 +316,10 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare factors, joints and class predictives of rows: records, number unresolved, sampled predictive."""
+    """Compare factors, joints and class predictives of rows with their closed forms.
+
+    Return the records, the number of unresolved comparisons, and the sampled predictive.
+    """
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []

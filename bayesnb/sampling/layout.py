@@ -92,7 +92,10 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """Columns side by side, from arrays of the features with the column as last axis."""
+        """The columns of the block in one array.
+
+        ``by_feature`` maps each feature to an array whose last axis is the column.
+        """
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)

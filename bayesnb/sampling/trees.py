@@ -1,8 +1,9 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
 ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
-``posterior_predictive``. So these groups have a single variable, the class ``y``, with log likelihood log p(y | x, θ).
-The subtree ``columns`` holds the columns, and the subtree ``joint`` log p(x, y | θ).
+``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
+the class ``y``, whose log likelihood is log p(y | x, θ). The subtree ``columns`` holds the columns, and the subtree
+``joint`` log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -273,9 +274,10 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells for rows of the classes ``codes``, ([draw,] row), as ``x_…`` (chain, draw, row[, feature]).
+    """Draw new cells for rows; ``codes``, ([draw,] row), are their classes.
 
-    Replicates of rows have the average length of a bag of words, and exposure 1.
+    The results are named ``x_…`` and have shape (chain, draw, row[, feature]). Replicates of rows have the average
+    length of a bag of words, and exposure 1.
     """
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []

@@ -170,6 +170,9 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set rounding errors to 0 in ``value``, the remainder of the weights ``whole``; keep whole numbers whole."""
+    """Set rounding errors to 0 in ``value``, what is left of the weights ``whole`` after rows were removed.
+
+    Positive whole numbers do not change.
+    """
     tiny = (value <= 1e-12 * np.abs(whole)) & (value != np.rint(value))
     return np.where((value < 0) | tiny, 0.0, value)

@@ -222,7 +222,7 @@ def spark(
 def weka() -> BayesianNB:
     """``NaiveBayes`` of Weka, with its default options.
 
-    Levels and classes are smoothed by 1. Numbers are read by :class:`bayesnb.presets.rounded.RoundedGaussian`.
+    Levels and classes are smoothed by 1. Numbers are read by ``bayesnb.presets.rounded.RoundedGaussian``.
 
     Returns
     -------

@@ -92,8 +92,12 @@ def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[
     the keys in which the order of its cells counts. Columns that still have equal seeds are equal up to names and
     direction.
     """
-    each, ordered = ([_total(order.cells(own, weight, above), own) for own in codes] for above in (False, True))
-    return [[key, ordered[k]] if real[k] and each.count(key) > 1 else [key] for k, key in enumerate(each)]
+    keys = [_total(order.cells(own, weight), own) for own in codes]
+    shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]
+    return [
+        [key, _total(order.cells(own, weight, real=True), own)] if is_shared else [key]
+        for key, own, is_shared in zip(keys, codes, shared, strict=True)
+    ]
 
 
 def _total(keys: Array, codes: Array) -> int:

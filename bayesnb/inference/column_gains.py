@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -134,9 +135,10 @@ def information(classifier: Classifier) -> dict[Any, float]:
         prior = normalize(one.only(()).log_predictive({}, 1))
         left = np.zeros(prior.shape[1])
         try:
+            begun = np.random.default_rng(0)
+            drawn = one.draw(begun, (DRAWN,))
             for c in range(len(left)):
-                rng = np.random.default_rng(0)
-                theta = one.draw(rng, (DRAWN,)).at((some, np.full(DRAWN, c)))
+                theta, rng = drawn.at((some, np.full(DRAWN, c))), copy.deepcopy(begun)
                 values = one.model.features[name].sample(theta.features[name], rng, whole.statistics.features[name])
                 left[c] = _entropy(normalize(one.log_predictive({name: feature.read(values)}, DRAWN))).mean()
             found[name] = max(0.0, float(_entropy(prior)[0] - np.exp(prior[0]) @ left))

@@ -87,10 +87,10 @@ class Partitions:
 def _seeds(real: Array, codes: Array, weight: Array, order: Order) -> list[list[int]]:
     """Seeds of columns from their content: the sum of the keys of their cells.
 
-    Columns whose cells hold the same groups of rows have equal sums. So have all columns of distinct numbers in a small
-    table, whose rows do not exceed the cells. If the sum is that of another column, too, a column of numbers also takes
-    the keys in which the order of its cells counts. Columns that still have equal seeds are equal up to names and
-    direction.
+    The sums of two columns are equal if their cells divide the rows into the same groups. In a small table, every cell
+    may hold one row, and then this is true for all columns. So if two columns have the same sum, the seed of a column
+    of numbers has a second number, which depends on the order of its cells. Columns whose seeds are equal even then are
+    equal up to names and direction.
     """
     keys = [_total(order.cells(own, weight), own) for own in codes]
     shared = [is_real and keys.count(key) > 1 for is_real, key in zip(real, keys, strict=True)]

@@ -78,10 +78,11 @@ class Levels(Reader):
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
         """Levels that were found in the learned rows, of which there may be more; ``None`` if there are no rows.
 
-        Given that each of the levels has a learned row, the last row is not equally probable to be each row. So √n of
-        the n learned rows are drawn at random and set aside. Their levels are the levels of the reader, and all others,
-        also new ones, are one more level. These are chosen independently of the other rows, which are counted. ``ties``
-        (level,) orders levels of equal counts, so that names do not matter.
+        If each level is known to have a learned row, the last row cannot be the only row of its level, so the rows are
+        not equally probable to be the last. Therefore √n of the n learned rows are drawn at random and set aside. Their
+        levels are the levels of the reader, and all other levels, including new ones, are one more. This choice is
+        independent of the remaining rows, which are counted. ``ties`` (class, level) orders levels of equal counts, so
+        that names do not matter.
         """
         order = np.lexsort((*ties, -counts))
         n = int(counts.sum())

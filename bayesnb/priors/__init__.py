@@ -1,8 +1,4 @@
-"""Conjugate priors and posteriors, which belong to the same class.
-
-Parameters are arrays (class, column[, level]). ``over`` fills in open parameters (``None``, or a concentration
-``per="class"``) once the shape of the data is known.
-"""
+"""Conjugate priors and posteriors; their parameters are arrays (class, column[, level])."""
 
 from bayesnb.numerics import Array as Array
 from bayesnb.numerics import Size as Size

@@ -1,6 +1,6 @@
 """Base classes of priors and posteriors, and their errors.
 
-:class:`Belief` is the smaller interface, also for distributions that are not conjugate, such as draws.
+:class:`Belief` also covers distributions that are not conjugate, such as draws.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class BoundaryError(LocatedError):
 
 
 def by_label(value: Any, name: str) -> Any:
-    """Convert a pandas Series to {label: number}."""
+    """Convert a Series to a dict."""
     if isinstance(value, Mapping) or not hasattr(value, "to_dict"):
         return value
     if not value.index.is_unique:
@@ -90,7 +90,7 @@ def parts_of(point: Any) -> tuple[Any, ...]:
 
 
 def require_mode(alpha: Array, outside: Array, name: str, added: str) -> None:
-    """Raise :class:`BoundaryError` if a parameter is too small for a mode."""
+    """Raise :class:`BoundaryError` if needed."""
     if outside.any():
         where = first(outside)
         raise BoundaryError(
@@ -106,7 +106,7 @@ LEAST = {FINITE: -np.inf, NOT_NEGATIVE: 0.0, POSITIVE: float(np.finfo(float).sma
 
 
 def require_in_range(name: str, value: Array, allowed: str) -> None:
-    """Raise ``ValueError`` for a parameter outside its range."""
+    """Raise ``ValueError`` if needed."""
     if not np.all(np.isfinite(value) & (value >= LEAST[allowed])):
         raise ValueError(f"Expected {name} to be {allowed}; got {value!r}")
 
@@ -133,10 +133,9 @@ class Belief(ABC):
 
     @abstractmethod
     def proper(self) -> Array:
-        """Whether each cell can be normalized."""
+        """Whether each cell is proper."""
 
     def require_proper(self, what: str) -> None:
-        """Raise :class:`ImproperError` for the first improper cell."""
         if not self._all_proper:
             proper = self.proper()
             where = first(~proper)
@@ -153,7 +152,7 @@ class Belief(ABC):
         return bool(self.proper().all())
 
     def _fault(self, where: tuple[int, ...]) -> str:
-        """Why a cell is improper; "" if its parameters show the reason."""
+        """Why a cell is improper."""
         return ""
 
     def __repr__(self) -> str:
@@ -164,7 +163,7 @@ class Belief(ABC):
         return f"{type(self).__name__}({', '.join(given)}{per}{tuned})"
 
     def _with(self, **parameters: Array) -> Self:
-        """A copy with other parameters, not validated: without a row, they may be negative."""
+        """Copy without validation: removing a row may make parameters negative."""
         made = object.__new__(type(self))
         for f in fields(self):
             object.__setattr__(made, f.name, parameters.get(f.name, getattr(self, f.name)))
@@ -184,16 +183,16 @@ class Belief(ABC):
 class Prior(Belief):
     """A conjugate prior of θ: the posterior belongs to the same class.
 
-    Data add the increments d to its parameters: ``counts`` of levels, ``events`` and their ``exposure``, … All
-    integrals over θ that a family needs follow from the generating function along d,
+    Data add increments d to the parameters, such as the counts of levels, or events and exposure. All integrals over θ
+    that a family needs follow from one function:
 
         along(d, t) = ln E[(L_d(θ) / max L_d)^t] = ln Z(prior + t d) - ln Z(prior) - t · peak(d).
 
-    L_d is the likelihood of d without its base measure, and peak(d) the logarithm of its maximum (0 if there is none).
-    Without this division, no digit would be left at counts of 1e15. At t = 1 the function gives the predictive and the
-    evidence; its derivatives at t = 0 are the mean and variance of ln L_d.
+    L_d is the likelihood of d without its base measure. peak(d) is the logarithm of the maximum of L_d, or 0 if there
+    is no maximum. Without division by the maximum, no digit would be left at counts of 1e15. At t = 1, ``along`` gives
+    the predictive and the evidence. Its derivatives at t = 0 are the mean and variance of ln L_d.
 
-    To add a prior, write a frozen dataclass with array fields, the methods below, and ``over``, which expands it to the
+    A new prior is a frozen dataclass with array fields, the methods below, and ``over``: it expands the prior to the
     shape of the data.
     """
 
@@ -209,14 +208,14 @@ class Prior(Belief):
 
     @abstractmethod
     def variance(self) -> Any:
-        """Var[θ], in the form of ``mean``; infinite if it does not exist."""
+        """Var[θ], in the form of ``mean``; infinite if the variance does not exist."""
 
     @abstractmethod
     def mode(self) -> Any:
-        """The joint mode of θ; :class:`BoundaryError` if it is not inside the range."""
+        """The joint mode of θ; raises :class:`BoundaryError` if the mode is not inside the range of θ."""
 
     def draw(self, rng: Generator, size: Size = ()) -> Any:
-        """Independent draws, in the form of ``mean``; the axes of ``size`` come first."""
+        """Independent draws, in the form of ``mean``, with the axes of ``size`` first."""
         parts = self.point(self.draw_theta(rng, size))
         return parts if len(parts) > 1 else parts[0]
 
@@ -236,11 +235,11 @@ class Prior(Belief):
 
     @abstractmethod
     def log_normalizer(self) -> Array:
-        """Log of the integral that normalizes the density; 0 if there is none."""
+        """Log of the integral that normalizes the density, or 0 if the density needs no normalizing."""
 
     @abstractmethod
     def pymc(self, name: Callable[[str], str], dims: tuple[str, ...]) -> Any:
-        """Add the variable to the open PyMC model; a tuple if θ has several parts.
+        """Add the variable to the open PyMC model; return a tuple if θ has several parts.
 
         ``name`` turns "theta", "mu", … into the full name. Improper priors have no variable.
         """
@@ -255,23 +254,23 @@ class Prior(Belief):
 
     @abstractmethod
     def plus(self, *d: Array, t: float | Array = 1.0) -> Self:
-        """The posterior after t times d; a negative t removes d."""
+        """The posterior after adding t times d; a negative t removes d."""
 
     @abstractmethod
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
-        """ln E[(L_d(θ) / max L_d)^t]; infinite if it does not exist."""
+        """ln E[(L_d(θ) / max L_d)^t]; infinite if the expectation does not exist."""
 
     @abstractmethod
     def slopes(self, *d: Array, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """First and second derivative of ``along`` in t."""
+        """First two derivatives in t."""
 
     @abstractmethod
     def floor(self, *d: Array) -> Array:
-        """The t < 0 above which ``along`` exists."""
+        """The lower bound of t."""
 
     @abstractmethod
     def drawn_along(self, *d: Array, common: CommonDraws) -> Array:
-        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is its cumulant generating function."""
+        """Draws of ln[L_d(θ) / max L_d], (draw, row, class, ...); ``along`` is their cumulant generating function."""
 
     @staticmethod
     @abstractmethod
@@ -281,12 +280,12 @@ class Prior(Belief):
     @staticmethod
     @abstractmethod
     def log_kernel(theta: Theta, *d: Array) -> Array:
-        """ln (L_d(θ) / max L_d); the parts of θ, in likelihood form, broadcast with d."""
+        """ln (L_d(θ) / max L_d); the parts of θ are in likelihood form and broadcast with d."""
 
     @staticmethod
     @abstractmethod
     def pymc_likelihood(theta: Mapping[str, Any], *d: Any) -> Any:
-        """ln L_d(θ) summed over all cells, a scalar."""
+        """Σ ln L_d(θ), a scalar."""
 
     # θ in likelihood form: by name, and as a logarithm if it may be too small for a float.
 
@@ -300,12 +299,11 @@ class Prior(Belief):
         return tuple(theta[name] for name in cls.parameters)
 
     def plug_in(self, point: Point) -> Theta:
-        """Mode or mean in likelihood form."""
         return self.theta(*parts_of(getattr(self, point)()))
 
     @abstractmethod
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
-        """Independent draws in likelihood form."""
+        """Draws in likelihood form."""
 
 
 def _field_at(value: Any, cell: Any) -> Any:
@@ -327,7 +325,7 @@ def _short(value: Any) -> str:
 
 
 def spread(value: Any, shape: Size) -> Array:
-    """Broadcast ``value`` to ``shape``; the error explains how to give one value per class."""
+    """Broadcast ``value`` to ``shape``."""
     try:
         return np.array(np.broadcast_to(value, shape))
     except ValueError:
@@ -338,7 +336,7 @@ def spread(value: Any, shape: Size) -> Array:
 
 
 def positive_scale(centre: Array, variance: Array) -> Array:
-    """The pooled variance; if 0 or unknown, centre²; if that is 0 too, 1."""
+    """The first positive number among the pooled variance, centre², and 1."""
     fallback = np.where(np.isfinite(square := centre * centre) & (square > 0), square, 1.0)
     return np.where(np.isfinite(variance) & (variance > 0), variance, fallback)
 
@@ -356,15 +354,13 @@ _ENTER: ContextVar[Callable[[Array], Any]] = ContextVar("enter", default=_alone)
 
 
 def shared(value: Array) -> Any:
-    """An array as a shared PyTensor variable, so that compiled code can be reused for other data."""
+    """A shared PyTensor variable, so that compiled code can be reused for other data."""
     return _ENTER.get()(np.asarray(value, float))
 
 
 @contextmanager
 def constant() -> Iterator[None]:
-    """Make :func:`shared` return constants: ``pymc.sample_posterior_predictive`` assumes that shared variables may have
-    changed.
-    """
+    """Make :func:`shared` return constants: PyMC would sample again what depends on shared variables."""
     from pytensor import tensor as pt
 
     token = _ENTER.set(pt.constant)

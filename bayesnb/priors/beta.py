@@ -19,14 +19,14 @@ NONE = np.zeros(())
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Beta(SimplexPrior):
-    """θ ~ Beta(α, β), the prior of a probability: α counts ones, β zeros (BDA3 2.4).
+    """θ ~ Beta(α, β), the prior of a probability, worth α ones and β zeros (BDA3 2.4).
 
     Parameters
     ----------
     alpha, beta : float or array (class, column)
     per : {"class", "feature", "pooled"}
-        "class": each class has these concentrations. "feature": the classes divide them equally. "pooled": each class
-        has α + β imaginary rows, distributed like the whole column.
+        "class": each class has these concentrations. "feature": the classes divide these concentrations equally.
+        "pooled": each class has α + β imaginary rows, distributed like the whole column.
     tuned : bool, optional
         Multiply the concentrations by the factor that maximizes the evidence; see :meth:`learned`.
 
@@ -81,7 +81,7 @@ class Beta(SimplexPrior):
         return cls.m_estimate(n, float(elicitation.rows_like("zeros and ones", rows, n).mean()))
 
     def over(self, n_columns: int, n_classes: int, pooled: Array | None = None) -> Beta:
-        """Expand to (class, column); ``pooled`` is the share of ones per column."""
+        """Expand to (class, column); ``pooled`` is the share of ones in each column."""
         if self.per == "pooled":
             if pooled is None:
                 raise ValueError("a Beta around the pooled share of ones is a prior of columns of zeros and ones")
@@ -141,20 +141,19 @@ class Beta(SimplexPrior):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome(Beta):
-    """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the others.
+    """θ ~ Beta(α, β), the probability of one outcome; β is the total concentration of the other outcomes.
 
-    ``outcomes`` is the number of outcomes with a positive concentration; the mode of θ is part of their joint mode.
+    ``outcomes`` is the number of outcomes with a positive concentration.
     """
 
     outcomes: Any = 2
 
     @classmethod
     def of(cls, whole: SimplexPrior, own: Array) -> Outcome:
-        """Marginal distributions of outcomes of ``whole`` with concentrations ``own``."""
         return cls()._with(alpha=own, beta=np.maximum(whole.total - own, 0.0), outcomes=whole.outcomes)
 
     def along(self, ones: Array = ONE, zeros: Array = NONE, t: float | Array = 1.0) -> Array:
-        """ln E[θ^(t n)]; the number of trials is small, so ratios of Γ lose no digits."""
+        """ln E[θ^(t n)]; ratios of Γ lose no digits, because the number of trials is small."""
         own, whole = log_rising(self.alpha, t * ones), log_rising(self.total, t * ones)
         return np.where(np.isposinf(own), np.inf, own - np.where(np.isposinf(whole), 0.0, whole))
 

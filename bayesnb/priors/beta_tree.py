@@ -1,6 +1,6 @@
-"""The prior of a density of any shape: a Pólya tree.
+"""Pólya trees, the priors of densities of any shape.
 
-Nodes are numbered level by level, the root first. A further row in a cell changes only the nodes above it.
+Nodes are numbered level by level, starting at the root. A further row in a cell changes only the nodes above the cell.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ def splits(cells: Array) -> tuple[Array, Array]:
 
 
 def nodes_above(cell: Array) -> tuple[Array, Array]:
-    """The nodes above each cell, the root first, and the cell's side of each, 0 or 1; both (..., depth)."""
+    """The nodes above each cell, and the side of each on which the cell lies, 0 or 1: two arrays (..., depth)."""
     path = cell[..., None] >> np.arange(DEPTH - 1, -1, -1)
     return 2 ** np.arange(DEPTH) - 1 + (path >> 1), path & 1
 
 
 def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp: Any = np.logaddexp) -> Any:
-    """Sum over all ways to stop.
+    """The evidence of nodes that stop or split, and their posterior probabilities.
 
-    ``near`` and ``own`` (..., node) are the log evidence if the node stops or splits, alone or with two derivatives.
+    ``near`` and ``own`` (..., node) hold the log evidence of a node that stops or splits, perhaps with two derivatives.
     The nodes form a whole tree, or a path with one node per depth.
 
     Returns
     -------
     total : tuple of arrays (...)
         Log evidence of the root, and its derivatives.
-    states : list of pairs, one per depth, the root first
+    states : list of pairs, one per depth, starting at the root
         Posterior ln P(stop) and ln P(split) of each node.
     """
     tree, total, stopped, states = log_stop.shape[-1] == NODES, (), (), []
@@ -88,7 +88,7 @@ def climb(near: Terms, own: Terms, log_stop: Array, log_split: Array, logaddexp:
 
 
 def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = np.logaddexp) -> Terms:
-    """ln Σ w exp f, with two derivatives if the terms have them."""
+    """ln Σ w exp f, perhaps with derivatives."""
     values = [w + term[0] for w, term in zip(log_weights, terms, strict=True)]
     total = reduce(logaddexp, values)
     if len(terms[0]) == 1:
@@ -104,16 +104,16 @@ def mixed(log_weights: Sequence[Any], terms: Sequence[Terms], logaddexp: Any = n
 
 
 def descend(nodes: Array) -> Array:
-    """The sum over each node and its ancestors."""
+    """Sum over ancestors and self."""
     levels = [nodes[..., here] for here in HERE]
     below = accumulate(levels, lambda above, level: np.repeat(above, 2, axis=-1) + level)
     return np.concatenate(list(below), axis=-1)
 
 
 def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) -> Any:
-    """Log probability of each cell, from log shares ``left`` and ``right`` of the halves of each node, (..., node).
+    """Log probability of each cell, from the log shares ``left`` and ``right`` of the halves of each node, (..., node).
 
-    ``low`` and ``high`` are 1 for a half that can hold values, otherwise 0; ``arrays`` is numpy or ``pytensor.tensor``.
+    ``low`` and ``high`` are 1 for a half that can hold values, otherwise 0. ``arrays`` is numpy or ``pytensor.tensor``.
     """
     left = arrays.where(high == 0, 0.0, arrays.where(low == 0, -np.inf, left))
     right = arrays.where(high == 0, -np.inf, arrays.where(low == 0, 0.0, right))
@@ -126,10 +126,10 @@ def log_cells(left: Any, right: Any, low: Array, high: Array, arrays: Any = np) 
 
 
 class Stopping(ABC):
-    """The nodes of a whole tree, or of the path to a cell; each node stops or splits.
+    """The nodes of a whole tree, or of the path to a cell. Each node stops or splits.
 
-    With d further rows, the evidence changes by the factor R of the root, with the factors r_stop and r_split of a
-    single node. At each node
+    With d further rows, the evidence changes by the factor R of the root. Let r_stop and r_split be the factors of a
+    single node that stops or splits. At each node
 
         R = P(stop) · ∏ r_stop + P(split) · r_split · ∏ R_child,
 
@@ -170,8 +170,8 @@ class Stopping(ABC):
 class Path(Stopping):
     """The nodes above a cell, as a prior for one row in that cell.
 
-    ``own`` and ``close``, (..., depth), are the distributions of the share of the half that contains the cell if the
-    node splits or stops, and ``states`` ln P(stop) and ln P(split).
+    ``own`` and ``close``, (..., depth), are distributions of the share of the half that contains the cell: ``own`` if
+    the node splits, ``close`` if it stops.
     """
 
     own: Outcome
@@ -186,7 +186,7 @@ class Path(Stopping):
         return Path(self.own.plus(t=t), self.close.plus(t=t), self.after(self.states, t=t))
 
     def plug_in(self, point: Point) -> Theta:
-        """Log probability of the cell; its mode has a closed form only if no node can stop."""
+        """Log probability of the cell; the mode has a closed form only if no node can stop."""
         if point == "mean":
             return {"log_cell": self.along()}
         if (may_stop := self.states[0] > -np.inf).any():
@@ -219,23 +219,23 @@ class Path(Stopping):
 class BetaTree(Stopping, Prior):
     """A Pólya tree: a density that is halved repeatedly into shares θ and 1 - θ (Lavine 1992; Wong and Ma 2010).
 
-    Each node of a dyadic tree either *splits* or *stops*; if it stops, so do all nodes below it. At depth d, the share
-    θ of the left half is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is ``strength``
-    · ``growth``^d if the node splits, and the far larger ``near`` if it stops. So a class that is distributed like the
-    column stays close to it. See ``docs/theory/polya-tree.md``.
+    Each node of a dyadic tree either *splits* or *stops*. If a node stops, all nodes below it stop. The share θ of the
+    left half of a node at depth d is Beta(s q, s (1 - q)), where q is the share in the whole column. The strength s is
+    ``strength`` · ``growth``^d if the node splits, and the far larger ``near`` if the node stops. See
+    ``docs/theory/polya-tree.md``.
 
     Parameters
     ----------
     strength : float
         Strength of the root, in rows, if it splits.
     growth : float
-        Factor of the strength per level; above 1, details need more rows than the coarse shape.
+        Factor of the strength per level. Above 1, learning details needs more rows than learning the coarse shape.
     stop : float
         Probability that a node stops, given that all its ancestors split.
     near : float
         Strength of nodes that stop, in rows.
     share : float, array (class, column, node) or None
-        The share q; ``None`` for the whole column's.
+        The share q; ``None`` for the share in the whole column.
     left, right : arrays (class, column, node)
         Number of rows in each half of each node.
 
@@ -269,7 +269,9 @@ class BetaTree(Stopping, Prior):
         return cls(2.0, 1.0, 0.0, share=0.5)
 
     def over(self, cells: Array, n_classes: int) -> BetaTree:
-        """Expand to (class, column, node). ``cells`` (column, cell) are weights, 0 only for a cell without width."""
+        """Expand to (class, column, node). ``cells`` (column, cell) are weights; only cells without width have weight
+        0.
+        """
         left, right = splits(cells)
         with np.errstate(invalid="ignore"):
             pooled = left / (left + right)
@@ -286,14 +288,11 @@ class BetaTree(Stopping, Prior):
 
     @property
     def open(self) -> Array:
-        """Whether both halves of a node can contain values, (class, column, node)."""
+        """Whether both halves can contain values."""
         return (self.share > 0) & (self.share < 1)
 
     def beta(self, strength: Any) -> Beta:
-        """Posterior of each node's share at a strength; uniform if only one half can contain values.
-
-        Concentrations may be negative after removing a row from a class that lacks it.
-        """
+        """Posterior of each node's share; uniform if only one half can contain values."""
         a, b = strength * self.share + self.left, strength * (1 - self.share) + self.right
         return Beta()._with(alpha=np.where(self.open, a, 1.0), beta=np.where(self.open, b, 1.0))
 
@@ -309,7 +308,6 @@ class BetaTree(Stopping, Prior):
         return self._with(left=0.0 * self.left, right=0.0 * self.right)
 
     def _states(self) -> tuple[Array, Array]:
-        """Prior ln P(stop) and ln P(split) of each node, given that its ancestors split."""
         stop = np.where(self.open, self.stop[..., None], 0.0)
         return log(stop), log(1 - stop)
 
@@ -318,11 +316,10 @@ class BetaTree(Stopping, Prior):
         return self.before().after(self._states(), self.left, self.right)
 
     def log_splits(self) -> Array:
-        """ln P(a node and all its ancestors split), (class, column, node)."""
         return descend(self.states[1])
 
     def differs(self) -> Array:
-        """Probability that the root splits, (class, column): the class then differs from the whole column."""
+        """Probability that the root splits, (class, column)."""
         return np.exp(self.states[1][..., 0])
 
     def proper(self) -> Array:
@@ -391,13 +388,11 @@ class BetaTree(Stopping, Prior):
         return self.of_shares(log_theta[..., 1], log_theta[..., 0])
 
     def log_cells(self) -> Array:
-        """Log predictive of each cell, (class, column, cell)."""
         cells = np.arange(CELLS)[:, None, None] + np.zeros(self.share.shape[:-1], int)
         exists = np.isfinite(self.of_shares(0.0 * self.share, 0.0 * self.share)["log_cell"])
         return np.where(exists, np.moveaxis(self.path(cells).along(), 0, -1), -np.inf)
 
     def path(self, cell: Array) -> Path:
-        """The nodes above each cell, (..., class, column), which a further row in the cell changes."""
         node, side = nodes_above(cell)
         classes, columns = np.ogrid[tuple(map(slice, self.share.shape[:-1]))]
         at = (classes[..., None], columns[..., None], node)

@@ -78,7 +78,7 @@ class FixedProbabilities(Belief):
     def log_left_out(
         self, posterior: FixedProbabilities, rows: Array, codes: Array, weight: Array, point: str
     ) -> Array:
-        """log p(c | all labels but that of the row), (row, class); frequencies are counted without the row."""
+        """log p(c | the labels of all other rows), (row, class)."""
         if self.p is None:
             return log_shares_without(rows, codes, weight, "mean")
         return np.tile(log(posterior.p), (len(codes), 1))
@@ -127,12 +127,11 @@ class FixedProbabilities(Belief):
 
 
 def mass_of_new_class(rows: Array) -> float:
-    """The probability that the next row has a new class, from the weights (class,) of the classes with rows.
+    """The probability that the next row has a new class, from the weights ``rows`` (class,) of the known classes.
 
-    Of n rows in K classes, the next row has a new class with probability (1 + d K) / (1 + n) (Pitman and Yor 1997), and
-    the discount d is averaged over its posterior. The probability of these class sizes is proportional to ∏_{k<K} (1 +
-    k d) ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row. See
-    ``docs/how-to/none-of-these.md``.
+    Of n rows in K classes, the next row has a new class with probability (1 + d K) / (1 + n) (Pitman and Yor 1997). The
+    discount d is averaged over its posterior: the probability of these class sizes is proportional to ∏_{k<K} (1 + k d)
+    ∏_k Γ(n_k - d) / Γ(1 - d) (Pitman 1995). A class counts as at least one row. See ``docs/how-to/none-of-these.md``.
 
     >>> round(mass_of_new_class(np.array([50.0, 50.0, 50.0])), 4), round(mass_of_new_class(np.ones(150)), 2)
     (0.0083, 0.99)
@@ -149,15 +148,15 @@ def mass_of_new_class(rows: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WithUnknown:
-    """The prior of the known classes, and of one more class, which stands for all classes without rows.
+    """The prior of the known classes and of an unknown class, for all classes without rows.
 
-    Among themselves, the known classes keep their prior. With a Dirichlet prior, the concentration of the unknown class
-    is chosen so that the posterior mean of the probability of this class equals ``mass`` (Pitman 1996).
+    The ratios of the known classes keep their prior. If the prior is a Dirichlet, the concentration of the unknown
+    class makes the posterior mean of its probability equal ``mass`` (Pitman 1996).
 
     Parameters
     ----------
     prior : Dirichlet or FixedProbabilities
-        If it names the unknown class, it is used as given, and ``mass`` is ignored.
+        A prior that names the unknown class is used as given, and ``mass`` is ignored.
     unknown : label
     mass : float, optional
         The probability of the unknown class; by default that of :func:`mass_of_new_class`.
@@ -175,7 +174,6 @@ class WithUnknown:
 
     @property
     def given(self) -> bool:
-        """Whether the prior names the unknown class."""
         return self.unknown in self.prior.named_classes(())
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet | FixedProbabilities:
@@ -191,7 +189,7 @@ class WithUnknown:
         return Dirichlet(_among(known, before.alpha, mass / (1 - mass) * before.update(rows[known]).alpha.sum()))
 
     def log_left_out(self, posterior: Any, rows: Array, codes: Array, weight: Array, point: str) -> Array:
-        """log p(c | all labels but that of the row); the concentration or the mass of the unknown class is kept."""
+        """log p(c | the labels of all other rows)."""
         found = self.prior.log_left_out(posterior, rows, codes, weight, point)
         if self.given or isinstance(posterior, Dirichlet) or self.prior.p is not None:
             return found
@@ -201,7 +199,6 @@ class WithUnknown:
 
 
 def _among(known: Array, values: Array, other: float) -> Array:
-    """The values of the known classes (class,), and the value of the unknown class in its place."""
     found = np.full(len(known), other)
     found[known] = values
     return found
@@ -212,17 +209,22 @@ type LabelPrior = Dirichlet | FixedProbabilities | WithUnknown
 
 
 def of_known_classes(prior: LabelPrior) -> LabelPrior:
-    """The prior without the unknown class."""
+    """The prior without unknown class."""
     return prior.prior if isinstance(prior, WithUnknown) else prior
 
 
 def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrior:
-    """The class prior with an unknown class, given as its label or as {label: probability}; None adds none.
+    """The class prior with an unknown class.
+
+    Parameters
+    ----------
+    given : label, {label: probability} or None
+        The unknown class; ``None`` adds no class.
 
     Raises
     ------
     ValueError
-        If more than one label is given, or if the probability is not between 0 and 1, or given twice.
+        If more than one label is given, or if the probability is not between 0 and 1, or is given twice.
     """
     if given is None:
         return prior
@@ -244,17 +246,17 @@ def with_unknown(prior: Dirichlet | FixedProbabilities, given: Any) -> LabelPrio
 
 
 def read(given: Any) -> Dirichlet | FixedProbabilities:
-    """The class prior, from any form that users and the command line may write.
+    """The class prior, from any form that a user may write.
 
     Parameters
     ----------
     given : Dirichlet, FixedProbabilities, {label: probability}, Series, array (class,), "frequencies" or "uniform"
-        A Dirichlet may also come from ``scipy.stats`` or PreliZ. An array is in the order of the classes.
+        A Dirichlet may come from ``scipy.stats`` or PreliZ. An array is in the order of the classes.
 
     Raises
     ------
     ValueError
-        For another form, a repeated label, a probability that is negative or not a number, or a wrong sum.
+        If ``given`` has another form or repeats a label, or the numbers are not probabilities.
     """
     if isinstance(given, Dirichlet | FixedProbabilities):
         return given
@@ -266,7 +268,7 @@ def read(given: Any) -> Dirichlet | FixedProbabilities:
 
 
 def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
-    """Class probabilities of each row, (row, class), or ``None`` if one prior holds for all rows.
+    """Class probabilities of each row, (row, class); ``None`` if all rows have the same prior.
 
     Parameters
     ----------
@@ -277,7 +279,7 @@ def of_each_row(given: Any, labels: Sequence[Any]) -> Array | None:
     Raises
     ------
     ValueError
-        For a missing, unknown or repeated class, a probability that is negative or not a number, or a wrong sum.
+        If a class is missing, unknown or repeated, or the numbers are not probabilities.
     """
     if isinstance(given, Belief | Mapping | str):
         return None
@@ -315,7 +317,7 @@ def _probabilities(p: Array | Mapping[Any, float] | str | None, labels: Sequence
 
 
 def require_each(given: Sequence[Any], labels: Sequence[Any], what: str, expected: str) -> None:
-    """Raise ``ValueError`` unless the labels are all the classes, each once."""
+    """Raise ``ValueError`` unless each class is given once."""
     known, given = list(labels), list(given)
     faults = {
         "is not a class": [label for label in given if label not in known],
@@ -335,7 +337,6 @@ def repeated(labels: Sequence[Any]) -> list[Any]:
 
 
 def _require_probabilities(p: Array, labels: Sequence[Any]) -> None:
-    """Raise ``ValueError`` unless the last axis holds probabilities; ``labels`` may be empty."""
     if (odd := ~(p >= 0)).any():
         *row, c = np.argwhere(odd)[0]
         whose = f"for class {labels[c]!r}" if len(labels) else f"in place {c}"

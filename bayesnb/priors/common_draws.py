@@ -1,7 +1,4 @@
-"""Random numbers that all rows of a table share.
-
-So results do not depend on the other rows and columns of the call.
-"""
+"""Random numbers that all rows of a table share, so that results do not depend on the other rows and columns."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from bayesnb.numerics import Array, log_gamma_draw
 class CommonDraws:
     """Reproducible random numbers, (draw, row, class, column): equal keys give equal numbers.
 
-    ``key`` has the seed and integers that identify the drawn quantity; ``first`` is the position of the first column.
+    ``key`` holds the seed and integers that identify the drawn quantity. ``first`` is the position of the first column.
     """
 
     draws: int
@@ -25,7 +22,7 @@ class CommonDraws:
     first: int = 0
 
     def within(self, *key: int) -> CommonDraws:
-        """Other random numbers than these: ``key`` is appended, to identify a part of the quantity that is drawn."""
+        """Random numbers for a part of the drawn quantity."""
         return replace(self, key=(*self.key, *key))
 
     def from_column(self, first: int) -> CommonDraws:
@@ -36,9 +33,9 @@ class CommonDraws:
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*what, *key)))
 
     def log_gamma(self, shape: Array, kind: int = 0) -> Array:
-        """Logarithms of Gamma(shape, 1) variates; ``shape`` is ([row,] class, column), and equal shapes share draws.
+        """Logarithms of Gamma(shape, 1) variates, where ``shape`` is ([row,] class, column); equal shapes share draws.
 
-        Variates of different ``kind`` are independent.
+        Different values of ``kind`` give independent variates.
         """
         shape = np.asarray(shape, float)
         shape = shape.reshape(-1, *shape.shape[-2:])
@@ -51,7 +48,7 @@ class CommonDraws:
         return found
 
     def normal(self, n_classes: int, n_columns: int, kind: int = 1) -> Array:
-        """Standard normal variates per draw, class and column, for all rows."""
+        """Standard normal variates, (draw, 1, class, column)."""
         found = np.empty((self.draws, 1, n_classes, n_columns))
         for cell in np.ndindex(n_classes, n_columns):
             found[:, 0, *cell] = self.generator(kind, cell[0], self.first + cell[1]).standard_normal(self.draws)

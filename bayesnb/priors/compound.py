@@ -1,6 +1,6 @@
-"""Distributions of θ for families of several parts: ``AllOf`` the parts generate a value, or ``OneOf`` them.
+"""Distributions of θ of compound families: ``AllOf`` the parts generate a value together, or ``OneOf`` them does.
 
-Parameters of the k-th part end with _k, counted from 1.
+The names of the parameters of the k-th part end with _k, counted from 1.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from bayesnb.priors.belief import Belief, Theta, parts_of
 
 
 def numbered(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the ending of the part at position k to the names."""
+    """Add _k to the names."""
     return {f"{name}_{k + 1}": value for name, value in named.items()}
 
 
 def all_numbered(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the parameters of all parts, with endings."""
+    """Merge the parts' parameters."""
     return {name: value for k, named in enumerate(each) for name, value in numbered(k, named).items()}
 
 
 def of_part(k: int, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the part at position k: the inverse of :func:`numbered`."""
+    """The inverse of :func:`numbered`."""
     end = f"_{k + 1}"
     return {name.removesuffix(end): value for name, value in named.items() if name.endswith(end)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compound(Belief):
-    """A distribution of θ with a distribution per part."""
+    """One distribution for each part."""
 
     parts: tuple[Any, ...]
 
@@ -83,18 +83,17 @@ class AllOf(Compound):
 class OneOf(Compound):
     """One unknown part out of several generates all values of a class and column.
 
-    The posterior weight of a part is proportional to its prior weight times its evidence, and all other results are
-    averages with these weights. A part that was not chosen keeps the prior of its θ. Samplers have no variable for the
-    choice, which is summed out.
+    The posterior weight of a part is proportional to its prior weight times its evidence. All other results are
+    averages with these weights. A part that was not chosen keeps the prior of its θ. Samplers sum over the choice.
 
     Parameters
     ----------
     parts : tuple of Belief
-        Distribution of θ of each part if it generates the values.
+        Distribution of θ of each part if this part generates the values.
     log_weight : array (class, column, part)
         ln of the probability of each part.
     before : tuple of Belief
-        Distribution of θ of each part if another part does.
+        Distribution of θ of each part if another part generates the values.
 
     Examples
     --------
@@ -122,7 +121,6 @@ class OneOf(Compound):
         return tuple(variance for _, variance in self._moments())
 
     def _moments(self) -> Iterator[tuple[Array, Array]]:
-        """Mean and variance of each variable: a mixture of its posterior (if its part is chosen) and its prior."""
         for k, both in enumerate(zip(self.parts, self.before, strict=True)):
             here, there = ([parts_of(part.mean()), parts_of(part.variance())] for part in both)
             for mean, variance, other_mean, other_variance in zip(*here, *there, strict=True):
@@ -133,19 +131,19 @@ class OneOf(Compound):
                 yield w * mean + (1 - w) * other_mean, np.where(np.isnan(spread), np.inf, spread)
 
     def drawn_choice(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of the choice, one-hot encoded, (..., class, column, part)."""
+        """One-hot draws of the choice."""
         below = np.cumsum(np.exp(self.log_weight), axis=-1)
         place = (rng.random((*size, *below.shape[:-1]))[..., None] >= below / below[..., -1:]).sum(-1)
         return (place[..., None] == np.arange(below.shape[-1])).astype(float)
 
     def log_prob_of_each(self, theta: Theta) -> tuple[Array, ...]:
-        """Prior log density of each variable."""
         return densities_of_each(self.before, theta)
 
     def log_choice(self, theta: Theta) -> Array:
         """ln P(part | the parameters of all parts, the data), (..., class, column, part).
 
-        It is proportional to the posterior weight of the part, times posterior over prior density of its parameters.
+        The probability is proportional to the posterior weight of the part times the ratio of the posterior to the
+        prior density of its parameters.
         """
         after, before = (
             [sum(part.log_prob_of_each(of_part(k, theta))) for k, part in enumerate(parts)]
@@ -156,14 +154,14 @@ class OneOf(Compound):
         return stacked - logsumexp(stacked, axis=-1, keepdims=True)
 
     def log_jacobian(self, theta: Theta) -> Array:
-        """Raise ``ValueError``: only EM needs it, and EM does not support a choice among families."""
+        """Raise ``ValueError``: EM does not support a choice among families."""
         raise ValueError(
             "a choice among families has no point that EM can move to; use one family in tables with unlabelled rows"
         )
 
 
 def completed(theta: Theta, believed: Belief) -> Theta:
-    """Add to θ the choice among parts, which the PyMC model sums out."""
+    """Add the choice among parts to θ."""
     if isinstance(believed, OneOf):
         return dict(theta) | {"log_choice": believed.log_choice(theta)}
     if isinstance(believed, AllOf):
@@ -173,5 +171,5 @@ def completed(theta: Theta, believed: Belief) -> Theta:
 
 
 def densities_of_each(parts: tuple[Any, ...], theta: Theta) -> tuple[Array, ...]:
-    """Log density of each variable given the later variables of its part."""
+    """Log density of each variable."""
     return tuple(value for k, part in enumerate(parts) for value in part.log_prob_of_each(of_part(k, theta)))

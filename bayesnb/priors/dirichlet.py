@@ -61,12 +61,12 @@ class SimplexPrior(Prior):
     @staticmethod
     @abstractmethod
     def counted(*d: Any) -> Array:
-        """The count of each outcome in d, (..., outcome)."""
+        """The count of each outcome."""
 
     @staticmethod
     @abstractmethod
     def shown(each: Array) -> Array:
-        """The numbers that users see, from those of all outcomes, (..., outcome)."""
+        """Drop outcomes that users do not see."""
 
     # Named priors of Beta and Dirichlet.
 
@@ -97,7 +97,7 @@ class SimplexPrior(Prior):
 
     @classmethod
     def pooled(cls, m: float) -> Self:
-        """m imaginary rows per class, distributed like the whole column, so that rare levels stay rare."""
+        """m imaginary rows per class, distributed like the whole column."""
         return cls.imaginary(m, "pooled")
 
     @classmethod
@@ -117,7 +117,6 @@ class SimplexPrior(Prior):
 
     @property
     def outcomes(self) -> Array:
-        """Number of outcomes with a positive concentration."""
         return (self.concentrations > 0).sum(-1)
 
     @property
@@ -157,7 +156,7 @@ class SimplexPrior(Prior):
         return np.where(alpha > 0, np.where(alone, 1.0, inside), 0.0)
 
     def log_draw(self, rng: Generator, size: Size = ()) -> Array:
-        """Draws of ln θ of all outcomes; at a concentration of 1e-3, half of the θ would underflow to 0."""
+        """Draws of ln θ; θ itself may underflow to 0."""
         self.require_proper("A draw")
         drawn = log_gamma_draw(self.concentrations, rng, size)
         drawn -= over_last(np.maximum, drawn)
@@ -183,7 +182,6 @@ class SimplexPrior(Prior):
     # Updates.
 
     def _rates(self) -> Gamma:
-        """Rates of the outcomes; θ is each rate divided by their sum."""
         return Gamma()._with(alpha=self.concentrations, beta=self.total[..., None])
 
     def along(self, *d: Array, t: float | Array = 1.0) -> Array:
@@ -243,12 +241,12 @@ class Dirichlet(SimplexPrior):
     Parameters
     ----------
     alpha : float, array or {level: float}
-        Concentration: one for every level, or one per level in the order of the levels, or (class, level) or (class,
-        column, level). A concentration of 0 is a structural zero: probability 0 until the level is counted.
+        Concentration: a number for every level, or an array (level,), (class, level) or (class, column, level). A level
+        of concentration 0 is a structural zero, with probability 0 until the level is counted.
     per : {"level", "class", "feature", "pooled"}
-        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": the levels of each class divide
-        it equally. "feature": all classes and levels of a column divide it equally. "pooled": the levels of each class
-        divide it in proportion to the frequencies of the whole column.
+        How a scalar ``alpha`` is divided. "level": each level gets ``alpha``. "class": the levels of each class share
+        ``alpha`` equally. "feature": all classes and levels of a column share ``alpha`` equally. "pooled": the levels
+        of each class share ``alpha`` in proportion to the frequencies of the whole column.
     tuned : bool, optional
         Multiply ``alpha`` by the factor that maximizes the evidence; see :meth:`learned`.
 
@@ -318,7 +316,7 @@ class Dirichlet(SimplexPrior):
     # The methods of a prior of the class probabilities, as in FixedProbabilities.
 
     def over_classes(self, labels: Sequence[Any], rows: Array) -> Dirichlet:
-        """One concentration per class, in the order of ``labels``; ``rows`` (class,) are the weights."""
+        """One concentration for each of the classes ``labels``."""
         try:
             if self.tuned:
                 raise ValueError("a prior cannot be learned from a single table of classes; give a concentration")
@@ -330,7 +328,6 @@ class Dirichlet(SimplexPrior):
         return Dirichlet(self.alpha + rows)
 
     def log_evidence(self, rows: Array) -> float:
-        """log p(labels); ``rows`` (class,) are the weights."""
         self.require_proper("An evidence")
         return float(self.along(rows) + self.peak(rows))
 
@@ -341,27 +338,27 @@ class Dirichlet(SimplexPrior):
         return named_by(self.alpha, labels)
 
     def log_left_out(self, posterior: Dirichlet, rows: Array, codes: Array, weight: Array, point: str) -> Array:
-        """log p(c | all labels but that of the row), (row, class), for rows of class ``codes`` with these weights."""
+        """log p(c | the labels of all other rows), (row, class)."""
         return log_shares_without(posterior.alpha, codes, weight, point)
 
     def log_counted(self, log_pi: Array, rng: Generator) -> Array:
         """Draws of ln π_c after one more row of class c, up to a term shared by all classes.
 
-        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate over a sum; adding an
+        ``log_pi`` (draw, class) are draws without that row. Each π_c is a Gamma(α_c) variate over a sum; an added
         Exponential variate makes it a Gamma(α_c + 1) variate.
         """
         more = np.log(rng.standard_exponential(len(log_pi))) - log_gamma_draw(self.total, rng, (len(log_pi),))
         return np.logaddexp(log_pi, more[:, None])
 
     def log_powers(self, t: Array) -> tuple[Array, Array, Array]:
-        """ln E[π_c^t] with two derivatives, up to a term shared by all classes; t is (..., class)."""
+        """ln E[π_c^t] with two derivatives, up to a term shared by all classes; ``t`` is (..., class)."""
         return log_rising(self.alpha, t), digamma(self.alpha + t), zeta(2.0, self.alpha + t)
 
     def log_power_floor(self) -> Array:
         return -self.alpha
 
     def over(self, levels: Sequence[tuple[Any, ...]], n_classes: int, counts: Array | None = None) -> Dirichlet:
-        """Expand the prior to (class, column, level); shorter columns are padded with structural zeros.
+        """Expand the prior to (class, column, level), and pad shorter columns with structural zeros.
 
         ``counts`` (column, level) are the weights over all classes.
         """
@@ -429,23 +426,21 @@ class Dirichlet(SimplexPrior):
 
 
 def over_last(combine: np.ufunc, x: Array) -> Array:
-    """``combine.reduce`` over the last axis, which is kept with length 1; fewer than eight items are combined one by
-    one.
-    """
+    """``combine.reduce`` over the last axis, which is kept."""
     if 0 < x.shape[-1] < 8:
         return reduce(combine, (x[..., k : k + 1] for k in range(x.shape[-1])))
     return combine.reduce(x, axis=-1, keepdims=True)
 
 
 def named_by(given: Any, labels: Sequence[Any]) -> list[Any]:
-    """The classes that a mapping names; all ``labels`` for an array."""
+    """The classes that ``given`` covers."""
     if isinstance(given, Mapping):
         return list(given)
     return list(labels) if np.ndim(given) else []
 
 
 def log_shares_without(counts: Array, codes: Array, weight: Array, point: str) -> Array:
-    """Log class probabilities, (row, class), from ``counts`` (class,) without the row, of class ``codes``."""
+    """Log class probabilities, (row, class), after removing the row from ``counts``."""
     left = np.tile(counts, (len(codes), 1))
     left[np.arange(len(left)), codes] -= weight
     left = np.maximum(left, 0.0)
@@ -462,9 +457,7 @@ def concentrations(
     n_classes: int,
     counts: Array | None,
 ) -> Array:
-    """Concentration of each level ``names`` of a column, broadcastable to (class, level); ``counts`` (level,) are its
-    weights.
-    """
+    """Concentrations of the levels of a column, (class, level)."""
     if isinstance(alpha, Mapping):
         given = list(alpha)
         # The level of unseen values gets the mean concentration of the named levels by default.

@@ -48,7 +48,7 @@ def gamma_between(low: float, high: float, share: float) -> tuple[float, float]:
 
 
 def _solved(cdf: Callable[..., Array], wanted: tuple[float, float], start: Array) -> tuple[float, float]:
-    """The two positive parameters at which a distribution function has the wanted values."""
+    """Find the two positive parameters at which ``cdf`` has the wanted values."""
     from scipy import optimize
 
     log_odds = np.log(wanted) - np.log1p(-np.array(wanted))
@@ -93,7 +93,7 @@ MOST = 8.0
 
 
 def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
-    """Multiply the parameters of a prior by factors of its ``strengths``."""
+    """Multiply parameters by factors."""
     changed: dict[str, Array] = {}
     for names, factor in zip(prior.strengths.values(), factors, strict=True):
         changed |= {name: changed.get(name, getattr(prior, name)) * factor for name in names}
@@ -103,9 +103,9 @@ def strengthened[P: Prior](prior: P, factors: Iterable[float]) -> P:
 def learned_strengths(prior: Prior, d: tuple[Array, ...], log_h: Array) -> dict[str, float]:
     """Estimate the factors of a prior at its full shape, by the name of each strength.
 
-    The factors maximize the evidence of all classes and columns of a feature, with increments ``d`` and log base
-    measure ``log_h``, times a hyperprior that keeps them near 1 (type II maximum likelihood: MacKay 1992; for counts
-    Minka 2000).
+    The factors maximize the evidence of all classes and columns of a feature times a hyperprior that keeps them near 1
+    (type II maximum likelihood: MacKay 1992; for counts Minka 2000). ``d`` are the increments and ``log_h`` the log
+    base measure.
     """
     from scipy import optimize
 

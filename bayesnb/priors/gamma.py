@@ -80,7 +80,7 @@ class Gamma(Prior):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> Gamma:
-        """The prior worth ``n`` rows like these counts of exposure 1. (For n waiting times: Gamma(n, n × mean).)"""
+        """The prior worth ``n`` rows like these counts of exposure 1. For n waiting times, use Gamma(n, n × mean)."""
         return cls(n * float(elicitation.rows_like("counts", rows, n).mean()), n)
 
     @classmethod
@@ -135,8 +135,8 @@ class Gamma(Prior):
     def along(self, events: Array, exposure: Array, t: float | Array = 1.0) -> Array:
         """ln E[(L(λ) / max L)^t] with L(λ) = λ^events exp(-exposure λ).
 
-        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k], computed from
-        half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
+        For k = t events and e = t exposure, this is ln Z(α + k, β + e) - ln Z(α, β) - [k ln(k/e) - k]. It is computed
+        from half the likelihood ratio statistic of the rates k/e and α/β (see ``numerics.disagreement``).
         """
         k, e = t * events, t * exposure
         value = log_root(self.alpha, self.alpha + k) - disagreement(self.alpha, k, self.beta, e)
@@ -161,7 +161,6 @@ class Gamma(Prior):
 
     @staticmethod
     def peak(events: Array, exposure: Array) -> Array:
-        """k ln(k / e) - k."""
         with np.errstate(all="ignore"):
             return np.where(events == 0, 0.0, events * (np.log(np.abs(events / exposure)) - 1.0))
 
@@ -171,7 +170,7 @@ class Gamma(Prior):
 
     @classmethod
     def theta(cls, *point: Array) -> Theta:
-        """Rates and log rates: a rate may underflow, and exp of a large logarithm loses digits."""
+        """Rates, and log rates that cannot underflow."""
         (rate,) = point
         return {"log_rate": log(rate), "rate": rate}
 

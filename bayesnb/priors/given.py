@@ -51,12 +51,12 @@ PRELIZ: Mapping[type[Belief], Mapping[str, Callable[[Any], Prior]]] = {
 
 
 def read_prior(given: Any, kind: type[Belief]) -> Any:
-    """The prior, from any form that users may write; other values are unchanged.
+    """The prior, from any form that a user may write; other values are unchanged.
 
     Parameters
     ----------
     given : str, frozen distribution of scipy.stats, distribution of PreliZ, {class: any of these}, or anything else
-        A text names a constructor of the class ``kind``, such as "jeffreys".
+        A text is the name of a constructor of the class ``kind``, such as "jeffreys".
     kind : type
 
     Raises
@@ -111,7 +111,6 @@ def _named(name: str, kind: type[Belief]) -> Belief:
 
 
 def _frozen(given: Any, stats: Any) -> tuple[str, dict[str, Any]] | None:
-    """Name and parameters of a frozen scipy distribution; ``None`` for other objects."""
     distribution = getattr(given, "dist", None)
     if isinstance(distribution, stats.rv_continuous | stats.rv_discrete):
         shapes = [name.strip() for name in (distribution.shapes or "").split(",") if name.strip()]

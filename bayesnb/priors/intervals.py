@@ -1,4 +1,4 @@
-"""The prior of the mean and precision of a Normal whose values are rounded: each is known up to an interval."""
+"""The prior of the mean and precision of a Normal whose values are rounded to intervals."""
 
 from __future__ import annotations
 
@@ -41,17 +41,10 @@ POINTS = 25
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes and log weights of the integral over μ and λ, of one class and column.
+    """Nodes of the integral over μ and λ, of one class and column.
 
-    Parameters
-    ----------
-    log_sd : array (λ,)
-    low, step : arrays (λ,)
-        First node in μ at each λ, and the distance of the nodes.
-    log_weight : array (λ, μ)
-        Their sum over nodes is 1.
-    log_total : float
-        Logarithm of the integral.
+    ``low`` and ``step`` (λ,) are the first node in μ at each λ, and the distance between nodes. The weights
+    exp(``log_weight``) (λ, μ) sum to 1. ``log_total`` is the logarithm of the integral.
     """
 
     log_sd: Array
@@ -65,7 +58,6 @@ class Nodes:
         return self.low[:, None] + self.step[:, None] * np.arange(self.log_weight.shape[1])
 
     def log_p(self, centre: Array) -> Array:
-        """ln P of the intervals of these centres (row,) at each node, (row, λ, μ)."""
         inverse = np.exp(-self.log_sd)[:, None]
         return log_interval((centre[:, None, None] - self.mu) * inverse, inverse)
 
@@ -77,8 +69,8 @@ class Nodes:
     def drawn(self, log_weight: Array, u: Array) -> tuple[Array, Array]:
         """Draws of μ and λ from weights (λ, μ), by three uniform numbers (3, draw).
 
-        Between nodes, the logarithm of the density is interpolated linearly, first of λ and then of μ given λ, where
-        one of the two neighbouring λ is chosen. Bounds of μ are interpolated too.
+        λ is drawn first, and then μ at one of the two nodes next to it. Between nodes, the logarithm of the density is
+        interpolated linearly.
         """
         place, share = _drawn_between(logsumexp(log_weight, axis=1)[None], np.zeros(u.shape[1], np.intp), u[0])
         near = place + (u[1] < share)
@@ -89,7 +81,7 @@ class Nodes:
 
 
 def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Array]:
-    """Draw positions between equidistant nodes, in these rows of log densities (row, node): node and share, (draw,)."""
+    """Draw positions between nodes, as node and share (draw,)."""
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     left, right = log_density[:, :-1], log_density[:, 1:]
     with np.errstate(all="ignore"):
@@ -113,7 +105,7 @@ def _drawn_between(log_density: Array, row: Array, u: Array) -> tuple[Array, Arr
 
 @dataclass(frozen=True, eq=False)
 class Integrand:
-    """The logarithm of the integrand of one class and column: prior parameters, and centres with their counts."""
+    """The logarithm of the integrand of one class and column."""
 
     kappa: float
     a: float
@@ -122,7 +114,6 @@ class Integrand:
     count: Array
 
     def at(self, mu: Array, log_sd: Array) -> Array:
-        """Its logarithm at these μ (λ, μ) and λ (λ,)."""
         inverse, total = np.exp(-log_sd)[:, None], np.zeros(mu.shape)
         for cut in slices(len(mu), max(1, CELLS // max(1, mu.shape[1] * len(self.centre)))):
             middle = (self.centre - mu[cut, :, None]) * inverse[cut, :, None]
@@ -132,7 +123,7 @@ class Integrand:
         return constant - (2 * self.a + 1) * log_sd[:, None] - squares + total
 
     def slopes(self, mu: Array, log_sd: Array) -> tuple[Array, Array]:
-        """σ times its first derivative in μ, and -σ² times its second, (λ,)."""
+        """σ times the first derivative in μ, and -σ² times the second, (λ,)."""
         inverse = np.exp(-log_sd)[:, None]
         middle = (self.centre - mu[:, None]) * inverse
         with np.errstate(all="ignore"):
@@ -144,7 +135,7 @@ class Integrand:
         return first @ self.count - self.kappa * mu * inverse[:, 0], second @ self.count + self.kappa
 
     def peaks(self, log_sd: Array) -> Array:
-        """The maximum over μ at each λ, (λ,), by Newton's method within shrinking bounds."""
+        """The maximizing μ at each λ, by bracketed Newton steps."""
         ends, sd = np.append(self.centre, 0.0), np.exp(log_sd)
         low, high = np.full(len(log_sd), ends.min() - 1.0), np.full(len(log_sd), ends.max() + 1.0)
         mu = np.full(len(log_sd), self.count @ self.centre / max(self.kappa + self.count.sum(), self.kappa))
@@ -161,7 +152,7 @@ class Integrand:
         return mu
 
     def bounds(self, log_sd: Array) -> tuple[Array, Array, Array]:
-        """The bounds in μ at each λ, (λ,), and the logarithm of about the integral between them."""
+        """Bounds in μ, (λ,), and the approximate log integral between them."""
         peak, sides = self.peaks(log_sd), []
         top = self.at(peak[:, None], log_sd)[:, 0]
         for side in (-1.0, 1.0):
@@ -208,7 +199,7 @@ class Integrand:
 
 
 def _integrand(belief: RoundedNormal, cell: tuple[int, int], centre: float = 0.0, more: float = 0.0) -> Nodes:
-    """The nodes of one class and column, after ``more`` rows in the interval of this centre."""
+    """The nodes after ``more`` rows in the interval of this centre."""
     c, k = cell
     held = belief.count[cell] != 0
     known, count = belief.centres(belief.value[cell][held], c, k), belief.count[cell][held]
@@ -226,10 +217,10 @@ def _nodes(kappa: float, a: float, b: float, centre: bytes, count: bytes) -> Nod
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """What a belief says about cells, as a prior for one more row in each.
+    """The predictive of one more row in each cell.
 
-    ``centre`` is (row, class, column), in units of the rounding and relative to the prior mean. ``more`` rows of the
-    cell, which broadcast to it, were added to the belief.
+    ``centre`` (row, class, column) is in units of the rounding, relative to the prior mean. The belief contains
+    ``more`` additional rows of the cell.
     """
 
     belief: RoundedNormal
@@ -275,9 +266,9 @@ class Interval:
         """The t < 0 above which ``along`` exists.
 
         As σ → ∞, the integrand decreases as σ^-(2a + n + t), for n rows. For σ → 0 it is exp(-τ G(μ)) with 2 G(μ) = 2b
-        + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval; its minimum over μ must be
-        positive. So -t is less than the minimum of (2 G without the cell) / d². Between the ends of intervals this is a
-        quadratic in 1 / (distance from the near end of the cell).
+        + κμ² + Σ_k n_k d_k(μ)² + t d(μ)², where d is the distance of μ from the interval. The minimum of G over μ must
+        be positive. So -t is less than the minimum of (2 G without the cell) / d². Between the ends of intervals this
+        ratio is a quadratic in 1 / (distance from the near end of the cell).
         """
         found = np.empty(self.centre.shape)
         belief = self.belief
@@ -316,12 +307,9 @@ class Interval:
             yield (c, k), c, k
 
     def _weights(self, c: int, k: int, more: Array) -> Iterator[tuple[Nodes, Array, Array, Array | None]]:
-        """Yield (nodes, rows, log weights (row, λ, μ), ln P(cell) or None) of one class and column.
+        """Yield (nodes, rows, log weights (row, λ, μ), ln P(cell) or None) after ``more`` rows of each cell.
 
-        The weights are those after ``more`` rows of each cell.
-
-        The nodes of the belief are used where the new weights vanish at their bounds; other rows get their own nodes.
-        Log weights contain the change of the integral.
+        Rows whose new weights do not vanish at the bounds of the belief's nodes get nodes of their own.
         """
         nodes = _integrand(self.belief, (c, k))
         for rows in slices(len(more), max(1, CELLS // nodes.log_weight.size)):
@@ -342,9 +330,7 @@ class Interval:
                 yield nodes, own, log_weight, log_p
 
     def _sums(self, more: Array | float, means: bool = False) -> Array:
-        """Of the belief after ``more`` rows of each cell: the log of the change of the integral; with ``means`` also
-        mean and variance of ln P(cell), and the means of μ and τ, (5, row, class, column).
-        """
+        """Log ratio of integrals, mean and variance of ln P(cell), means of μ and τ."""
         more = np.broadcast_to(more, self.centre.shape)
         found = np.empty((5, *self.centre.shape))
         for _, c, k in self._cells():
@@ -372,11 +358,11 @@ NO_MODE = 'the mode of the mean and precision of rounded values has no closed fo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundedNormal(Prior):
-    """(μ, τ) of a Normal whose values are known only up to intervals: a Normal-Gamma, and counts of the intervals.
+    """(μ, τ) of a Normal whose values are known only up to intervals.
 
     The density is that of ``NormalGamma(m, kappa, a, b)`` times ∏ P(interval)^count. The interval of a value is [value,
     value + unit), or [value - unit / 2, value + unit / 2) if values are rounded to the nearest. Integrals over μ and σ
-    are sums over nodes, exact to about 1e-12.
+    are sums over nodes, with errors of about 1e-12.
 
     Parameters
     ----------
@@ -385,9 +371,9 @@ class RoundedNormal(Prior):
     unit : array (class, column)
         The length of the intervals.
     middle : array (class, column)
-        What leads from a value to the middle of its interval: unit / 2, or 0 if values are rounded to the nearest.
+        Middle of the interval minus the value: unit / 2, or 0 if values are rounded to the nearest.
     value, count : arrays (class, column, level)
-        Distinct values, NaN in columns with fewer of them, and their weights.
+        Distinct values, padded with NaN, and their weights.
     """
 
     parameters = ("mu", "tau")
@@ -405,32 +391,29 @@ class RoundedNormal(Prior):
 
     @property
     def before(self) -> NormalGamma:
-        """The Normal-Gamma without the intervals."""
         return NormalGamma(self.m, self.kappa, self.a, self.b)
 
     def proper(self) -> Array:
         return self.before.proper()
 
     def centres(self, value: Array, c: Any, k: Any) -> Array:
-        """Middles of the intervals of values, in units of the rounding and relative to the prior mean."""
+        """Middles of intervals, in units of the rounding, relative to the prior mean."""
         return ((value - self.m[c, k]) + self.middle[c, k]) / self.unit[c, k]
 
     def in_units(self, mu: Array, tau: Array) -> Theta:
-        """θ from mean and precision in units of the rounding, relative to the prior mean."""
+        """θ in units of the column."""
         return self.theta(self.m + mu * self.unit, tau / self.unit**2)
 
     def log_p(self, theta: Theta, centre: Array) -> Array:
-        """ln P of intervals of these centres (see ``centres``), (..., class, column), at θ."""
+        """ln P of intervals around ``centre``, at θ."""
         inverse = np.sqrt(theta["tau"]) * self.unit
         return log_interval((centre - ((theta["mu"] - self.m) + theta["low"]) / self.unit) * inverse, inverse)
 
     def cell(self, x: Array) -> Interval:
-        """The belief about the cells x (row, column)."""
         x = np.where(np.isnan(x), 0.0, x)[:, None]
         return Interval(self, self.centres(x, slice(None), slice(None)))
 
     def _each(self, what: Callable[[Nodes], Any]) -> Array:
-        """A number of the nodes of each class and column."""
         self.require_proper("An integral")
         found = [what(_integrand(self, cell)) for cell in np.ndindex(self.m.shape)]
         return np.reshape(found, (*self.m.shape, *np.shape(found)[1:]))
@@ -441,7 +424,7 @@ class RoundedNormal(Prior):
         return self._each(lambda nodes: nodes.log_total)
 
     def moments(self) -> tuple[Array, Array, Array, Array]:
-        """Means and variances of μ and τ in units of the rounding, relative to the prior mean."""
+        """Means and variances of μ and τ, in units of the rounding."""
 
         def of(nodes: Nodes) -> list[float]:
             weight, mu, tau = np.exp(nodes.log_weight), nodes.mu, np.exp(-2 * nodes.log_sd)[:, None]
@@ -468,7 +451,7 @@ class RoundedNormal(Prior):
         return of_mu, of_tau + self.log_kernel_of(theta, self.value, self.count) - self.log_total
 
     def log_kernel_of(self, theta: Theta, value: Array, count: Array) -> Array:
-        """ln P of all intervals at θ, (..., class, column)."""
+        """ln P of all intervals at θ."""
         wide = {name: v[..., None] for name, v in theta.items()}
         centre = np.moveaxis(self.centres(np.moveaxis(np.nan_to_num(value), -1, 0), slice(None), slice(None)), 0, -1)
         inverse = np.sqrt(wide["tau"]) * self.unit[..., None]
@@ -514,7 +497,7 @@ class RoundedNormal(Prior):
         return tuple(np.moveaxis(np.reshape(found, (*self.m.shape, 2)), -1, 0))
 
     def floor(self, value: Array, count: Array) -> Array:
-        """Without bounds of the distance, as for large samples: the count of rows decides."""
+        """The bound for large samples."""
         return -np.minimum(2 * self.a, self.kappa) / count.sum(-1)
 
     def drawn_along(self, value: Array, count: Array, *, common: CommonDraws) -> Array:
@@ -559,7 +542,7 @@ class RoundedNormal(Prior):
 
 
 def pymc_log_interval(mu: Any, tau: Any, centre: Any, unit: Any) -> Any:
-    """ln P of intervals of these centres and this length, as a tensor; see ``numerics.log_interval``."""
+    """``numerics.log_interval`` as a tensor."""
     from pytensor import tensor as pt
 
     root = pt.sqrt(tau)

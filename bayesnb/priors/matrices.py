@@ -16,7 +16,7 @@ SINGULAR = 64 * float(np.finfo(float).eps)
 
 
 def require_covariance(name: str, value: Array) -> None:
-    """Raise ``ValueError`` unless ``value`` is 0 or holds symmetric positive semidefinite matrices."""
+    """Raise ``ValueError`` unless ``value`` is 0 or positive semidefinite."""
     if value.ndim == 0 and value == 0:
         return
     square = value.ndim >= 2 and value.shape[-1] == value.shape[-2]
@@ -29,7 +29,7 @@ def require_covariance(name: str, value: Array) -> None:
 
 
 def root(matrix: Array) -> tuple[Array, Array, Array]:
-    """The lower Cholesky root L of L Lᵀ, its inverse, and ln |L Lᵀ|; NaN if singular."""
+    """The lower Cholesky root, its inverse, and the log determinant of each matrix; NaN if the matrix is singular."""
     d = matrix.shape[-1]
     with np.errstate(all="ignore"):
         size = np.sqrt(np.diagonal(matrix, axis1=-2, axis2=-1))
@@ -52,10 +52,10 @@ def root(matrix: Array) -> tuple[Array, Array, Array]:
 
 
 def _roots(matrix: Array) -> tuple[Array, Array]:
-    """The lower roots (or the identity matrix), and whether each matrix has a root.
+    """The lower roots, and whether each matrix has a root.
 
-    A pivot at which LAPACK fails is far below ``SINGULAR`` d. Such a matrix counts as singular even if rounding lets
-    LAPACK succeed, so a result does not depend on the other matrices.
+    A pivot at which LAPACK fails is far below ``SINGULAR`` d. Such a matrix counts as singular even if LAPACK succeeds
+    by rounding, so results do not depend on the other matrices.
     """
     try:
         return np.linalg.cholesky(matrix), np.ones(matrix.shape[:-2], bool)
@@ -83,7 +83,7 @@ def log_growth(inverse: Array, added: Array) -> tuple[Array, Array]:
 
 
 def pymc_root(matrix: Any) -> Any:
-    """The lower root of the inverse of each matrix: for a precision, the root of the covariance."""
+    """The lower root of the inverse."""
     from pytensor import tensor as pt
 
     return pt.linalg.cholesky(pt.linalg.inv(matrix))
@@ -98,10 +98,10 @@ def pymc_log_determinant(matrix: Any) -> Any:
 
 
 def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
-    """Precision matrices with a Wishart prior in the open model; NUTS samples the logarithm of their root.
+    """Precision matrices with a Wishart prior in the open model.
 
-    NUTS would leave the set of positive definite matrices with PyMC's Wishart. ``nu`` (class,) are the degrees of
-    freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
+    NUTS samples the logarithm of their root: with PyMC's Wishart, NUTS would leave the set of positive definite
+    matrices. ``nu`` (class,) are the degrees of freedom, and ``mean`` (class, column, column) is Ψ⁻¹.
     """
     import pymc as pm
     from pymc.distributions.transforms import Transform
@@ -111,9 +111,7 @@ def pymc_wishart(name: str, nu: Any, mean: Any, dims: tuple[str, ...]) -> Any:
     below, diagonal = np.tril_indices(d), np.arange(d)
 
     class LogRoot(Transform):
-        """The lower root of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ, with the logarithm of its diagonal: cells of similar scales,
-        little correlated.
-        """
+        """The lower root of M⁻¹ Λ M⁻ᵀ, where Ψ⁻¹ = M Mᵀ, with log diagonal, so that cells have similar scales."""
 
         name = "logroot"
 

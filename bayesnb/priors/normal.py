@@ -1,6 +1,6 @@
-"""The prior of the mean of a Normal, and the base class of such priors.
+"""The prior of the mean of a Normal, and the base class of priors of a mean.
 
-A location is two floats, so that values far from 0 keep their digits.
+A location is a sum of two floats, so that values far from 0 keep their digits.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Located(Prior):
         return (mean - self.m) + (low - self.low)
 
     def moved(self, mean: Array, low: Array, share: Array) -> dict[str, Array]:
-        """Move the location by ``share`` of the gap towards a mean, from the nearer of the two, for accuracy."""
+        """Move the location by ``share`` of its distance to ``mean``."""
         near, gap = share > 0.5, self.gap(mean, low)
         step = np.where(near, low - gap * (1 - share), self.low + gap * share)
         return dict(zip(("m", "low"), two_sum(np.where(near, mean, self.m), step), strict=True))
 
     @abstractmethod
     def draw_away(self, rng: Generator, size: Size = ()) -> tuple[Array, ...]:
-        """Draws of μ - m, and of the other parts of θ."""
+        """Draws of μ - m, and other parts of θ."""
 
     def draw_theta(self, rng: Generator, size: Size = ()) -> Theta:
         away, *others = self.draw_away(rng, size)
@@ -54,7 +54,7 @@ class Located(Prior):
 
     @staticmethod
     def peak(*d: Array) -> Array:
-        """0, the maximum at the mean of the rows. If Λ is unknown, equal rows have no maximum."""
+        """The maximum of ln L, 0."""
         return np.zeros(np.shape(d[0]))
 
 
@@ -67,9 +67,9 @@ class Normal(Located):
     m : float, array (class, column) or None
         Location; ``None`` for the pooled mean.
     v : float, array or None
-        Variance. ``None`` is the known variance of one row: the prior is worth one row.
+        Variance. ``None`` is the known variance of one row, so that the prior is worth one row.
     low : array, optional
-        Low-order part of the location m + low, which one float cannot hold.
+        Low-order part of the location m + low.
 
     Examples
     --------
@@ -116,7 +116,6 @@ class Normal(Located):
         return cls(0.0, np.inf)
 
     def over(self, pooled_mean: Array, row_variance: Array, n_classes: int, pooled_low: float | Array = 0.0) -> Normal:
-        """Expand to (class, column); arrays are (column,)."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         m = centre if self.m is None else self.m

@@ -25,7 +25,7 @@ class UnknownPrecision(Located):
 
     For one column this is τ ~ Gamma(a, rate b), μ | τ ~ Normal(m, 1/(κτ)), with a = ν / 2 and b = Ψ / 2. The formulas
     need only the squared distance gapᵀ (Ψ/2)⁻¹ gap and ln det(Ψ/2). Data are d = (n, mean, low, scatter): the weight of
-    the rows, their mean as two floats, and their scatter about it, absent for a single row.
+    the rows, their mean as two floats, and their scatter about the mean (None for a single row).
     """
 
     kappa: Any
@@ -67,7 +67,7 @@ class UnknownPrecision(Located):
         return self.dof + (self.size - 1)
 
     def halves(self, more: Array | float = 0.0) -> list[Array]:
-        """Shapes of the Gamma variates that make up a Wishart variate, (ν - k) / 2, after ``more`` rows."""
+        """Shapes of the Gamma variates that make up a Wishart variate, (ν - k) / 2."""
         return [(self.nu + more - k) / 2 for k in range(self.size)]
 
     def mean(self) -> tuple[Array, Array]:
@@ -106,8 +106,7 @@ class UnknownPrecision(Located):
     def along(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 1.0) -> Array:
         """ln E[L^t] with L = det Λ^(n/2) exp(-tr(Λ [scatter + n gap gapᵀ]) / 2), which is not divided by a maximum.
 
-        If ν is large, the logarithms of the two normalizers are far larger than their difference, which is computed
-        directly.
+        If ν is large, the difference of the log normalizers is far smaller than either, so it is computed directly.
         """
         rows = np.asarray(t * n)
         with np.errstate(all="ignore"):
@@ -119,7 +118,7 @@ class UnknownPrecision(Located):
         return np.where(rows == 0, 0.0, np.where(exists, value, np.inf))
 
     def slopes(self, n: Array, mean: Array, low: Array, scatter: Any, t: float | Array = 0.0) -> tuple[Array, Array]:
-        """Derivatives of ``along`` in t, for rows without scatter."""
+        """Derivatives for rows without scatter."""
         d, wide, count = self.size, self.kappa + t * n, self.nu + t * n
         with np.errstate(all="ignore"):
             # det Ψ is multiplied by 1 + z; growth and curvature are the first two derivatives of its logarithm.
@@ -133,7 +132,7 @@ class UnknownPrecision(Located):
         return n * level - 0.5 * count * growth, second - 0.5 * count * curvature
 
     def floor(self, n: Array, mean: Array, low: Array, scatter: Any) -> Array:
-        """The t < 0 above which ``along`` exists, for rows without scatter."""
+        """The bound for rows without scatter."""
         with np.errstate(all="ignore"):
             squared = self.distance(mean, low) ** 2 / 2
             return -np.minimum(self.dof, self.kappa / (1 + self.kappa * squared)) / n
@@ -141,8 +140,8 @@ class UnknownPrecision(Located):
     def drawn_along(self, n: Array, mean: Array, low: Array, scatter: Any, *, common: CommonDraws) -> Array:
         """Draws of ln L of rows without scatter.
 
-        The distribution of L depends only on the length of the gap. With the first axis along the gap, only the
-        diagonal of Bartlett's decomposition is needed, whose squares are independent Gamma variates.
+        If the first axis points along the gap, L depends only on the diagonal of Bartlett's decomposition. The squares
+        of the diagonal are independent Gamma variates.
         """
         d, distance = self.size, self.distance(mean, low)
         # Rows of equal weight have equal shapes and share their draws.
@@ -179,12 +178,12 @@ class NormalGamma(UnknownPrecision):
     a : float or array
         Half the number of rows that the variance is worth.
     b : float, array or None
-        Half the sum of squares of these rows. ``None`` is a × the first positive number among: the pooled variance, the
-        squared pooled mean, 1.
+        Half the sum of squares of these rows. ``None`` is a × the pooled variance. If the pooled variance is 0 or
+        unknown, it is replaced by the squared pooled mean, or by 1 if this is 0 too.
     tuned : bool, optional
         Multiply κ, a with b, and b by the factors that maximize the evidence; see :meth:`learned`.
     low : array, optional
-        Low-order part of the location m + low, which one float cannot hold.
+        Low-order part of the location m + low.
 
     Examples
     --------
@@ -221,7 +220,7 @@ class NormalGamma(UnknownPrecision):
     def learned(cls) -> NormalGamma:
         """Unit information whose strengths, and ratio of variance to pooled variance, are estimated by evidence.
 
-        All columns of a feature share these factors. The hyperprior of the logarithm of each is Normal(0, 1).
+        All columns of a feature share these factors. The hyperprior of the logarithm of each factor is Normal(0, 1).
         """
         return cls(None, 1.0, 0.5, None, tuned=True)
 
@@ -229,7 +228,7 @@ class NormalGamma(UnknownPrecision):
     def from_quantiles(cls, low: float, high: float, share: float = 0.9, rows: float = 1.0) -> NormalGamma:
         """The prior, worth ``rows`` rows, that predicts a ``share`` of all values between ``low`` and ``high``.
 
-        The interval is central, and the prior predictive is a Student-t.
+        The interval is central.
 
         >>> NormalGamma.from_quantiles(155.0, 185.0, rows=10)
         NormalGamma(m=170, kappa=10, a=5, b=311.331)
@@ -240,7 +239,7 @@ class NormalGamma(UnknownPrecision):
 
     @classmethod
     def from_rows(cls, n: float, rows: Any) -> NormalGamma:
-        """The prior worth ``n`` rows like these numbers."""
+        """The prior worth ``n`` rows like these."""
         x = elicitation.rows_like("values", rows, n)
         return cls(float(x.mean()), n, n / 2, n / 2 * float(x.var()))
 
@@ -266,7 +265,7 @@ class NormalGamma(UnknownPrecision):
         n_classes: int,
         pooled_low: float | Array = 0.0,
     ) -> NormalGamma:
-        """Expand to (class, column); arrays are (column,), and ``pooled_low`` corrects the pooled mean."""
+        """Expand to (class, column); ``pooled_low`` corrects the pooled mean."""
         shape = (n_classes, len(pooled_mean))
         centre = np.where(np.isfinite(pooled_mean), pooled_mean, 0.0)
         a, kappa = spread(self.a, shape), spread(self.kappa, shape)
@@ -316,10 +315,10 @@ class NormalGamma(UnknownPrecision):
         return self.low + rng.standard_normal(tau.shape) / np.sqrt(self.kappa) / np.sqrt(tau), tau
 
     def curve(self, t: int = 1) -> tuple[Array, ...]:
-        """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3), log_height - exponent ln(1 + ((x - m - low) scale)²).
+        """The Student-t of x ~ Normal(μ, 1/τ) (BDA3 3.3): log_height - exponent ln(1 + ((x - m - low) scale)²).
 
-        With t = -1, it is the Student-t of a learned row without that row, log_height + exponent ln(1 - ((x - m - low)
-        scale)²). It is NaN if improper.
+        For t = -1, the Student-t of a learned row without that row: log_height + exponent ln(1 - ((x - m - low)
+        scale)²). The results are NaN if the distribution is improper.
 
         Returns
         -------
@@ -361,8 +360,8 @@ class NormalGamma(UnknownPrecision):
     def drawn_sums(self, mean: Array, low: Array, known: Array, common: CommonDraws) -> Array:
         """Draws of Σ ln L over the known cells of each row, (draw, row, class), equal to those of ``drawn_along``.
 
-        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2, a sum
-        of products of a draw and a cell. So the sum over columns is a matrix product.
+        With g² a Gamma variate and z a normal variate, ln L of a cell is ln g - (ln b + (g distance - z)²) / 2. This is
+        a sum of products of a draw and a cell, so the sum over columns is a matrix product.
         """
         shape = np.broadcast_shapes(self.a.shape, self.b.shape[-2:])
         log_g2 = common.log_gamma(np.broadcast_to(self.a, shape), 3)[:, 0]

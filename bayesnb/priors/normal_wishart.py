@@ -30,9 +30,9 @@ MOST = 1e6
 class NormalWishart(UnknownPrecision):
     """(μ, Λ) of a multivariate Normal, Λ the precision matrix: Λ ~ Wishart(ν, Ψ⁻¹), μ | Λ ~ Normal(m, (κΛ)⁻¹).
 
-    The conjugate prior of d numbers if mean and covariance are unknown (BDA3 3.6; Murphy 2007, section 8). dof = ν - d
-    + 1 is the degrees of freedom of the predictive Student-t. The marginal prior of a single column is NormalGamma(m,
-    κ, dof / 2, Ψ / 2).
+    The conjugate prior if the mean and covariance of d numbers are unknown (BDA3 3.6; Murphy 2007, section 8). The
+    predictive Student-t has dof = ν - d + 1 degrees of freedom. The marginal prior of a column is NormalGamma(m, κ,
+    dof / 2, Ψ / 2).
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ class NormalWishart(UnknownPrecision):
     kappa : float or array (class,)
         The number of rows that ``m`` is worth.
     dof : float, array (class,) or None
-        The number of rows that the covariance is worth. ``None``, with ``scale="shared"``, maximizes the evidence of
-        all classes.
+        The number of rows that the covariance is worth. ``None`` maximizes the evidence of all classes; it requires
+        ``scale="shared"``.
     scale : array (column, column) or (class, column, column), "shared" or None
         Ψ, the sum of squares and products of these rows. ``None`` is dof × the pooled variance of each column, without
-        correlations; "shared" is dof × the covariance within classes (see :meth:`shared`).
+        correlations. "shared" is dof × the covariance within classes (see :meth:`shared`).
     low : array, optional
-        Low-order part of the location m + low, which one float cannot hold.
+        Low-order part of the location m + low.
 
     share : array (class,), optional
-        The weight in Ψ of each learned row's squares and products about its class mean; 0 unless ``scale="shared"``.
+        The weight in Ψ of the squares and products of each learned row; 0 unless ``scale="shared"``.
 
     Examples
     --------
@@ -102,8 +102,7 @@ class NormalWishart(UnknownPrecision):
 
         A small ``dof`` leads to quadratic, a large ``dof`` to linear discriminant analysis (Friedman 1989; Greene and
         Rayens 1989). The covariance within classes includes d / 2 imaginary rows with the variances of the whole
-        columns. By default, ``dof`` maximizes the evidence of all classes, times a log-normal hyperprior with median d
-        and standard deviation 2 of ln dof.
+        columns. By default, ``dof`` maximizes the evidence of all classes times a hyperprior ln dof ~ Normal(ln d, 2²).
         """
         return cls(None, 1.0, dof, "shared")
 
@@ -124,7 +123,7 @@ class NormalWishart(UnknownPrecision):
         return cls(0.0, 0.0, 1.0, 0.0)
 
     def over(self, s: Scatter) -> NormalWishart:
-        """Expand to (class, column[, column]), with the statistic of the learned rows."""
+        """Expand to (class, column[, column])."""
         n_classes, d = s.mean.shape
         centre, low, variance = s.of_columns()
         centre = np.where(np.isfinite(centre), centre, 0.0)
@@ -147,7 +146,6 @@ class NormalWishart(UnknownPrecision):
 
     @cached_property
     def root(self) -> tuple[Array, Array, Array]:
-        """The lower Cholesky root of Ψ, its inverse, and ln det Ψ; NaN if singular."""
         return matrices.root(self.scale)
 
     def marginal(self, index: Array) -> NormalWishart:
@@ -238,16 +236,16 @@ class NormalWishart(UnknownPrecision):
 
 
 def _within(s: Scatter, variance: Array) -> Array:
-    """The covariance within classes; d / 2 imaginary rows with the pooled variances keep it from being singular."""
+    """The covariance within classes."""
     imaginary = len(variance) / 2
     return (s.scatter.sum(0) + imaginary * np.diag(variance)) / (s.n.sum() + imaginary)
 
 
 def _learned(m: Array, low: Array, kappa: Array, target: Array, s: Scatter) -> float:
-    """The ``dof`` with the largest evidence times its hyperprior, ln dof ~ Normal(ln d, ``SPREAD``²).
+    """The ``dof`` with the largest evidence times hyperprior.
 
-    With Ψ = dof T, the evidence depends only on eigenvalues relative to T of the scatter plus the term for the shift of
-    the mean.
+    With Ψ = dof T, the evidence depends on the data only through eigenvalues relative to T. They are the eigenvalues of
+    the scatter plus the term for the shift of the mean.
     """
     n, d = s.n[:, 0], len(target)
     gap = (s.mean - m) + (s.low - low)

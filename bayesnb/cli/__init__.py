@@ -1,4 +1,4 @@
-"""The command line: parses arguments, calls the package, prints results to stdout and everything else to stderr.
+"""The command line: results go to stdout, everything else to stderr.
 
 Commands import their modules when they run, so that help starts quickly.
 """
@@ -19,7 +19,7 @@ from bayesnb.wording import TableRemark
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which a user needs them."""
+    """A group that lists its commands in order of need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -56,10 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _code(arguments: list[str], arrived: Sequence[int]) -> int:
-    """Run the command and return its exit code; an error is printed as one line.
-
-    If a signal has ``arrived``, an error counts as an interruption.
-    """
+    """Run the command and return its exit code; after a signal has ``arrived``, an error counts as an interruption."""
     try:
         terminal.set_up_streams()
         terminal.require_text(arguments)
@@ -94,6 +91,5 @@ def _code(arguments: list[str], arrived: Sequence[int]) -> int:
 
 
 def _interrupted() -> int:
-    """Print "interrupted" and return the exit code for it."""
     click.echo("interrupted", err=True)
     return 130

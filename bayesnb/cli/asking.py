@@ -83,13 +83,11 @@ def explain(
 
 
 def _on_one_line(value: Any) -> str:
-    """The text of a cell; of a text of several lines, such as a mail, only its beginning."""
     text = str(value)
     return shorten(text, 100, placeholder=" …") if "\n" in text else text
 
 
 def _to_ask_next(questions: pd.DataFrame) -> list[str]:
-    """A sentence with the expected information about the class, in nats, of each missing value of a row."""
     if questions.empty:
         return []
     told = [f"{column} {value:.3f}" for column, value in questions["information"].head(8).items()]
@@ -103,7 +101,6 @@ def _to_ask_next(questions: pd.DataFrame) -> list[str]:
 def _row_for_model(
     clf: Classifier, path: str, new: str | None, row: str | None, values: tuple[str, ...], format: Format
 ) -> pd.DataFrame:
-    """The row to explain by a model: a position in another table, or a row given by its values."""
     if values or (row is not None and not row.isdecimal()):
         if new is not None:
             raise click.UsageError("a row is either one of NEW, by its position, or its values: give one of them")
@@ -116,7 +113,6 @@ def _row_for_model(
 
 
 def _row_of(X: pd.DataFrame, name: str, row: str | None, values: tuple[str, ...]) -> pd.DataFrame:
-    """The row to explain: a position in the learned table, or a row given by its values."""
     if row is not None and row.isdecimal():
         return row_at([X], int(row), name)
     asked = asked_rows([] if row is None else [row], name, X, values)
@@ -235,7 +231,7 @@ ELSEWHERE = (
 
 
 class Questions(click.Group):
-    """The questions about the rows of a table, whose modules are imported when one of them runs."""
+    """The questions about a table, imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name.replace("_", "-") for name in options.stated()["questions"]]
@@ -259,8 +255,6 @@ def asked() -> Mapping[str, Question]:
 
 
 def _command(name: str) -> click.Command:
-    """A command that asks a question and prints a section of the report, CSV or JSON."""
-
     def ask(model: str, new: str, target: str | None, layout: str, format: Format, **given: Any) -> int:
         from bayesnb.report.questions import section_of, table_of
 

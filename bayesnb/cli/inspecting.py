@@ -76,7 +76,6 @@ SHOWN = 12
 
 
 def _model(path: str, everything: bool, layout: str) -> int:
-    """Print what a model file contains."""
     import pandas as pd
 
     from bayesnb.cli.rows import load_model
@@ -132,13 +131,11 @@ def _model(path: str, everything: bool, layout: str) -> int:
 
 
 def _few(rows: Mapping[str, float], most: int = 6) -> str:
-    """The names of the classes; of many classes, only the first."""
     names = [*rows]
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _worth(record: Mapping[str, Any]) -> str:
-    """How good the predictions of the learned rows were, if the file knows."""
     from bayesnb.inference.scorecard import nats, percent
 
     if "log_loss" not in record:

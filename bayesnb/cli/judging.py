@@ -128,7 +128,7 @@ def compare(
 def _with_each(
     asked: EstimatorParameters, X: pd.DataFrame, y: pd.Series, names: Sequence[str]
 ) -> dict[str, Classifier | str]:
-    """Models fitted to the table with each dependence, or the reason why the fit is impossible."""
+    """Models fitted with each dependence, or the reason why the fit is impossible."""
     from bayesnb import learning
 
     found: dict[str, Classifier | str] = {}
@@ -142,7 +142,7 @@ def _with_each(
 
 
 def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, y: pd.Series, row: int) -> Classifier:
-    """The model without one of its learned rows, or the model itself if this row is the only one of its class."""
+    """The model without one of its learned rows, or the model itself if the row is the only row of its class."""
     from bayesnb import learning
 
     try:
@@ -152,7 +152,6 @@ def _without(parameters: EstimatorParameters, clf: Classifier, X: pd.DataFrame, 
 
 
 def _ledger_section(clf: Classifier, frame: pd.DataFrame, row: int | None, truth: Any, prob: float) -> Section:
-    """A section with what each value of a row adds to the log-odds of the prediction, with its interval."""
     from bayesnb.report.parts import Section
     from bayesnb.report.questions import answer, ledger
 
@@ -173,7 +172,6 @@ def _answer_of(
     clf: Classifier, X: pd.DataFrame, row: Mapping[str, Any], draws: int, prob: float,
     others: Mapping[str, Classifier | str],
 ) -> dict[str, Any]:  # fmt: skip
-    """The class probabilities of one row by each estimate and other model, and the interval of p(class | row, θ)."""
     from bayesnb.model import ImpossibleRowError
     from bayesnb.priors import BoundaryError, ImproperError
     from bayesnb.wording import RefusedError
@@ -213,7 +211,6 @@ def _row_section(row: Mapping[str, Any], answer: Mapping[str, Any], prob: float,
 def _by_nuts(
     clf: Classifier, X: pd.DataFrame, asked: list[dict[str, Any]], answers: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Sample the model, add the sampled predictive to each answer, and test whether it agrees with the closed form."""
     from bayesnb.sampling.agreement import ConvergenceError
 
     frame = frame_of(asked, X)
@@ -347,7 +344,6 @@ def audit(
 
 
 def _draw(found: Independence, output: str) -> None:
-    """Write the map of the pairs to a file; a failure leaves no partial file."""
     from bayesnb import plots
     from bayesnb.data.writers import replacing
 

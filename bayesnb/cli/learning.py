@@ -95,7 +95,7 @@ def fit(
 
 
 def _scores(clf: Classifier, rows: TrainingRows | None) -> dict[str, float]:
-    """The scores of learned rows, each left out, to be written into the file; empty if there are none."""
+    """The leave-one-out scores of the learned rows, for the model file."""
     from bayesnb.inference.leave_one_out import left_out_scores
 
     if rows is None or len(clf.classes) < 2:

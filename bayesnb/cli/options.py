@@ -1,8 +1,8 @@
-"""The options of all commands, each under one name, with one default and one meaning.
+"""The options of all commands. An option has one name, one default and one meaning in all commands.
 
-The type, default and text of most options come from signatures and docstrings of a question, of the estimator, of
-:class:`bayesnb.cli.settings.Settings` or of :class:`bayesnb.data.csv_reader.Format`, by the file that
-:mod:`bayesnb.cli.stated` writes. The others are defined here.
+Most options are parameters of a question, of the estimator, of :class:`bayesnb.cli.settings.Settings` or of
+:class:`bayesnb.data.csv_reader.Format`. Their types, defaults and texts are read from the file that
+:mod:`bayesnb.cli.stated` writes. The other options are defined here.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ class Command(click.Command):
     asks: Sequence[str] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options and arguments of the command; the options of the functions ``asks`` are read from the file of
-        facts.
-        """
         asks, self.asks = self.asks, ()
         self.params += [of_parameter(name, self.functions) for name in asks]
         return super().get_params(ctx)
@@ -69,7 +66,7 @@ class Command(click.Command):
 
 
 def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the name of a file, or of an embedded data set if no file begins so."""
+    """Complete the name of a file or of an embedded data set."""
     files = glob.glob(f"{glob.escape(incomplete)}*")  # noqa: PTH207
     named = [] if files else datasets.names()
     found = [CompletionItem(name) for name in named if incomplete and name.startswith(incomplete)]
@@ -77,7 +74,7 @@ def completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def option(group: str, *flags: str, **settings: Any) -> Callable[[str], click.Option]:
-    """A function that makes an option in a group of the help, given the name of its parameter."""
+    """Return a function that makes an option from a parameter's name."""
     if settings.get("metavar") == "FILE":
         settings["shell_complete"] = completed
 
@@ -138,7 +135,9 @@ FACTS = Path(__file__).with_name("stated.json")
 
 @cache
 def stated() -> Mapping[str, Any]:
-    """The file of facts: each parameter by "module:function" and name, and each question that is a command."""
+    """The types, defaults and texts of parameters by "module:function" and name, and the questions that are
+    commands.
+    """
     return json.loads(FACTS.read_text(encoding="utf-8"))
 
 
@@ -147,17 +146,14 @@ TYPES: Mapping[str | None, Any] = {"bool": bool, "int": int, "float": float, "st
 
 
 def type_of(name: str, facts: Mapping[str, Any]) -> Any:
-    """The type of a parameter on the command line; ``None`` if it has none there."""
+    """The type of a parameter on the command line, or ``None``."""
     if "type" in WRITTEN.get(name, {}):
         return WRITTEN[name]["type"]
     return Word(facts["choices"]) if facts["choices"] else TYPES.get(facts["type"])
 
 
 def of_parameter(name: str, sources: Iterable[str]) -> click.Option:
-    """The option for a parameter of the first of the functions and classes ``sources`` that has it.
-
-    A field may state the ``metavar`` of its option, and its ``group`` in the help.
-    """
+    """The option for a parameter of the first function or class in ``sources`` that has this parameter."""
     known = stated()["parameters"]
     source = next(each for each in (*STATED, *sources, PARAMETERS) if name in known[each])
     facts = known[source][name]
@@ -268,12 +264,12 @@ GROUPS = {STATED[0]: READING, STATED[1]: MODEL, PARAMETERS: MODEL}
 def command(
     arguments: str = "DATA", asks: str = "", epilog: str | None = None, names: Iterable[str] = (), **variants: str
 ) -> Callable[[Callable], click.Command]:
-    """Make a command of a function, whose parameters are its options.
+    """Make a command of a function; the parameters of the function are the options of the command.
 
-    ``arguments`` are as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names functions
-    whose parameters are the remaining options. ``epilog`` is by default a text about the last argument. ``names`` are
-    the options of a function that accepts any, and ``variants`` the names in ``OPTIONS`` or ``GATHERED`` of options of
-    parameters with another name.
+    ``arguments`` are written as in the help, where ``[NEW]`` is optional. ``asks``, such as "module:function", names
+    functions whose parameters are further options. ``epilog`` is by default a text about the last argument. ``names``
+    are the options of a function that accepts any option. ``variants`` maps a parameter to another name in ``OPTIONS``
+    or ``GATHERED``.
     """
     written = {re.sub(r"\W.*", "", argument.strip("[]")).lower(): argument for argument in arguments.split()}
     last = [*written][-1].upper()
@@ -307,7 +303,6 @@ def command(
 
 
 def _format(said: dict[str, Any]) -> Any:
-    """How a file is read; the separator may be named, or written as an escape."""
     from bayesnb.data.csv_reader import Format
 
     named = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ",", "semicolon": ";"}

@@ -1,4 +1,6 @@
-"""Output files: never overwrite an input, and overwrite other files only if this command could have written them."""
+"""Output files: never overwrite an input. Without ``--force``, overwrite only files that the same command could have
+written.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ def require_output(
 ) -> None:
     """Raise ``click.BadParameter`` for an unsuitable output before any work is done.
 
-    A file that ``is_own``, which this command could have written, may be replaced; ``force`` replaces any file that is
-    not an input. An output of "-" or None is always accepted.
+    ``is_own`` recognizes files that this command could have written; such a file may be replaced. ``force`` replaces
+    any file that is not an input. An output of "-" or None is always accepted.
     """
     if output is None or output == "-":
         return
@@ -61,7 +63,6 @@ def _refuse(said: str) -> None:
 
 
 def _files(given: str) -> Iterator[Path]:
-    """The files that a path, a folder or a glob matches."""
     paths = [given] if Path(given).exists() else glob.glob(given, recursive=True)  # noqa: PTH207
     for path in map(Path, paths):
         yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
@@ -75,24 +76,24 @@ def _is_stdin(path: Path) -> bool:
 
 
 def same_place(output: str | None, model: str) -> bool:
-    """True if the output is the model that was read, possibly through a symbolic link."""
+    """True if the output is the model file that was read."""
     return model != "-" and (output is None or os.path.realpath(output) == os.path.realpath(model))
 
 
 def is_model(path: str) -> bool:
-    """True if a file begins like a model file."""
+    """True for model files."""
     from bayesnb.modelfile import container
 
     return container.is_model(path)
 
 
 def is_picture(path: str) -> bool:
-    """True if the metadata of a picture contain the marker of this command."""
+    """True for pictures of this command."""
     return OWN_PICTURE.encode() in Path(path).read_bytes()[:4096]
 
 
 def is_predictions(path: str) -> bool:
-    """True if a table has the columns of predictions."""
+    """True for tables of predictions."""
     try:
         if path.lower().endswith((".parquet", ".pq")):
             from pyarrow import parquet

@@ -19,7 +19,7 @@ HALVES = (12, 10, 8, 6, 5)
 
 
 def print_command(command: str) -> None:
-    """Print a command to copy, on a separate line."""
+    """Print a command on a separate line."""
     stdout().write(visible(f"\n{command}\n", keep="\n"))
 
 
@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:
 def print_answer(
     layout: str, document: Mapping[str, Any], frame: pd.DataFrame, sections: Callable[[], Iterable[Section]]
 ) -> None:
-    """Print the answer of a command in a layout: "json" holds everything, "csv" one table, otherwise sections."""
+    """Print an answer: "json" holds everything, "csv" one table, other layouts sections."""
     if layout == "json":
         stdout().write(json_text(plain(document)) + "\n")
     elif layout == "csv":
@@ -53,14 +53,14 @@ def print_answer(
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Join multi-level column names into one name: "no: lower" for ("no", "lower")."""
+    """Join multi-level column names: "no: lower"."""
     if frame.columns.nlevels == 1:
         return frame
     return frame.set_axis([": ".join(map(str, name)) for name in frame.columns], axis=1)
 
 
 def print_sections(sections: Iterable[Section]) -> None:
-    """Print sections for people: the answer or the title in bold, then the tables and the legends."""
+    """Print the answer or title of each section in bold, then its tables and legends."""
     from bayesnb.report.parts import TablePart
 
     console = console_of()
@@ -81,7 +81,7 @@ JOINED = "\ue000"
 
 
 def _text(text: Any, console: Any) -> Any:
-    """A text in lines that do not end within an option, so that it can be copied, unless it is longer than a line."""
+    """A text whose lines do not end within an option, so that the option can be copied."""
     from rich.text import Text
 
     words = visible(written(text, "command", JOINED), keep="\n" + JOINED).split(" ")
@@ -91,10 +91,7 @@ def _text(text: Any, console: Any) -> Any:
 
 
 def table_of(shown: TablePart, console: Any) -> Any:
-    """A table for people: lines are wrapped between words, and rows become lists if words do not fit.
-
-    Bars are shorter on narrow terminals.
-    """
+    """A table for people. Lines are wrapped between words; if words do not fit, rows become lists."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.table import Table
@@ -141,7 +138,7 @@ def table_of(shown: TablePart, console: Any) -> Any:
 
 
 def bar_of(share: float, half: int = 12) -> Any:
-    """A bar to the right for a positive share, to the left for a negative one; an arrow means infinity."""
+    """A bar: to the right for a positive share, to the left for a negative one; an arrow for infinity."""
     from rich.text import Text
 
     size = min(abs(share), 1.0) * half

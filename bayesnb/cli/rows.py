@@ -29,7 +29,7 @@ TEXTBOOK_ROWS = {
 
 
 def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
-    """A model from a file or stdin: its parameters, the classifier and the content hash."""
+    """The parameters, classifier and content hash of a model."""
     from bayesnb import learning
 
     if path == "-":
@@ -38,13 +38,13 @@ def read_model(path: str) -> tuple[EstimatorParameters, Classifier, str]:
 
 
 def load_model(path: str, absent: str | None = None, target: str | None = None) -> tuple[Classifier, str | None]:
-    """A model, and the name of its class column, from a file or stdin; ``absent`` replaces its setting."""
+    """A model and the name of its class column; ``absent`` replaces the setting of the model."""
     clf = read_model(path)[1]
     return clf if absent is None else replace(clf, absent=absent), target if target is not None else clf.target
 
 
 def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, replacing: str | None = None) -> None:
-    """Write a model to a file, or to stdout."""
+    """Write a model to a file or stdout."""
     from bayesnb.modelfile import document
 
     contents = document.Contents.of(parameters.by_name(), clf)
@@ -60,7 +60,7 @@ def save_model(parameters: EstimatorParameters, clf: Classifier, path: str, repl
 
 
 def template_of(clf: Classifier) -> pd.DataFrame:
-    """An empty table with the model's columns and their types."""
+    """An empty table of the model's columns."""
     import pandas as pd
 
     columns = {}
@@ -78,13 +78,13 @@ def template_of(clf: Classifier) -> pd.DataFrame:
 
 
 def learned_columns(frame: pd.DataFrame, clf: Classifier) -> pd.DataFrame:
-    """The columns of a table that the model has learned."""
+    """The columns that the model has learned."""
     learned = {*clf.schema.raw}
     return frame[[name for name in frame.columns if name in learned]]
 
 
 def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFrame:
-    """The row at a position, from 0, of a table that is read in parts; ``name`` appears in errors."""
+    """The row at a position, from 0, of a table that is read in parts."""
     start = 0
     for part in parts:
         if position < start + len(part):
@@ -96,7 +96,7 @@ def row_at(parts: Iterable[pd.DataFrame], position: int, name: str) -> pd.DataFr
 
 
 def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The rows to predict, each value read as its column's type; without any, the row of the textbook.
+    """The rows to predict, or the row of the textbook by default; values get the types of their columns.
 
     ``values`` describe one additional row.
     """
@@ -110,10 +110,7 @@ def asked_rows(rows: Sequence[str], name: str, X: pd.DataFrame, values: Sequence
 
 
 def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
-    """The columns and values of a row, written as K=V,K=V or as JSON.
-
-    A new item begins only at the name of a column, because values may contain commas and equals signs.
-    """
+    """Parse K=V,K=V or JSON; a new item begins only at the name of a column, because values may contain commas."""
     if row.lstrip().startswith("{"):
         try:
             said = json.loads(row)
@@ -137,7 +134,6 @@ def _items(row: str, X: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _named(value: str, X: pd.DataFrame) -> tuple[str, str]:
-    """Split K=V into the column and the value."""
     fits = [str(name) for name in X.columns if value.startswith(f"{name}=")]
     if not fits:
         _refuse_item(value, X, "--set")
@@ -197,7 +193,7 @@ def class_of(clf: Classifier, text: str | None, option: str) -> Any:
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], X: pd.DataFrame) -> pd.DataFrame:
-    """The asked rows as a table of the fitted columns; other cells are missing."""
+    """Rows as a table of the columns of ``X``."""
     import pandas as pd
 
     columns = {}

@@ -67,14 +67,14 @@ class Settings:
 
     @property
     def of_all(self) -> str | None:
-        """The family that applies to all columns, "best" or "missing"; None if columns are named."""
+        """The family of all columns, "best" or "missing"."""
         return self.feature[0] if self.feature in (("best",), ("missing",)) else None
 
     def features(self) -> dict[str, Any]:
         return {} if self.of_all else _features(self.feature, self.m)
 
     def follow(self, remark: Remark) -> bool:
-        """Whether the remark advises a family or a reading for a column for which the options choose one."""
+        """Whether the options follow the advice of the remark."""
         from bayesnb.data.specifications import Missing
 
         advised = remark.families
@@ -87,7 +87,7 @@ class Settings:
         return not isinstance(spec, Missing) or spec.family is not None
 
     def fitting(self, remark: Remark) -> Remark:
-        """The remark without advice that contradicts the options, such as dropping a column that they name."""
+        """The remark without advice that contradicts the options."""
         from bayesnb.data.specifications import Missing
 
         spec = self.features().get(str(remark.column))
@@ -96,7 +96,7 @@ class Settings:
         return remark if spec is None else replace(remark, drop=False)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator, without ``dependence`` and ``--m``; labels are text (``by_label``)."""
+        """The parameters of the estimator, without ``dependence`` and ``--m``; labels are text."""
         return {
             "features": self.of_all or self.features() or None,
             "class_prior": _class_prior(self.class_prior),
@@ -107,7 +107,7 @@ class Settings:
         }
 
     def smoothed(self, schema: Schema) -> tuple[Schema, dict[Any, Any] | None]:
-        """A schema with the priors of ``--m``, and the families that specify these priors."""
+        """A schema with the priors of ``--m``, and the families with these priors."""
         from bayesnb.data.specifications import BestFamily, Missing, values_of
         from bayesnb.families.gaussian import Gaussian
 
@@ -133,7 +133,7 @@ class Settings:
 
 
 def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Replace texts by labels in ``class_prior``, which may name further labels that are text, and ``unknown``."""
+    """Replace the texts in ``class_prior`` and ``unknown`` by labels. Other names of ``class_prior`` stay text."""
     given, said, unknown = parameters["class_prior"], parameters["unknown"], None
     texts, textual = {str(label): label for label in labels}, all(isinstance(label, str) for label in labels)
     extra = {}
@@ -153,7 +153,6 @@ def by_label(parameters: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
 
 
 def _with_mass(said: str) -> tuple[str, float | None]:
-    """The parts of LABEL=P; a label alone has no probability."""
     label, _, p = said.rpartition("=")
     try:
         return (label, float(p)) if label else (said, None)
@@ -204,7 +203,6 @@ def _refuse(said: str) -> NoReturn:
 
 
 def _smoothed(feature: Feature, m: float) -> Feature:
-    """Set the prior of a categorical or Bernoulli feature to m imaginary rows."""
     from bayesnb.families.columns import LEVELS, ZEROS_AND_ONES
 
     if feature.family.support not in (LEVELS, ZEROS_AND_ONES) or feature.family.node_names:
@@ -235,7 +233,7 @@ def _class_prior(text: str | None) -> Any:
 
 
 def fit_command(data: str, target: str | None, format: Format, settings: Settings, estimate: str = "predictive") -> str:
-    """The command that fits a model to a file with these settings and this format."""
+    """The command that fits a model with these settings."""
     words = ["bayesnb", "fit", data, "--target", target or "COLUMN"]
     for name in ("sep", "decimal", "encoding", "skip", "sheet"):
         if (value := getattr(format, name)) is not None:
@@ -255,7 +253,7 @@ def fit_command(data: str, target: str | None, format: Format, settings: Setting
 
 
 def advised(settings: Settings, remarks: Iterable[Remark]) -> Settings:
-    """The settings with the advice of the remarks added: columns to leave out, and families of columns."""
+    """The settings after following the advice of the remarks."""
     remarks = [remark for remark in remarks if str(remark.column) != settings.weight]
     drop = dict.fromkeys([*settings.drop, *(str(remark.column) for remark in remarks if remark.drop)])
     given = {} if settings.of_all else {text.rpartition("=")[0]: text.rpartition("=")[2] for text in settings.feature}

@@ -33,7 +33,7 @@ NO_FAMILY = "{kind}, which no family reads: turn it into numbers or into categor
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A table named on the command line: an embedded data set with its class column, or a file."""
+    """A table named on the command line: an embedded data set, or a file."""
 
     name: str
     embedded: pd.DataFrame | None
@@ -42,13 +42,13 @@ class Opened:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all columns, including those to be left out."""
+        """The names of all columns, including columns to leave out."""
         names = self.embedded.columns if self.file is None else self.file.names
         return [str(name) for name in names]
 
     @property
     def own_target(self) -> str | None:
-        """The class column if it is known: of an embedded data set, or of a folder with a subfolder per class."""
+        """The class column of an embedded data set, or of a folder with one subfolder per class; otherwise None."""
         from bayesnb.data.folders import CLASS
 
         if self.file is None:
@@ -56,7 +56,7 @@ class Opened:
         return CLASS if self.file.kind == "text" and CLASS in self.names else None
 
     def require(self, column: str | None, option: str = "") -> None:
-        """Raise an error with a suggestion if the table does not have the column."""
+        """Raise an error with a suggestion if the column is missing."""
         if column is None or column in self.names:
             return
         if self.file is not None and self.file.kind == "excel" and (having := self.file.sheets_with(column)):
@@ -69,21 +69,21 @@ class Opened:
         raise ValueError(f"{option + ': ' if option else ''}{self.name} has no column {column!r}{hint}")
 
     def tables(self) -> Iterator[Table]:
-        """The rows as tables of bounded size, without the columns to be left out."""
+        """The rows as tables of bounded size, without the columns to leave out."""
         from bayesnb.data import engines
 
         for table in engines.frames(iter([self.embedded]) if self.file is None else self.file)[0]:
             yield table.without(self.settings.drop) if self.settings.drop else table
 
     def frame(self) -> pd.DataFrame:
-        """The whole table in memory, without the columns to be left out."""
+        """The whole table in memory, without the columns to leave out."""
         from bayesnb.data import readers
 
         whole = self.embedded if self.file is None else readers.frame(self.file)
         return whole.drop(columns=list(self.settings.drop))
 
     def unreadable(self, needed: Iterable[str | None]) -> list[Remark]:
-        """Remarks about columns whose type no family supports, such as lists in Parquet; ``needed`` are skipped."""
+        """Remarks about columns whose type no family supports, such as lists in Parquet."""
         from bayesnb.data.columns import NoFamilyError
         from bayesnb.data.readings import is_temporal
 
@@ -100,14 +100,14 @@ class Opened:
         return found
 
     def examined(self, frame: pd.DataFrame, target: Any, rows: int) -> list[Remark]:
-        """The findings about its columns, from a frame with all rows or a sample of them."""
+        """Findings about the columns, from all rows or a sample."""
         layouts = () if self.file is None else self.file.layouts
         remarks = examine(looked_at(frame), target, rows, layouts)
         return [self.settings.fitting(remark) for remark in remarks if not self.settings.follow(remark)]
 
 
 def opened_for(clf: Classifier, data: str, format: Format, target: str | None = None, *others: str | None) -> Opened:
-    """Open a table for a fitted model, and read it as the model's own table was read.
+    """Open a table for a fitted model, and read the table as the model's own table was read.
 
     The model stores the expected columns, the columns to leave out, and the texts that mean a missing cell. A column is
     read as text if the model learned text.
@@ -131,9 +131,9 @@ def opened_for(clf: Classifier, data: str, format: Format, target: str | None = 
 
 
 def opened(data: str, format: Format, settings: Settings | None = None, names: Iterable[Any] = ()) -> Opened:
-    """Open a table: a path if it has a suffix, or is a folder or an existing file; otherwise an embedded data set.
+    """Open an embedded data set or a path. A name with a suffix, an existing file and a folder are paths.
 
-    The columns that ``settings`` name must exist; those in ``names`` recognize a header.
+    The columns that ``settings`` name must exist. ``names`` are names by which a header is recognized.
     """
     from bayesnb.data.readers import Source
 
@@ -155,7 +155,7 @@ def opened(data: str, format: Format, settings: Settings | None = None, names: I
 
 
 def target_of(table: Opened, target: str | None) -> str:
-    """The name of the class column: the given name, or the target of the embedded data set."""
+    """The name of the class column."""
     if target is None:
         has = ""
         with contextlib.suppress(ValueError, OSError):
@@ -168,7 +168,7 @@ def target_of(table: Opened, target: str | None) -> str:
 
 
 def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
-    """Read the columns and the labels of a table into memory; rows without a label are left out."""
+    """Read a table into memory, without the rows that have no label."""
     target = target_of(table, target)
     frame = table.frame()
     if target not in frame.columns:
@@ -184,7 +184,7 @@ def load(table: Opened, target: str | None) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """A table in memory as the user named it, the model fitted to it, and the findings about its columns."""
+    """A table, its fitted model and its findings."""
 
     name: str
     X: pd.DataFrame
@@ -197,9 +197,9 @@ class FittedTable:
 def fitted(
     data: str, target: str | None, format: Format, settings: Settings, seed: int = 0, repeat: bool = True
 ) -> FittedTable:
-    """Read a table into memory and fit a model to it; print its size and serious remarks on stderr.
+    """Read a table into memory and fit a model to the table; print its size and serious remarks on stderr.
 
-    With ``repeat``, rows with weights are repeated, as the scores need.
+    If ``repeat`` is true, rows are repeated by their weights, as the scores need.
     """
     from bayesnb import learning
     from bayesnb.data.schema import Schema
@@ -234,8 +234,8 @@ def with_dependence(
 ) -> tuple[EstimatorParameters, Classifier]:
     """Fit with the dependence of the settings; return the parameters and the model.
 
-    The default, "auto", adds no dependence if the estimate plugs in a point, if columns or classes may join later, or
-    if exponents cannot be learned, with the reason on stderr.
+    The default, "auto", adds no dependence in three cases: the estimate plugs in a point, columns or classes may join
+    later, or exponents cannot be learned. The reason is printed on stderr.
     """
     from bayesnb.dependence.exponents import NoExponentsError
     from bayesnb.priors import ImproperError

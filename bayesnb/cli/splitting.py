@@ -57,8 +57,7 @@ def split(
 
 
 def drawn_by_content(frame: pd.DataFrame, labels: pd.Series, share: float, seed: int) -> np.ndarray:
-    """A mask of the drawn rows: this share of each class, rounded, with the smallest hashes of their content under the
-    seed.
+    """A mask of the drawn rows: in each class, the given share of rows with the smallest hashes of their content.
 
     Equal rows are numbered, and the numbers are hashed too.
     """

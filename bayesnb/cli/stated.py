@@ -1,6 +1,6 @@
-"""Write the file of facts about options, from signatures and docstrings: ``python -m bayesnb.cli.stated``.
+"""Write ``stated.json``, the facts about options in signatures and docstrings: ``python -m bayesnb.cli.stated``.
 
-Help and the error about a mistyped option read this file, because importing the functions takes a second.
+Help and the error about a mistyped option read ``stated.json``, because importing the functions takes a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ESTIMATOR = "bayesnb.estimator:BayesianNB"
 
 
 def written() -> str:
-    """The file, made from the functions and classes that the commands name."""
+    """The content of the file."""
     questions = {
         name: {
             "summary": each.summary,
@@ -39,7 +39,6 @@ def written() -> str:
 
 
 def _facts(function: Callable) -> dict[str, Any]:
-    """The facts of each parameter whose default can be written."""
     metadata = {each.name: dict(each.metadata) for each in fields(function)} if is_dataclass(function) else {}
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -60,12 +59,10 @@ def _facts(function: Callable) -> dict[str, Any]:
 
 
 def _word(kind: Any) -> str | None:
-    """The name of a type that an option can have; anything is read as text."""
     return "str" if kind is Any else kind.__name__ if kind in (bool, int, float, str) else None
 
 
 def _text(function: Callable, name: str) -> str:
-    """The description of a parameter in the docstring of its function or class, otherwise in the estimator's."""
     text = described(function.__doc__ or "").get(name)
     text = described(pkgutil.resolve_name(ESTIMATOR).__doc__ or "").get(name, "") if text is None else text
     return text.replace("FAMILIES", ", ".join(families_by_name()))

@@ -1,7 +1,7 @@
 r"""Write text to a terminal or a pipe.
 
-Data, models and file names are untrusted, and a terminal executes the escape sequences in them, so control characters
-are shown escaped, as ``\x1b``.
+Data, models and file names are untrusted, and a terminal executes escape sequences. So control characters are shown
+escaped, as ``\x1b``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST = 2000
 
 
 def visible(text: Any, keep: str = "") -> str:
-    """Escape the control characters of a text, except those in ``keep``."""
+    """Escape control characters, except those in ``keep``."""
     text = str(text)
     return text if text.isprintable() else "".join(_shown(c) if c not in keep else c for c in text)
 
@@ -43,7 +43,7 @@ def _shown(c: str) -> str:
 
 
 def json_text(document: Any) -> str:
-    """A document as JSON; control characters have JSON escapes."""
+    """Convert to JSON, with control characters escaped."""
     import json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
@@ -51,13 +51,13 @@ def json_text(document: Any) -> str:
 
 
 def one_line(said: Any) -> str:
-    """A message, an error or a warning as one readable line, with its cures spelled as options."""
+    """A message as one readable line that names options of the command."""
     line = visible(" ".join(written(said, "command").split()))
     return line if len(line) <= LONGEST else line[:LONGEST] + "…"
 
 
 def message_of(error: BaseException) -> str:
-    """Write an error as one line. An unexpected error includes the name of its class."""
+    """Write an error as one line; an unexpected error includes the name of its class."""
     match error:
         case UnicodeEncodeError():
             return one_line(f"{error.object[:200]} is not text in the encoding {error.encoding}: rename it")
@@ -71,7 +71,7 @@ def message_of(error: BaseException) -> str:
 
 
 def require_text(arguments: list[str]) -> None:
-    """Raise an error for arguments that are not text in the system's encoding, such as file names not in UTF-8."""
+    """Raise an error for arguments that are not text, such as file names that are not in UTF-8."""
     for argument in arguments:
         try:
             argument.encode()
@@ -93,8 +93,8 @@ def set_up_streams() -> None:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed; yield the signals that have
-    arrived.
+    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed; yield the list of arrived
+    signals.
     """
     arrived: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -116,7 +116,7 @@ def ended_by_signals() -> Iterator[list[int]]:
 
 
 def discard_stdout() -> None:
-    """Discard the remaining output, because the reader has closed the pipe."""
+    """Discard output after the reader has closed the pipe."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -142,14 +142,14 @@ class _Shown(io.TextIOBase):
 
 
 def stdout() -> TextIO:
-    """The stream for data: stdout unchanged; a terminal gets control characters escaped."""
+    """The stream for data; on a terminal, control characters are escaped."""
     if sys.stdout is None:
         raise click.UsageError("stdout is closed: there is nothing to write to")
     return _Shown(sys.stdout) if sys.stdout.isatty() else sys.stdout
 
 
 def say(text: str | Message) -> None:
-    """Print a message on stderr, unless there is no stderr."""
+    """Print a message on stderr."""
     if sys.stderr is not None:
         progress.hide()
         click.echo(visible(written(text, "command")), err=True)
@@ -162,12 +162,12 @@ def warn(said: object) -> None:
 
 
 def console_of() -> Any:
-    """Stdout for tables; if it is not a terminal, its width is the environment variable COLUMNS, or 120."""
+    """The console of stdout; if stdout is not a terminal, its width is the environment variable COLUMNS, or 120."""
     from rich.console import Console
 
     class Ours(Console):
         def on_broken_pipe(self) -> None:
-            """Raise the error again, because rich would end the process with code 1."""
+            """Raise again; rich would exit with code 1."""
             raise
 
     stdout()

@@ -1,10 +1,10 @@
-"""Any table to encoded columns, and a large table to sums.
+"""Convert any table to encoded columns, and a large table to sums.
 
 Each file imports only from earlier files in this list:
 
 * ``columns``, ``arrow``, ``tables``, ``targets``, ``text``, ``specifications``: tables and labels in memory;
 * ``decoding``, ``csv_reader``, ``readers``, ``writers``: files and streams;
-* ``encoders``, ``inferring``, ``schema``: columns to the arrays that families read, with validation;
+* ``encoders``, ``inferring``, ``schema``: the arrays that families read;
 * ``warned``: warnings; ``choice``: families chosen from the rows; ``rows``, ``summary``: statistics;
 * ``engines``: statistics of tables of any size.
 """

@@ -1,7 +1,4 @@
-"""Arrow batches as tables of bounded size, without a Python object per row.
-
-Text becomes codes and a dictionary; whole numbers get a mask if some are missing, in every batch.
-"""
+"""Convert Arrow batches to tables of bounded size, without a Python object per row."""
 
 from __future__ import annotations
 
@@ -21,10 +18,10 @@ PACKAGES = ("polars", "duckdb", "_duckdb", "ibis", "dask", "distributed", "pyspa
 
 
 def engine_of(source: Any) -> str | None:
-    """The engine of a lazy table, or ``None``; no engine is imported.
+    """Return the engine of a lazy table, or ``None`` for other objects.
 
-    Engines are known by the names of their classes. Any other object that streams Arrow is "arrow", unless it is a
-    table in memory, which has a length and no ``to_pyarrow``.
+    No engine is imported. Objects of unknown classes that stream Arrow have the engine "arrow", unless they are tables
+    in memory.
     """
     kind = type(source)
     names = {(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__}
@@ -43,7 +40,7 @@ def engine_of(source: Any) -> str | None:
 
 @contextmanager
 def about_engine(source: Any) -> Iterator[None]:
-    """Convert exceptions of an engine's own class to a ``ValueError`` that names it."""
+    """Convert an engine's own exceptions to ``ValueError``."""
     try:
         yield
     except Exception as error:
@@ -54,7 +51,7 @@ def about_engine(source: Any) -> Iterator[None]:
 
 
 def in_memory(X: Any) -> Any:
-    """A lazy table of polars or Arrow with its rows read; others are unchanged."""
+    """Read the rows of a lazy polars or Arrow table; return other objects unchanged."""
     if isinstance(X, pd.DataFrame | pd.Series | np.ndarray | list | tuple | Mapping):
         return X
     with about_engine(X):
@@ -72,19 +69,19 @@ def in_memory(X: Any) -> Any:
 
 
 def batch_rows(columns: int) -> int:
-    """The number of rows of a batch with this many columns."""
+    """Rows of a batch."""
     return int(np.clip(BATCH // max(1, columns), 2**10, 2**18))
 
 
 def frame_of(batch: Any) -> pd.DataFrame:
-    """Convert an Arrow batch or table to a pandas frame; text becomes categorical."""
+    """Convert an Arrow batch or table to a pandas frame, with text as categories."""
     frame = pd.DataFrame({k: array_of(batch.column(k)) for k in range(batch.num_columns)}, copy=False)
     frame.columns = list(batch.schema.names)
     return frame
 
 
 def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None]) -> Iterator[Any]:
-    """Restore the categories of Parquet files, which Arrow has recorded in the metadata."""
+    """Restore the categorical columns of Parquet files."""
     import pyarrow as pa
 
     written = [metadata[b"ARROW:schema"] for metadata in files if metadata and b"ARROW:schema" in metadata]
@@ -98,7 +95,7 @@ def coded(batches: Iterable[Any], files: Iterable[Mapping[bytes, bytes] | None])
 
 
 def without_marks(batches: Iterable[Any], na: Sequence[str]) -> Iterator[Any]:
-    """Replace the user's texts for missing cells by null; see :func:`marks_in`."""
+    """Replace the user's texts for missing cells by null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -129,7 +126,7 @@ def _number(mark: str) -> float | None:
 
 
 def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
-    """The further texts that mean missing in a column."""
+    """Texts that mean missing in ``column``."""
     longest = sorted(map(str, names), key=len, reverse=True)
     found = []
     for mark in na:
@@ -141,7 +138,7 @@ def marks_in(column: str, na: Iterable[str], names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def about_source(name: Any, read: int) -> Iterator[None]:
-    """Add to an error of Arrow the source and the number of rows read."""
+    """Add the source and the number of rows read to an error of Arrow."""
     import pyarrow as pa
 
     try:
@@ -151,7 +148,7 @@ def about_source(name: Any, read: int) -> Iterator[None]:
 
 
 def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[Any]:
-    """Yield the batches; if one cannot be read, the error names the source."""
+    """Yield the batches, and name the source in an error."""
     batches = iter(batches)
     while True:
         with about_source(name, read):
@@ -163,12 +160,12 @@ def until_broken(name: Any, batches: Iterable[Any], read: int = 0) -> Iterator[A
 
 
 def message_of(error: BaseException) -> str:
-    """The message of an error on one line."""
+    """The message on one line."""
     return " ".join(str(error).split())[:300]
 
 
 def array_of(column: Any) -> Any:
-    """Convert an Arrow column to an array for pandas."""
+    """Convert an Arrow column for pandas."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -197,7 +194,7 @@ def array_of(column: Any) -> Any:
 
 
 def plain(schema: Any) -> Any:
-    """Replace all text types, including dictionaries of text, by plain text."""
+    """Replace all text types of a schema by plain text."""
     import pyarrow as pa
 
     return pa.schema(
@@ -211,7 +208,7 @@ def plain(schema: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether this is one of Arrow's text types."""
+    """Whether ``kind`` is one of Arrow's text types."""
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)

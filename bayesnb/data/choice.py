@@ -95,7 +95,7 @@ class FamilyChoice:
 
 
 def with_reasons(schema: Schema, reasons: Reasons) -> Schema:
-    """Add the reasons of each choice to the features that :func:`chosen` returned."""
+    """Record in a schema why :func:`chosen` chose each family."""
     put = {
         name: replace(schema.features[name], origin=origin, tried=tried) for name, (origin, tried) in reasons.items()
     }
@@ -153,8 +153,8 @@ def chosen(table: Table, target: Target, weight: Array, settings: EstimatorParam
 def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
     """The parts of a column of dates that predict the class best, given this column alone.
 
-    The score is the exact leave-one-out log score. Elapsed time alone stays unless other parts are more than 3 nats
-    better; then the fewest parts within a nat of the best are chosen.
+    The score is the exact leave-one-out log score. Elapsed time alone is chosen unless other parts score more than 3
+    nats higher. Otherwise the fewest parts within 1 nat of the best score are chosen.
     """
     of_all = Date(*(("elapsed", "hour") if date.format == "time" else PARTS), format=date.format)
     table = Table.of(of_all.read(column))
@@ -174,8 +174,8 @@ def best_parts(column: Column, date: Date, labels: Labels) -> tuple[Part, ...]:
 def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
     """Whether whole numbers predict the class best as ordered levels, given this column alone.
 
-    The exact leave-one-out log score must be more than 3 nats above those of a Gaussian, of counts and of unordered
-    levels.
+    Their exact leave-one-out log score must exceed that of a Gaussian by more than 3 nats. It must also exceed the
+    scores of counts and of unordered levels.
     """
     table, scores = Table.of({column.name: column.values}), {}
     for family in (Ordinal(order=order), Gaussian(), Categorical(), *([Poisson()] if order[0] >= 0 else [])):
@@ -186,7 +186,7 @@ def best_in_order(column: Column, order: Sequence[int], labels: Labels) -> bool:
 
 
 def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
-    """Whether rounded numbers predict the class better as intervals of this length than as a Gaussian.
+    """Whether rounded numbers predict the class better as intervals of length ``unit`` than as a Gaussian.
 
     The exact leave-one-out log score, given this column alone, must be more than 3 nats higher.
     """
@@ -198,7 +198,6 @@ def better_rounded(column: Column, unit: float, labels: Labels) -> bool:
 
 
 def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
-    """The exact leave-one-out log score of the class."""
     model = schema.model(Dirichlet())
     posterior = model.posterior(model.statistics(data, labels, range(labels.n)))
     return _score(posterior.log_left_out(data, labels), labels)
@@ -206,7 +205,7 @@ def _score_of(schema: Schema, data: Data, labels: Labels) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """Leave-one-out terms (row, class) of a candidate, and evidence in nats, NaN if undefined."""
+    """A candidate, its leave-one-out log densities (row, class), and its log evidence."""
 
     family: Family
     terms: Array
@@ -255,12 +254,12 @@ def _tried(table: Table, column: Any, spec: BestFamily, labels: Labels, named: S
 
 
 def _once(labels: Labels) -> Labels:
-    """Leave out one copy of a row at a time; of a row of weight 2, one stays."""
+    """Limit weights to 1: one copy of a row is left out at a time."""
     return replace(labels, weight=np.minimum(labels.weight, 1.0))
 
 
 def _suits(family: Family, x: Array) -> bool:
-    """Whether a family can read a column; a Hurdle also needs zeros and other numbers."""
+    """Whether a family can read a column."""
     zeros = (x == 0).sum()
     both = 0 < zeros < (~np.isnan(x)).sum()
     return not family.accepts.invalid(x).any() and (both or not isinstance(family, Hurdle))
@@ -274,7 +273,6 @@ def _of_others(
     label: LabelPrior,
     columns: Mapping[Any, Any],
 ) -> Array:
-    """Leave-one-out log joint of the class prior and the features with given families."""
     rest = {name: feature for name, feature in schema.features.items() if name not in columns}
     schema, data = replace(schema, features=rest).read(table, learn=True) if rest else (schema, {})
     model = replace(schema, features={name: schema.features[name] for name in rest}).model(label)
@@ -283,7 +281,6 @@ def _of_others(
 
 
 def _by_evidence(column: Any, of: Mapping[str, _Candidate], spec: BestFamily) -> str:
-    """The candidate with the largest evidence, from which the search by class starts."""
     best = max(of, key=lambda name: np.nan_to_num(of[name].evidence, nan=-np.inf))
     if spec.by == "evidence" and np.isnan(of[best].evidence):
         raise ValueError(f"no candidate has an evidence for {column!r}; give PolyaTree its edges, or use by='class'")
@@ -298,7 +295,6 @@ def _score(total: Array, labels: Labels) -> float:
 def _improved(
     best: Mapping[Any, str], total: Array, tried: Mapping[Any, Mapping[str, _Candidate]], labels: Labels
 ) -> tuple[dict[Any, str], Array]:
-    """Change one family at a time while this improves the score."""
     best = dict(best)
     for _ in range(PASSES):
         before = dict(best)

@@ -1,4 +1,4 @@
-"""One column of a table, and its conversion to numbers or codes.
+"""Convert one column of a table to numbers or codes.
 
 None, NaN, NaT, pd.NA and null all mean missing.
 """
@@ -29,7 +29,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
 class Column:
     """One column of a table: ``values`` (row,), a pandas Series or an array.
 
-    ``declares`` is False in a part of a larger table, where a categorical type does not declare the levels.
+    ``declares`` is False in a part of a larger table. The levels of a categorical type are then not taken as declared.
     """
 
     name: Any
@@ -42,7 +42,6 @@ class Column:
 
     @property
     def textual(self) -> bool:
-        """Whether the type is text or categorical, even without values."""
         return isinstance(self.values.dtype, pd.CategoricalDtype | pd.StringDtype)
 
     @property
@@ -52,7 +51,7 @@ class Column:
         return tuple(self.values.cat.categories.tolist())
 
     def ordered(self) -> tuple[Any, ...]:
-        """The levels of an ordered type, or sorted numbers; ``ValueError`` without levels or order."""
+        """The levels of an ordered type, or the sorted numbers; ``ValueError`` for unordered text or no values."""
         if self.declared and self.values.cat.ordered:
             return self.declared
         codes, distinct = self.coded
@@ -70,7 +69,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind of the values, however they are stored; "empty" if all are missing."""
+        """The kind of the values, whatever the dtype; "empty" if all are missing."""
         kind = self._stored
         if kind in ("text", "empty") or isinstance(self.values.dtype, pd.CategoricalDtype):
             return kind
@@ -84,7 +83,6 @@ class Column:
 
     @cached_property
     def _stored(self) -> Kind:
-        """The kind that the type implies; "empty" if all are evidently missing."""
         dtype = self.values.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return _kind_of_objects(self.name, self.values.cat.categories.tolist())
@@ -101,7 +99,6 @@ class Column:
         return bool(zeros_and_ones((self.reals() if cells is None else cells)[:, None])[0])
 
     def reals(self) -> Array:
-        """Numbers as float64 (row,), NaN if missing."""
         kind = self._stored
         if kind == "text":
             example = next((v for v in self.values if not pd.isna(v)), None)
@@ -147,7 +144,7 @@ class Column:
 
     @cached_property
     def coded(self) -> tuple[Array, list[Any]]:
-        """Codes (row,), -1 if missing, and the distinct values."""
+        """Codes (row,), -1 if missing, and the list of distinct values."""
         _ = self._stored  # Raises an error for cells that no family reads.
         if isinstance(self.values.dtype, pd.CategoricalDtype):
             codes, distinct = self.values.cat.codes.to_numpy(), self.values.cat.categories
@@ -159,19 +156,19 @@ class Column:
 
 
 def without_unused(codes: Array, distinct: Any) -> tuple[Array, Any]:
-    """Drop values without rows; return new codes and values."""
+    """Drop the values that no code refers to; return the new codes and values."""
     found = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     return (codes, distinct) if found.all() else (np.append(np.cumsum(found) - 1, -1)[codes], distinct[found])
 
 
 def as_floats(cells: Any) -> Array:
-    """Numbers as float64; too large ones become infinite."""
+    """Convert to float64; numbers beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return np.asarray(cells, float)
 
 
 def require_ordinary(names: Names, x: Array) -> None:
-    """Raise ``ValueError`` if a number (row, column) is infinite, or extreme and not 0."""
+    """Raise ``ValueError`` if a number in ``x`` (row, column) is infinite, or too large or small to be squared."""
     if not reading.extreme(x):
         return
     row, column = np.argwhere(reading.extremes(x))[0]
@@ -189,7 +186,7 @@ EXTREME = (
 
 
 def as_objects(values: Any) -> Any:
-    """Convert an array that numpy's functions misread; masked cells become missing."""
+    """Convert masked arrays and arrays of numpy's string type, whose masked cells become missing."""
     if isinstance(values, np.ma.MaskedArray):
         numbers = values.dtype.kind in ("biuf" if values.ndim == 2 else "f")
         cells = np.array(values.data, float if numbers else object)
@@ -208,7 +205,6 @@ def coded_array(cells: Array) -> tuple[Array, Array]:
 
 
 def _coded_text(cells: Array) -> tuple[Array, Array]:
-    """Codes (row,) of fixed-width text, and the distinct texts, unsorted."""
     import pyarrow as pa
 
     cells = np.ascontiguousarray(cells)
@@ -233,14 +229,14 @@ def _zeros_and_ones(x: Array) -> Array:
 
 
 def are_whole(x: Array) -> bool:
-    """Whether all numbers are whole or missing; False above 2^53, where every float is whole."""
+    """Whether all numbers are whole or missing; False if a number exceeds 2^53, above which every float is whole."""
     return all(
         bool(((part == np.floor(part)) & (np.abs(part) <= 2.0**53) | np.isnan(part)).all()) for part in (x[:64], x)
     )
 
 
 class NoFamilyError(RefusedError):
-    """The type of a column is one that no family reads."""
+    """No family reads this type of column."""
 
 
 NO_FAMILY = "column {column!r} holds {value}, which no family reads: turn it into numbers or into categories, or {cure}"
@@ -285,9 +281,8 @@ def _kind_of_one(name: Any, value: Any) -> Kind:
 
 
 def _signals(value: Number) -> bool:
-    """Whether a value is a signalling NaN, whose comparison raises an error."""
     return isinstance(value, Decimal) and value.is_snan()
 
 
 class CellError(RefusedError, TypeError):
-    """A cell is neither a string nor a number nor missing (also a ``TypeError``, for scikit-learn)."""
+    """A cell is neither a string nor a number nor missing. For scikit-learn, the error is also a ``TypeError``."""

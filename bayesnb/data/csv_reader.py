@@ -1,13 +1,16 @@
-"""CSV files as Arrow batches.
+"""Read CSV files as Arrow batches.
 
-DuckDB finds the separator, the header and the lines above it, and reads cells as text. This module adds these rules. A
-cell is enclosed in double quotes or not quoted. Texts such as NA are missing in all columns, and marks such as "?" in
-columns of numbers. A column holds numbers if each of its cells is a number; 05123 is not, because its leading zero
-would be lost. Each column has its own decimal mark; cells such as 1.234, which allow both, get the mark of the other
-columns. A first row of text is a header unless most of its cells occur again in their columns.
+DuckDB finds the separator and the header, and reads every cell as text. The rules of this module are:
 
-:func:`look` records the possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
-So types do not depend on the order of rows.
+* Only double quotes enclose a cell.
+* Texts such as NA are missing in all columns. Texts such as "?" are missing in columns of numbers.
+* A column holds numbers if each of its cells is a number. 05123 is not a number, because its leading zero would be
+  lost.
+* Each column has its own decimal mark. A column with ambiguous cells such as 1.234 gets the mark of the other columns.
+* A first row of text is a header unless most of its cells occur again in their columns.
+
+Types are decided from all rows of all files, so they do not depend on the order of the rows. :func:`look` records the
+possible types of each column, :func:`read_alike` decides, and :func:`batches` reads the rows.
 """
 
 from __future__ import annotations
@@ -56,18 +59,18 @@ class Format:
     header : bool, optional
         Whether the first line holds column names; detected by default.
     skip : int, optional
-        The number of lines before the header to leave out; by default lines of titles are detected.
+        Number of lines to skip before the header; by default lines of titles are detected.
     na : tuple of str
-        A further text that means missing, such as ?, or ``COL=TEXT`` for one column.
+        Further text that means missing, such as ?, or ``COL=TEXT`` for one column.
     keep_na : tuple of str
-        A text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
+        Text that is a level although it looks missing, such as NA for Namibia, or ``COL=TEXT`` for one column. In
         columns of numbers it stays missing.
     sheet : str, optional
-        Sheet of an Excel file, by its name or its position from 1; the first that is not hidden by default.
+        Sheet of an Excel file, by name or by position from 1; by default the first that is not hidden.
     names : tuple of str
         Names that identify the header, such as the class column.
     text : tuple of str
-        Columns to read as text in any case, because a model has learned their levels as text.
+        Columns that are always read as text, because a model has learned their levels as text.
     """
 
     sep: str | None = None
@@ -86,10 +89,10 @@ class Format:
 class CsvLayout:
     """The layout of a CSV file and the types of its columns.
 
-    ``file`` is the file or its copy in UTF-8, in the folder ``space``, and ``encoding`` that of the original. ``types``
-    fit all cells of a column with values; ``gaps`` counts the texts that are missing if the column holds numbers.
-    ``kinds`` are the types in all files together: "empty", "integer", "real", "boolean" or "text". ``marks`` are the
-    decimal marks, "" if none is needed. The other fields are settings, given or detected.
+    ``file`` is the file, or its copy in UTF-8. ``encoding`` is that of the original. ``types`` are the types that fit
+    all cells of a column of this file. ``kinds`` are the types chosen for all files: "empty", "integer", "real",
+    "boolean" or "text". ``gaps`` counts, for each column of numbers, the texts that mean missing. ``marks`` holds the
+    decimal mark of each column, "" if none is needed.
     """
 
     name: str
@@ -165,7 +168,7 @@ def read_alike(layouts: Sequence[CsvLayout], format: Format) -> list[CsvLayout]:
 
 
 def batches(layout: CsvLayout) -> Iterator[Any]:
-    """Yield the rows as Arrow batches, converted to the type of each column."""
+    """Yield the rows as Arrow batches."""
     import pyarrow as pa
 
     kinds = [layout.kinds[column] for column in layout.names]
@@ -223,10 +226,6 @@ TITLED = 200
 
 
 def _titles(file: Path, sep: str, escape: str, names: Collection[str]) -> int:
-    """The number of lines of titles before the header: they fill at most half of the columns that most rows fill.
-
-    They are titles only if all cells of the next line are different texts.
-    """
     if len(sep) > 1:
         return 0
     reader = csv.reader(lines_of(file), delimiter=sep, quotechar=QUOTE, escapechar=None if escape == QUOTE else escape)
@@ -245,7 +244,7 @@ NUMERIC = re.compile(r"[+-]?[\d.,]+(\s*%)?")
 
 
 def titles_above(rows: Sequence[Sequence[Any]]) -> int:
-    """The number of rows above the header, which fill at most half of the columns that most rows fill."""
+    """The number of rows above the header, which fill at most half as many columns as a typical row."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     usual = median(filter(None, filled)) if any(filled) else 0
     return next((k for k, n in enumerate(filled) if 2 * n > usual), 0)
@@ -269,7 +268,6 @@ def _is_row(connection: Any, layout: CsvLayout, first: Sequence[str], types: Seq
 
 
 def _names(name: Any, first: Sequence[str]) -> tuple[str, ...]:
-    """Column names; a column without a name is named as by pandas."""
     names = [cell if cell.strip() else f"Unnamed: {k}" for k, cell in enumerate(first)]
     twice, times = Counter(names).most_common(1)[0]
     if times > 1:
@@ -322,7 +320,6 @@ PATTERNS = {
 
 
 def _types_of(cell: str) -> str:
-    """SQL for the types that fit a cell; patterns, which are slow, come last."""
     words = (
         f"WHEN lower({cell}) IN ('true', 'false') THEN {int(Types.BOOLEAN)} "
         f"WHEN lower(trim({cell})) IN ({', '.join(map(_text, GAPS))}) THEN {int(ANY)}"
@@ -338,7 +335,6 @@ def _types_of(cell: str) -> str:
 
 
 def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]:
-    """Decimal marks by column, for each file; "" if none is needed."""
     clear = [{column: _clear_mark(types, layout.sep) for column, types in layout.types.items()} for layout in layouts]
     found = []
     for layout, own in zip(layouts, clear, strict=True):
@@ -355,7 +351,7 @@ def _marks(layouts: Sequence[CsvLayout], format: Format) -> list[dict[str, str]]
 
 
 def _clear_mark(types: Types, sep: str) -> str | None:
-    """The decimal mark that the cells imply; "" if none is needed, None if both fit."""
+    """The decimal mark that the cells imply; "" if none is needed, ``None`` if both fit."""
     if not types & EITHER or types & (Types.INTEGER | Types.GROUPS | Types.GAP):
         return ""
     if EITHER in types or Types.DOTTED in types:
@@ -367,10 +363,7 @@ def _clear_mark(types: Types, sep: str) -> str | None:
 
 
 def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
-    """The decimal mark of an ambiguous column, inferred from the separator and the other columns.
-
-    ``ValueError`` if they do not settle it.
-    """
+    """The decimal mark of an ambiguous column, inferred from the separator and the other columns."""
     types, sep = layout.types[column], layout.sep
     if Types.POINT not in types:
         # Examples: 950 and 1.234.567; or 7 and "1,5" in a comma-separated file.
@@ -389,7 +382,6 @@ def _unclear_mark(layout: CsvLayout, column: str, known: set[str]) -> str:
 
 
 def _kind(types: Types, mark: str) -> str:
-    """The type of a column in one file; "empty" if all cells are missing."""
     if mark:
         return "real"
     names = {Types.GAP: "empty", Types.INTEGER: "integer", Types.BOOLEAN: "boolean"}
@@ -404,7 +396,6 @@ def _joint(kinds: set[str]) -> str:
 
 
 def _value(cell: str, kind: str, mark: str) -> str:
-    """SQL that converts a cell to its type; markers of missing cells become null."""
     match kind:
         case "integer":
             return f"try_cast(trim({cell}) AS BIGINT)"
@@ -420,7 +411,6 @@ def _value(cell: str, kind: str, mark: str) -> str:
 
 
 def _table(layout: CsvLayout) -> str:
-    """SQL for the file as a table of texts, with columns c0, c1, …"""
     columns = ", ".join(f"c{k}: 'VARCHAR'" for k in range(len(layout.names)))
     kept = {text for texts in _kept(layout).values() for text in texts}
     missing = ", ".join(_text(text) for text in MISSING if layout.sep not in text and text not in kept)
@@ -433,7 +423,6 @@ def _table(layout: CsvLayout) -> str:
 
 
 def _cells(layout: CsvLayout) -> list[str]:
-    """SQL for the cells of each column; the user's markers, with or without spaces, are null."""
     found = []
     kept = _kept(layout)
     of_others = {text for texts in kept.values() for text in texts} & {*MISSING}
@@ -466,14 +455,12 @@ def _path(file: Path) -> str:
 
 @contextmanager
 def _connection(name: Any) -> Iterator[Any]:
-    """Open a separate connection to the database of this process."""
     with _about(name), _database(os.getpid()).cursor() as connection:
         yield connection
 
 
 @cache
 def _database(process: int) -> Any:
-    """An empty in-memory database, cached because creating it is slow."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
@@ -494,7 +481,6 @@ FAULTS = {
 
 @contextmanager
 def _about(name: Any) -> Iterator[None]:
-    """Convert reading errors to ``ValueError`` (``UnicodeError``) with file, line, reason and cure."""
     import duckdb
 
     try:

@@ -1,4 +1,4 @@
-"""Convert text files in other encodings, and streams, to UTF-8 files."""
+"""Convert text files and streams to UTF-8."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ class Workspace:
         return self._folder / f"{self._files}{suffix}"
 
     def plain(self, file: Path) -> Path:
-        """The file, or a link if DuckDB cannot match its path."""
         if os.sep != "/" or "\\" not in (name := str(file.absolute())) or not set(name) & set("*?["):
             return file
         (link := self.path(file.suffix)).symlink_to(file.absolute())
@@ -68,7 +67,7 @@ def encoding_of(file: Path) -> str | None:
 
 
 def decoded(name: Any, file: Path, encoding: str, space: Workspace) -> Path:
-    """The file in UTF-8, as a copy if it is in another encoding.
+    """Return the file, or a copy in UTF-8 if the file has another encoding.
 
     Raises
     ------
@@ -104,7 +103,7 @@ def opened(file: Path) -> Any:
 
 
 def compression(file: Path) -> str:
-    """The compression of a file under DuckDB's name: "gzip" or "none"."""
+    """Return "gzip" or "none", the names that DuckDB uses."""
     with file.open("rb") as data:
         return "gzip" if data.read(2) == b"\x1f\x8b" else "none"
 
@@ -116,6 +115,6 @@ def is_empty(file: Path) -> bool:
 
 
 def lines_of(file: Path, skip: int = 0) -> Iterator[str]:
-    """Yield the lines of a file; each fits into memory."""
+    """Yield the lines of a file."""
     with io.TextIOWrapper(opened(file), encoding="utf-8-sig", errors="replace", newline="") as lines:
         yield from islice(lines, skip, None)

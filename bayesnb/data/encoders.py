@@ -1,6 +1,6 @@
 """Encode columns as arrays: one encoder for each support of a family.
 
-Missing is NaN in reals and counts, and -1 in codes. Cells that the family cannot read raise an error.
+A missing cell is NaN among reals and counts, and -1 among codes.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ type UnseenPolicy = Literal["missing", "new", "error"]
 class Feature:
     """One feature of the model.
 
-    ``columns`` are the columns that the feature reads, or the words of its text; ``source`` are those of the table if
-    they differ. ``declared`` are the ``levels`` that the type of a column declares even without rows. ``kinds`` are the
-    kinds of values in the first table that had the column. ``cuts`` belong to binned columns. ``tried`` holds (name,
-    evidence, log score) of the candidates for a family chosen from the first rows.
+    ``columns`` are the columns that the feature reads, or the words of its text. ``source`` are the columns of the
+    table, if they differ from ``columns``. ``declared`` are the levels that the type of a column declares even without
+    rows. ``kinds`` are the kinds of values in the first table that had the column. ``cuts`` are the intervals of binned
+    columns. ``tried`` holds (name, log evidence, log score) of each candidate, if the family was chosen from the rows.
     """
 
     columns: Names
@@ -66,12 +66,11 @@ class Feature:
 
     @property
     def guessed(self) -> bool:
-        """Whether the first rows, not the user, decided which numbers the feature allows (LogNormal excludes 0)."""
+        """Whether the first rows decided which numbers the feature allows (LogNormal excludes 0)."""
         return self.origin.kind in ("rows", "zero_one", "boolean")
 
     @property
     def reads(self) -> Names:
-        """The columns of the table that the feature reads, without the exposure."""
         return self.source or self.columns
 
     @property
@@ -80,12 +79,11 @@ class Feature:
 
     @property
     def named(self) -> Names:
-        """Unique names of its columns; the name of a word includes its text column."""
+        """Unique names of the columns. The words of a text have the name of their text column."""
         return self.columns if self.text is None else self.source
 
     @property
     def values(self) -> dict[Any, Names]:
-        """Levels of each categorical column; empty for intervals and other features."""
         of_values = self.levels is not None and self.cuts is None
         return dict(zip(self.columns, self.levels, strict=True)) if of_values else {}
 
@@ -114,7 +112,7 @@ class Feature:
         return Exposed(x, np.ones(len(x))) if self.exposure else x
 
     def decode(self, x: Array) -> dict[Any, Any]:
-        """Convert encoded columns (row, column) to values by name, with exposure 1."""
+        """Convert encoded columns (row, column) to {name: values}, with exposure 1."""
         if self.text is not None:
             return {self.source[0]: texts_of(x, self.columns)}
         ones = {name: np.ones(len(x)) for name in self.exposure}
@@ -133,13 +131,12 @@ type Encoder = Callable[[Table, Feature, UnseenPolicy | None], Encoded]
 
 
 def in_place(features: Mapping[Any, Feature], names: Iterable[Any]) -> dict[Any, Feature]:
-    """Features in the order of the columns, with flags of missing cells behind their column."""
+    """Sort features by the position of their first column, and flags of missing cells after their column."""
     place = {name: k for k, name in enumerate(names)}
     return dict(sorted(features.items(), key=lambda item: (place[item[1].reads[0]], bool(item[1].indicates))))
 
 
 def _reals(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode numbers as float64 (row, column), NaN if missing, or as a sparse matrix."""
     if table.sparse and feature.family.reads_sparse:
         x = sparse.csr_array(table.block(feature.columns), dtype=float)
         validate(feature, x)
@@ -156,7 +153,6 @@ NUMBERS = (REALS, POSITIVE, NONNEGATIVE, BAG)
 
 
 def _require_whole(feature: Feature, x: Array) -> None:
-    """Raise ``ValueError`` for a partly missing row to be learned."""
     if (gap := gap_in_a_row(x)) is not None:
         row, column = gap
         raise ValueError(
@@ -166,15 +162,14 @@ def _require_whole(feature: Feature, x: Array) -> None:
 
 
 def impossible(feature: Feature, x: Array) -> Array:
-    """Which finite numbers are impossible under a family chosen by the first rows, such as 0 under LogNormal.
+    """Which finite numbers are impossible under a family chosen from the first rows, such as 0 under LogNormal.
 
-    The user has not excluded them, so they are treated like unseen levels.
+    The user has not excluded these numbers, so they are treated like unseen levels.
     """
     return feature.family.support.invalid(x) & np.isfinite(x) if feature.guessed else np.zeros(x.shape, bool)
 
 
 def _possible(feature: Feature, x: Array, unseen: UnseenPolicy | None) -> Array:
-    """Set impossible numbers to missing in rows to predict, and validate the others."""
     if feature.guessed and unseen in ("missing", "new"):
         x = np.where(impossible(feature, x), np.nan, x)
     validate(feature, x)
@@ -194,7 +189,6 @@ def _matrix(table: Table, columns: Names) -> Array:
 
 
 def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode 0 and 1: floats with NaN, bytes of a large complete table, or a sparse matrix."""
     large = table.numeric and large_enough(table.n_rows * len(feature.columns))
     if table.sparse or large:
         x = table.block(feature.columns)
@@ -210,7 +204,6 @@ def _binary(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode counts as float64 (row, column), NaN if missing, with any exposure."""
     feature, x = _reals(table, feature, unseen)
     if not feature.exposure:
         return feature, x
@@ -226,7 +219,6 @@ def _counts(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Enco
 
 
 def _missing(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode missing cells as 1 and others as 0; NaN without the column."""
     absent = [k for k, name in enumerate(feature.indicates) if name not in table.place]
     x = np.zeros((table.n_rows, len(feature.indicates)), float if absent else np.uint8)
     for k, name in enumerate(feature.indicates):
@@ -264,7 +256,6 @@ def _text(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encode
 
 
 def _levels(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode cells as positions among the levels, in the smallest dtype for a large table."""
     levels, kinds, columns, declared = list(feature.levels), list(feature.kinds), [], list(feature.declared)
     for k, name in enumerate(feature.columns):
         if name not in table.place:
@@ -318,7 +309,6 @@ def _require_known(column: Column, place: Mapping[Any, int], ordered: bool) -> N
 def _coded(
     table: Table, feature: Feature, columns: Sequence[Array | None], n_levels: Sequence[int], kind: Any
 ) -> Array:
-    """Codes (row, column) of binned columns, or positions of distinct values."""
     if feature.cuts is None and table.whole is not None:
         index = [table.place[name] for name in feature.columns]
         whole = reading.Whole(table.whole.low[index], table.whole.held[index])
@@ -334,7 +324,7 @@ def _coded(
 
 
 def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
-    """The kind of a column of levels; ``ValueError`` if tables differ in it."""
+    """The kind of a column of levels; ``ValueError`` if one table holds text and another numbers."""
     if "text" in (now, before) and now != before and "empty" not in (now, before):
         said = {"text": "text"}
         raise ValueError(
@@ -345,7 +335,7 @@ def require_one_kind(name: Any, before: Kind, now: Kind) -> Kind:
 
 
 def validate(feature: Feature, x: Any) -> None:
-    """Raise ``ValueError``, naming column and row, for a cell outside the family's support."""
+    """Raise ``ValueError`` for a cell outside the family's support."""
     if isinstance(x, Coded):
         return
     x = getattr(x, "counts", x)
@@ -370,7 +360,6 @@ def validate(feature: Feature, x: Any) -> None:
 
 
 def _wrong(support: Support, stored: Array) -> Array:
-    """Which stored cells are outside a support; NaN is missing among reals and wrong among counts."""
     wrong = support.invalid(stored) if support is REALS else ~support.contains(stored)
     return wrong | reading.extremes(stored) if support in NUMBERS else wrong
 
@@ -395,7 +384,7 @@ def _refuse(feature: Feature, column: int, row: int, value: float, where: str = 
 
 
 def encode(table: Table, feature: Feature, unseen: UnseenPolicy | None) -> Encoded:
-    """Encode the columns of a feature; also return the feature, with new levels if learning."""
+    """Encode the columns of a feature; return the feature, with new levels if learning, and the array."""
     encoder = _missing if feature.indicates else _text if feature.text else ENCODERS[feature.family.support]
     return encoder(table, feature, unseen)
 

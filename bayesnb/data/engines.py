@@ -1,7 +1,4 @@
-"""Tables larger than memory: frames are summarised, and the summaries added.
-
-Engines are imported only when used.
-"""
+"""Summarise tables of any size in parts, and add the summaries."""
 
 from __future__ import annotations
 
@@ -47,22 +44,22 @@ def statistics(model: Any, source: Any, target: Any, weight: Any = None) -> Stat
     Parameters
     ----------
     model : BayesianNB
-        Its ``features``, ``unseen`` and ``unlabelled`` are used; it need not be fitted.
+        It need not be fitted. Its ``features``, ``unseen`` and ``unlabelled`` are used.
     source : path, iterator of frames, dataset, or table of an engine
-        As for :meth:`bayesnb.BayesianNB.fit`, read in parts.
+        As for :meth:`bayesnb.BayesianNB.fit`.
     target, weight : column names
-        The class column, and the column of frequency weights, if any.
+        The class column, and the column of frequency weights.
 
     Raises
     ------
     ValueError
-        For a value that its family cannot read, naming the part of the table.
+        For a value that its family cannot read. The message names the part of the table.
     """
     return summary(model, source, target, weight).statistics
 
 
 def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Schema | None = None) -> Summary:
-    """Statistics, schema and classes of a table; ``target=None`` puts all rows into one class."""
+    """Summarise a table; ``target=None`` puts all rows into one class."""
     reading = PartSummarizer.of(model, target, weight, schema)
     with Progress("reading") as progress:
         match arrow.engine_of(source):
@@ -83,7 +80,7 @@ def summary(model: Any, source: Any, target: Any, weight: Any = None, schema: Sc
 def summary_and_sample(
     model: Any, source: Any, target: Any, weight: Any, most: int, seed: int
 ) -> tuple[Summary, TrainingRows | None]:
-    """The summary of a table, and a random sample of ``most`` rows; ``ValueError`` for Dask and Spark frames."""
+    """Summarise a table, and draw a random sample of at most ``most`` rows."""
     _require_here(source)
 
     def tables() -> Iterator[Table]:
@@ -97,7 +94,6 @@ def summary_and_sample(
 
 
 def _require_here(source: Any) -> None:
-    """Raise ``ValueError`` for a Dask or Spark frame, whose rows are in other processes."""
     if (engine := arrow.engine_of(source)) in ("dask", "spark"):
         raise RefusedError(
             "the rows of a {engine} DataFrame are read elsewhere, and a dependence is learned of rows in this process: "
@@ -122,9 +118,10 @@ def rows(model: Any, source: Any, target: Any, weight: Any, schema: Schema) -> I
 
 
 def scores(score: Score, columns: Sequence[tuple[str, Any]], source: Any, keep: Sequence[Any] = ()) -> Any:
-    """Apply a function to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
+    """Apply ``score`` to each frame of a table: lazily on Dask and Spark, otherwise as an iterator.
 
-    ``columns`` are (name, dtype) of the results of ``score``, which follow the columns to ``keep``.
+    ``columns`` holds the name and dtype of each column that ``score`` returns. The columns to ``keep`` come before
+    them.
     """
     match arrow.engine_of(source):
         case "dask":
@@ -143,7 +140,7 @@ def _each(
     progress: Progress,
     first: Callable[[Table], Callable[[Table], Any]] | None = None,
 ) -> Iterator[Any]:
-    """Yield ``ask(frame)`` for each frame; ``first``, if given, makes ``ask`` from the first frame."""
+    """Yield ``ask(frame)`` for each frame; ``first(first frame)``, if given, replaces ``ask``."""
     row = 0
     with arrow.about_engine(source), contextlib.ExitStack() as stack:
         tables, total = frames(source)
@@ -167,10 +164,7 @@ def _each(
 
 
 def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Yield for each table, in order, its number of rows and a function that returns its answer.
-
-    From the first large table on, threads compute the answers.
-    """
+    """Yield, for each table in order, its number of rows and a function for its answer."""
     waiting: deque[tuple[int, Callable[[], Any]]] = deque()
     with contextlib.ExitStack() as stack:
         pool = None
@@ -189,7 +183,7 @@ def _asked(tables: Iterable[Table], ask: Callable[[Table], Any]) -> Iterator[tup
 
 
 def frames(source: Any) -> tuple[Iterator[Table], int | None]:
-    """A source read in this process, as tables of bounded size, and its number of rows if known."""
+    """Read a source in this process as tables of bounded size; also return the number of rows if known."""
     match arrow.engine_of(source):
         case "polars":
             columns = len(source.collect_schema().names())
@@ -203,7 +197,6 @@ def frames(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition from its worker; lost ones are repeated."""
     import dask
 
     delayed = [dask.delayed(reading)(part) for part in source.to_delayed()]
@@ -215,8 +208,6 @@ def _dask_parts(source: Any, reading: PartSummarizer, progress: Progress) -> Ite
 
 
 def _spark_parts(source: Any, reading: PartSummarizer) -> Iterator[Summary | EmptySummary]:
-    """Yield the summary of each partition, sent from the workers as bytes."""
-
     def summarise(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 

@@ -1,7 +1,4 @@
-"""A folder of mail or of text files, one subfolder per class, as a table of texts.
-
-Each row is a mail (its subject and its body) or a text file. The index holds the paths relative to the folder.
-"""
+"""Read a folder of mail or of text files as a table with one row per text."""
 
 from __future__ import annotations
 
@@ -41,11 +38,13 @@ BLOCKS = {
 
 
 def are_texts(path: Any, files: Sequence[Path], expected: Sequence[str], tabular: set[str]) -> bool:
-    """Whether each file is one text (or several mails), and not a part of a table.
+    """Whether each file holds texts or mails, and not a part of a table.
 
-    Files with the suffix of mail are texts. Files of a folder are texts if none of them has a suffix of tables
-    (``tabular``) except .txt, if its .txt files begin differently (the parts of a table begin with its header), and if
-    there is a subfolder per class or a model of texts (by its ``expected`` columns).
+    Files with a suffix of mail hold mails. The files of a folder are texts if these three conditions hold:
+
+    * None has a suffix of tables (``tabular``) except .txt.
+    * The .txt files begin differently. The parts of a table would begin with the same header.
+    * There is a subfolder per class, or ``expected`` names the column of texts.
     """
     suffixes = {file.suffix.lower() for file in files}
     if suffixes & MAIL:
@@ -66,18 +65,17 @@ def _head(file: Path) -> bytes:
 
 
 def _class_of(file: Path, folder: Path) -> str | None:
-    """The first subfolder on the path from a folder to a file."""
     within = file.relative_to(folder).parts if folder.is_dir() else ()
     return within[0] if len(within) > 1 else None
 
 
 def names_of(path: Any, files: Sequence[Path]) -> list[str]:
-    """The names of the columns, with a class if a file is in a subfolder."""
+    """The columns: the text, and the class if a file is in a subfolder."""
     return [TEXT, CLASS] if any(_class_of(file, Path(path)) is not None for file in files) else [TEXT]
 
 
 def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
-    """Yield the texts of files in parts of bounded size; warn of files that cannot be read as text."""
+    """Yield the texts in parts; warn of unreadable files."""
     lost: list[str] = []
     columns = names_of(path, files)
     rows = _rows(Path(path), sorted(files, key=lambda file: file.as_posix()), lost)
@@ -92,7 +90,6 @@ def frames(path: Any, files: Sequence[Path]) -> Iterator[pd.DataFrame]:
 
 
 def _rows(path: Path, files: Sequence[Path], lost: list[str]) -> Iterator[tuple[str, str, str | None]]:
-    """Yield name, text and class of each row; add unreadable files to ``lost``."""
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.as_posix()
         try:
@@ -105,7 +102,6 @@ def _rows(path: Path, files: Sequence[Path], lost: list[str]) -> Iterator[tuple[
 
 
 def _texts(file: Path) -> list[str]:
-    """The text of each mail of a file, or the text of the file; ``ValueError`` if it holds no text."""
     raw = file.read_bytes()
     if file.suffix.lower() in MAIL - {".eml"} or FIRST_OF_MBOX.match(raw):
         box = mailbox.mbox(file, create=False)
@@ -130,7 +126,7 @@ def _texts(file: Path) -> list[str]:
 
 
 def decoded(raw: bytes, encoding: str | None) -> str:
-    """Decode a text by its stated encoding, by UTF-8, or by another one that fits."""
+    """Decode a text by its stated encoding, by UTF-8, or by another encoding that fits."""
     for each in (encoding, "utf-8-sig", *GUESSES):
         try:
             if each is not None:
@@ -141,7 +137,6 @@ def decoded(raw: bytes, encoding: str | None) -> str:
 
 
 def _mail(message: Any) -> str:
-    """The subject and the body of a mail; an HTML body only if there is no plain one."""
     raw_subject = next((value for name, value in message.raw_items() if name.lower() == "subject"), "")
     subject = decoded(raw_subject.encode("utf-8", "surrogateescape"), None)
     try:
@@ -157,7 +152,6 @@ def _mail(message: Any) -> str:
 
 
 def _parts(message: Any) -> Iterator[Any]:
-    """Yield the parts with text that are no attachments; a forwarded mail is one."""
     if message.get_content_disposition() == "attachment" or message.get_content_maintype() == "message":
         return
     if message.is_multipart():
@@ -180,8 +174,6 @@ def of_html(text: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Collects the text of an HTML page."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[str] = []

@@ -42,9 +42,9 @@ UNREAD: Mapping[Any, Reading] = MappingProxyType({})
 
 
 def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
-    """The readings of columns: the specified ones, and those that fit.
+    """The reading of each column that has one: the specified reading, or the only one that fits.
 
-    In a part of a larger table, unspecified columns of text are read as levels until the last part is known.
+    In a part of a larger table, the readings of unspecified columns of text are decided after the last part.
     """
     found = {}
     for column, given in specified_readings(features).items():
@@ -77,7 +77,7 @@ def readings_in(table: Table, features: Any) -> dict[Any, Reading]:
 
 
 def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
-    """Features of a table after its readings; a ``Missing`` flags the first feature column."""
+    """Features of a table after its readings: a ``Missing`` without a family flags the first feature column."""
     if not isinstance(features, Mapping) or not readings:
         return features
     said = entries(features)
@@ -90,7 +90,7 @@ def as_read(features: Any, readings: Mapping[Any, Reading]) -> Any:
 
 
 def readable(table: Table, features: Any) -> Any:
-    """The features without those that a part of a larger table cannot have yet.
+    """Drop the features that need all parts of a table.
 
     A column of text may turn out to hold numbers or dates, so a family of numbers waits for all parts.
     """
@@ -148,7 +148,7 @@ def through(table: Table, readings: Mapping[Any, Reading]) -> Table:
 def inferred(
     table: Table, features: Any, unseen: UnseenPolicy, weight: Array | None, readings: Mapping[Any, Reading] = UNREAD
 ) -> dict[Any, Feature]:
-    """The features of a table, in the order of its columns; see :meth:`bayesnb.data.schema.Schema.infer`."""
+    """The features of a table; see :meth:`bayesnb.data.schema.Schema.infer`."""
     require_choice("unseen", unseen, ("missing", "new", "error"))
     chosen: dict[Any, Feature] = {}
     said = entries(features)
@@ -197,7 +197,6 @@ def _specified(table: Table, said: Sequence[Entry]) -> dict[Any, tuple[Any, Name
 
 
 def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
-    """The features of one specification for all columns; empty if types or rows decide."""
     if not isinstance(spec, Family | Binned | Text):
         return {}
     spec = _with_exposure(table, spec)
@@ -214,7 +213,6 @@ def _of_all_columns(table: Table, spec: Any) -> dict[Any, tuple[Any, Names]]:
 def _indicators(
     table: Table, said: Sequence[Entry], chosen: Mapping[Any, Feature], readings: Mapping[Any, Reading]
 ) -> dict[Any, Feature]:
-    """The features that flag missing cells, at least one for each specification ``Missing``."""
     wanted: dict[Any, Missing] = {}
     unflagged = {each for name, own in readings.items() for each in own.names(name)[1:]}
     for entry in said:
@@ -242,7 +240,7 @@ def _indicators(
 
 
 def named_columns(table: Table, columns: Sequence[Any]) -> Names:
-    """Names of the given columns; columns of an unnamed table are given by position."""
+    """Resolve column names; columns of an unnamed table are given by position."""
     return tuple(_resolve(table, column) for column in columns)
 
 
@@ -263,7 +261,6 @@ def _resolve(table: Table, column: Any) -> Any:
 
 
 def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Family, Names, Origin]]:
-    """A family for each unspecified column, by its values, not by container or dtype."""
     if not rest:
         return {}
     if table.sparse:
@@ -272,7 +269,7 @@ def _by_type(table: Table, rest: Names, families: ByType) -> dict[Any, tuple[Fam
 
 
 def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
-    """The kind of the values of these columns, however they are stored."""
+    """The kind of the values of each column, whatever their dtype."""
     if not table.numeric:
         return {name: _kind_of(table.column(name)) for name in columns}
     if table.source.dtype == bool:
@@ -284,7 +281,7 @@ def kinds_of(table: Table, columns: Iterable[Any]) -> dict[Any, OriginKind]:
 def grouped(
     kinds: Mapping[Any, OriginKind], families: ByType, alone: bool = True
 ) -> dict[Any, tuple[Family, Names, Origin]]:
-    """Features of columns of these kinds: one per column, or per kind for an array."""
+    """Make features: one per column, or one per kind of values in an array."""
     if alone:
         # Columns of one type share one family object, which avoids making thousands of objects.
         found = {
@@ -369,7 +366,6 @@ def _feature(
 
 
 def _require_ordinary_prior(family: Family) -> None:
-    """Raise ``ValueError`` if a squared prior parameter, or its inverse, is not an ordinary float."""
     for part in getattr(family, "parts", ()):
         _require_ordinary_prior(part)
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
@@ -390,14 +386,14 @@ def _require_ordinary_prior(family: Family) -> None:
 
 
 def named_levels(family: Family) -> Names:
-    """The levels that a prior names; they exist even without rows."""
+    """Levels that a prior names."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     mappings = [p.alpha for p in priors if isinstance(p, Dirichlet) and isinstance(p.alpha, Mapping)]
     return tuple(dict.fromkeys(name for alpha in mappings for name in alpha if name is not UNSEEN))
 
 
 def has_place_for_each(family: Family) -> bool:
-    """Whether the family has a number per level, so that no level may be removed."""
+    """Whether the prior or the order refers to single levels, so that no level may be removed."""
     priors = family.prior.values() if isinstance(family.prior, Mapping) else [family.prior]
     return family.order_of(0) is not None or any(np.ndim(getattr(prior, "alpha", 0.0)) for prior in priors)
 
@@ -437,7 +433,7 @@ def completed(mine: Features, theirs: Features) -> tuple[dict[Any, Feature], dic
 
 
 def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature]:
-    """Two bags of one name, each with the words of both; ``ValueError`` if rows chose the words."""
+    """Give two bags the words of both; ``ValueError`` if each model has selected its words."""
     if mine.text and not mine.text.grows and mine.columns != theirs.columns:
         raise ValueError(
             f"column {mine.source[0]!r}: each model has taken its words from its own rows; give both the same, as "
@@ -448,7 +444,9 @@ def with_words_of_both(mine: Feature, theirs: Feature) -> tuple[Feature, Feature
 
 
 def present(features: Any, table: Table, known: Collection[Any] = ()) -> Any:
-    """Return the specified features whose columns the table has; others may join the ``known`` columns later.
+    """Return the specified features whose columns the table has.
+
+    A bag may lack some of its columns. Another incomplete feature is left out if it has one of the ``known`` columns.
 
     Raises
     ------

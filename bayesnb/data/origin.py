@@ -1,4 +1,4 @@
-"""Why a column has its family, as a value."""
+"""Record why a column has its family."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SHOWN = {
 class Origin:
     """Why a column has its family.
 
-    ``kind`` is "specified" if the family was given; "rows" if it scored best on the rows; "gaps" if the column marks
-    the missing cells of another; otherwise the kind of its values, or "nothing" if it had none. ``detail`` is how a
-    column is cut, or the other column. ``best_by`` is the score that was compared, "evidence" or "class", and ``ahead``
-    the lead over the family ``second`` in nats.
+    ``kind`` is "specified" if the user named the family, and "rows" if the family scored best on the rows. ``kind`` is
+    "gaps" if the column flags the missing cells of another column. Otherwise ``kind`` is the kind of the values, or
+    "nothing" without values. ``detail`` is how a column is cut, or the name of the other column. ``best_by`` is the
+    score that was compared, "evidence" or "class". ``ahead`` is the lead over the family ``second``, in nats.
     """
 
     kind: OriginKind
@@ -38,7 +38,7 @@ class Origin:
 
     @property
     def inferred(self) -> bool:
-        """Whether the values decided; further rows may hold other kinds of values."""
+        """Whether the values decided the family. Further rows may then change it."""
         return self.kind not in ("specified", "rows", "gaps")
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Files and Arrow streams as tables of bounded size, or as one frame."""
+"""Read files and Arrow streams, as tables of bounded size or as one frame."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ type Schemas = Mapping[str, tuple[Path, Any]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet of an Excel file, and ``text``, its cells as a CSV file.
+    """A sheet of an Excel file.
 
-    ``others`` are the other sheets, ``hidden`` the hidden sheets before it, ``titles`` the number of rows above the
-    header, ``empty`` that of formulas without a stored value.
+    ``text`` is a CSV file with the cells. ``others`` are the other sheets. ``hidden`` are the hidden sheets before this
+    sheet. ``titles`` is the number of rows above the header. ``empty`` is the number of formulas without a stored
+    value.
     """
 
     name: str
@@ -75,7 +76,6 @@ class Source(os.PathLike):
 
     @cached_property
     def files(self) -> dict[Path, str]:
-        """Each file and its name in messages; standard input is copied to a file."""
         if str(self.path) == "-":
             return {_copy_of_stdin(self.space): "stdin"}
         files = files_of(self.path)
@@ -85,7 +85,6 @@ class Source(os.PathLike):
 
     @cached_property
     def kind(self) -> str:
-        """The kind of all files: "csv", "excel", "parquet" or "ipc"; "text" if each file is a text."""
         tabular = any(getattr(self.format, name) is not None for name in ("sep", "decimal", "header", "skip"))
         suffixes = {*KINDS, *PACKED, ".gz"}
         if not tabular and folders.are_texts(self.path, [*self.files], self.format.names, suffixes):
@@ -101,7 +100,7 @@ class Source(os.PathLike):
         return [_sheet(file, name, self.format, self.space) for file, name in files]
 
     def sheets_with(self, column: str) -> list[str]:
-        """Other sheets of the Excel files with this cell among their first rows."""
+        """Other sheets with this text in a cell of their first 100 rows."""
         found: dict[str, None] = {}
         for file, sheet in zip(self.files, self.sheets, strict=False):
             book = _book(file, str(file))
@@ -142,7 +141,7 @@ class Source(os.PathLike):
 
 
 def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
-    """Read anything that streams Arrow as tables; also return the number of rows."""
+    """Read any Arrow stream as tables; also return the number of rows if known."""
     import pyarrow as pa
     import pyarrow.dataset
     import pyarrow.parquet
@@ -161,7 +160,7 @@ def of_arrow(source: Any) -> tuple[Iterator[Table], int | None]:
 
 
 def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
-    """Read a file, folder or glob of one kind ("-" is stdin) as tables; also return the number of rows if known.
+    """Read a file, folder, glob or stdin ("-") as tables; also return the number of rows if known.
 
     Raises
     ------
@@ -177,7 +176,7 @@ def of_path(path: str | os.PathLike) -> tuple[Iterator[Table], int | None]:
 
 
 def frame(path: str | os.PathLike) -> pd.DataFrame:
-    """Read the table of :func:`of_path` as one frame, with one type per column.
+    """Read a file, folder, glob or stdin ("-") as one frame.
 
     Raises
     ------
@@ -219,16 +218,17 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails;
-        an mbox file holds several. Encodings are detected. Names that begin with a dot or an underscore are skipped.
+        A folder, a glob of files, or a file. Files that end in ``.eml`` or begin with the headers of a mail are mails.
+        An mbox file holds several mails. Encodings are detected. Names that begin with a dot or an underscore are
+        skipped.
 
     Returns
     -------
     DataFrame
-        One row per mail or text file, in the order of their paths. The index ``file`` holds the paths relative to the
-        folder; the mails of an mbox file are numbered, as "inbox.mbox#2". The column ``text`` holds the subject and the
-        body of a mail (without attachments), or the text of a file. The column ``class`` holds the first subfolder on
-        the path, if there are subfolders.
+        One row per mail or text file, sorted by path. The index ``file`` holds the paths relative to the folder. The
+        mails of an mbox file are numbered, as "inbox.mbox#2". The column ``text`` holds the subject and the body of a
+        mail (without attachments), or the text of a file. If there are subfolders, the column ``class`` holds the first
+        subfolder on the path.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def read_texts(path: str | os.PathLike) -> pd.DataFrame:
     Warns
     -----
     UserWarning
-        If some files hold no text or cannot be read; it names them.
+        If some files hold no text or cannot be read. The warning names them.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _source(path: str | os.PathLike) -> Source:
 
 
 def files_of(path: str | os.PathLike) -> list[Path]:
-    """The files of a path, a folder (without hidden files) or a glob."""
+    """List the files of a path, a folder (without hidden files) or a glob."""
     place = Path(path)
     if not os.fspath(path):
         raise ValueError("the path of the table is empty: name a file or a folder; the current folder is .")
@@ -297,7 +297,6 @@ def _kind(file: Path) -> str:
 
 
 def _book(file: Path, name: str) -> Any:
-    """Open an Excel file; ``ValueError`` if it is unreadable or a package is missing."""
     try:
         import python_calamine
     except ImportError as error:
@@ -317,10 +316,6 @@ def _visible() -> Any:
 
 
 def _sheet(file: Path, name: str, format: Format, space: Workspace) -> Sheet:
-    """The sheet of an Excel file with a name or position, by default the first that is not hidden.
-
-    Rows above the header are titles if they are blank, or fill at most half of the columns that most rows fill.
-    """
     book, wanted = _book(file, name), format.sheet
     names = book.sheet_names
     seen = _visible()
@@ -367,7 +362,7 @@ def _without_value(file: Path, title: str) -> int:
 
 
 def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
-    """Join files to one dataset with common column types; folders named k=v become columns."""
+    """Join files; folders named k=v become columns."""
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -395,7 +390,6 @@ def _dataset(path: Any, schemas: Schemas, kind: str) -> Any:
 
 
 def _schema(file: Path, kind: str) -> Any:
-    """The Arrow schema of a file, with plain text types; Parquet files keep their metadata."""
     import pyarrow as pa
     from pyarrow import ipc, parquet
 
@@ -409,7 +403,6 @@ def _schema(file: Path, kind: str) -> Any:
 
 
 def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
-    """Yield the rows of one file after another, each batch with the columns of its file."""
     import pyarrow as pa
 
     _held = source  # A copy of standard input is deleted with its source.
@@ -428,7 +421,6 @@ def _batches(dataset: Any, schemas: Schemas, source: Source) -> Iterator[Any]:
 
 
 def _copy_of_stdin(space: Workspace) -> Path:
-    """Copy standard input to a file with the suffix of its kind: Parquet, Arrow or CSV."""
     source = sys.stdin.buffer
     head = source.read(8)
     copy = space.path(".parquet" if head[:4] == b"PAR1" else ".arrow" if head[:6] == b"ARROW1" else ".csv")

@@ -1,7 +1,4 @@
-"""Readings: how cells that are neither numbers nor levels become feature columns.
-
-The schema keeps each :class:`Reading`, so later tables are read in the same way.
-"""
+"""Readings convert cells that are neither numbers nor levels, such as dates, to feature columns."""
 
 from __future__ import annotations
 
@@ -51,16 +48,16 @@ class Reading(ABC):
     """How the cells of a column become feature columns."""
 
     def names(self, column: Any) -> Names:
-        """Names of the feature columns; the first is missing wherever the original cell is missing."""
+        """Names of the feature columns. The first is missing wherever the original cell is missing."""
         return (column,)
 
     @abstractmethod
     def read(self, column: Column) -> dict[Any, Any]:
-        """Feature columns of a column; cells that do not fit are missing, with a warning."""
+        """Make the feature columns. Cells that do not fit become missing, with a warning."""
 
     @abstractmethod
     def resolved(self, column: Column) -> Reading:
-        """The reading with open settings filled in; ``ValueError`` if the cells are ambiguous."""
+        """Fill in open settings; ``ValueError`` if the cells are ambiguous."""
 
     @property
     def resolves(self) -> bool:
@@ -68,26 +65,24 @@ class Reading(ABC):
 
     @classmethod
     def parsed(cls, text: str) -> Self:
-        """Parse the text after the name of the reading on the command line."""
         return cls(text or None)
 
     @property
     @abstractmethod
     def spelled(self) -> Spelled:
-        """The reading as Python code, and as the text after "COL="."""
+        """The reading as Python code, and as the text after "COL=" on the command line."""
 
     @property
     @abstractmethod
     def said(self) -> str:
-        """What the cells hold, in the plural."""
+        """The name of the cells in messages, in the plural, such as "dates"."""
 
     def applies(self, column: Column) -> bool:
-        """Whether a column does not hold feature columns yet."""
         return True
 
 
 def may_be_of(name: str, column: str) -> bool:
-    """Whether a reading of ``column`` may name this feature column, as in "month of since"."""
+    """Whether a name such as "month of since" may be a feature column of ``column``."""
     return name == column or name.endswith(f" of {column}") or name.startswith(f"{column}=")
 
 
@@ -132,7 +127,6 @@ def _is_currency(mark: str) -> bool:
 
 
 def _parts_of(text: str) -> tuple[str, str, str] | None:
-    """Sign, digits and mark of a number with at most one mark; otherwise ``None``."""
     found = MARKED.fullmatch(text.strip())
     if found is None:
         return None
@@ -155,9 +149,9 @@ def _number(sign: str, digits: str, decimal: str) -> float:
 
 @dataclass(frozen=True)
 class Number(Reading):
-    """A column of numbers with a mark: a currency before or after it, a percent sign, or a constant unit.
+    """A column of numbers with a mark: a currency before or after the number, a percent sign, or a constant unit.
 
-    Columns in which all cells have the same mark are read in this way by default. Specify it if the cells do not show
+    A column is read in this way by default if all cells have the same mark. Specify ``Number`` if the cells do not show
     the decimal mark, as in 1.234 €. Numbers are not rescaled: 12 % is 12.
 
     Parameters
@@ -221,7 +215,6 @@ class Number(Reading):
 
 
 def _numbers_in(texts: Collection[str]) -> Iterable[Number]:
-    """The readings of all texts as numbers with one mark, one per possible decimal mark."""
     unit, decimals, ambiguous = None, set(FRACTIONS), False
     for text in texts:
         found = _parts_of(text)
@@ -261,21 +254,22 @@ MOST_BOUNDS, MOST_TEXTS, FEWEST_NUMBERS = 10, 3, 10
 
 @dataclass(frozen=True)
 class Bounded(Reading):
-    """A column of numbers with bounds among them, such as "<5" and ">300": a column of levels and one of numbers.
+    """A column of numbers and bounds, such as "<5" and ">300", read as a column of levels and one of numbers.
 
-    "kind of COLUMN" is the bound ("<5"), another text ("hemolyzed"), or "number". "number of COLUMN" is missing in
-    cells without a number. ``docs/how-to/what-is-read.md`` describes when this is the default.
+    The feature column "kind of COLUMN" holds the bound ("<5"), another text ("hemolyzed"), or "number". The feature
+    column "number of COLUMN" is missing in cells without a number. ``docs/how-to/what-is-read.md`` describes when this
+    reading is the default.
 
     Parameters
     ----------
     decimal : {".", ","}, optional
         The decimal mark; by default the cells show it.
     unit : str, optional
-        The mark of each number, such as "mg/L"; "" for none. By default the cells show it.
+        The mark of each number, such as "mg/L", or "" for none; by default the cells show it.
 
     Notes
     -----
-    p(cell | class) = p(kind | class) p(number | class) for cells with a number, and p(kind | class) for the others. No
+    A cell with a number has the likelihood p(kind | class) p(number | class). Other cells have p(kind | class). No
     distribution is assumed beyond a bound.
 
     Examples
@@ -336,7 +330,6 @@ class Bounded(Reading):
         return dict(zip(self.names(column.name), (kinds, numbers), strict=True))
 
     def _cell(self, cell: Any) -> tuple[float, str | None]:
-        """The number of a cell (NaN if it has none) and its kind (``None`` if it is missing)."""
         text = cell.strip() if isinstance(cell, str) else ""
         if not text or text.lower() in GAPS:
             return (np.nan, None) if isinstance(cell, str) else (float(cell), "number")
@@ -348,8 +341,6 @@ class Bounded(Reading):
 
 
 class _Measured(NamedTuple):
-    """A text that holds a number: sign of its bound, unit ("" for none), and value by decimal mark."""
-
     bound: str
     unit: str
     values: Mapping[str, float]
@@ -369,7 +360,6 @@ def _measured(text: str) -> _Measured | None:
 
 
 def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
-    """The readings of texts as numbers, bounds and other texts, one per possible decimal mark."""
     cells = [found for text in texts if (found := _measured(text)) is not None]
     units = {cell.unit for cell in cells} or {""}
     decimals = [d for d in FRACTIONS if all(d in cell.values for cell in cells)]
@@ -379,7 +369,6 @@ def _bounds_in(texts: Collection[str]) -> Iterable[Bounded]:
 
 
 def _bounded_in(texts: Collection[str], numbers: int = 0) -> Iterable[Bounded]:
-    """The readings if numbers prevail; ``numbers`` counts the cells that are not text."""
     held = _counted(texts, numbers)
     if 0 < held["bounds"] <= MOST_BOUNDS and held["texts"] <= MOST_TEXTS and held["numbers"] >= FEWEST_NUMBERS:
         yield from _bounds_in(texts)
@@ -394,7 +383,7 @@ def _counted(texts: Collection[str], numbers: int) -> dict[str, int]:
 
 
 def nearly_bounded(column: Column) -> dict[str, int]:
-    """Counts of a column with more bounds or texts than :class:`Bounded` reads by default."""
+    """Counts of a column with too many bounds or texts for :class:`Bounded` by default."""
     texts, numbers = _texts_and_numbers(column)
     held = _counted(texts, numbers)
     prevail = held["numbers"] >= max(FEWEST_NUMBERS, 2 * (held["bounds"] + held["texts"]))
@@ -432,7 +421,6 @@ HOUR = timedelta(hours=1)
 
 
 def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | None:
-    """The clock time or date of a text and its distance from UTC; ``None`` if it is neither."""
     found = SHAPES[form].fullmatch(text.strip())
     if found is None:
         return None
@@ -465,26 +453,26 @@ def _moment(text: str, form: str) -> tuple[datetime | timedelta, timedelta] | No
 class Date(Reading):
     """A column of dates or times, read as one feature column per part.
 
-    By default, ``Date("elapsed")`` reads typed columns, and text if all cells have one format that the cells show
-    (``docs/how-to/what-is-read.md``).
+    By default, ``Date("elapsed")`` reads columns of a date or time type. It also reads text if all cells fit exactly
+    one format (``docs/how-to/what-is-read.md``).
 
     Parameters
     ----------
     *parts : {"elapsed", "month", "weekday", "hour"}
         "elapsed", the default, is a number: days since 1970-01-01 for dates, hours for times of day and durations. The
-        others are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
+        other parts are levels. The feature columns are called "elapsed of COLUMN", "month of COLUMN" and so on.
     format : {"iso", "dmy", "mdy", "time"}, optional
-        The format of text: year-month-day, day-month-year, month-day-year, or a time of day; required if the cells do
-        not show it, as with 03/04/2025. Years of two digits are 1969 to 2068, as in POSIX.
+        The format of text: year-month-day, day-month-year, month-day-year, or a time of day. It is required if the
+        cells are ambiguous, as with 03/04/2025. Years of two digits are 1969 to 2068, as in POSIX.
 
     Raises
     ------
     ValueError
-        For an unknown part or format, and in ``fit`` if the cells do not show one format.
+        For an unknown part or format, and in ``fit`` if the cells are ambiguous.
 
     Notes
     -----
-    Month, weekday and hour are those of the zone of the cell or column. The elapsed time is in UTC; cells without a
+    Month, weekday and hour are in the time zone of the cell or column. The elapsed time is in UTC, and cells without a
     zone count as UTC.
 
     Examples
@@ -577,7 +565,6 @@ def _span(moment: datetime | timedelta) -> timedelta:
 
 
 def _part(part: str, clock: Array, elapsed: Array) -> Array:
-    """A part of moments (``clock``, in hours): elapsed time, or the position of a level, NaN if missing."""
     if part == "elapsed":
         return elapsed
     if part == "hour":
@@ -601,7 +588,7 @@ TEMPORAL = ("datetime", "datetime64", "date", "time", "timedelta", "timedelta64"
 
 
 def is_temporal(values: Any) -> bool:
-    """Whether the type of a column, or of every object, is a date, time or duration."""
+    """Whether the type of a column, or of every object in it, is a date, time or duration."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -613,7 +600,6 @@ def is_temporal(values: Any) -> bool:
 
 
 def _format_of_type(values: Any) -> DateFormat:
-    """The text format of typed cells: "time" for times and durations, otherwise ISO."""
     dtype = values.dtype
     if isinstance(dtype, pd.ArrowDtype):
         from pyarrow import types
@@ -627,7 +613,7 @@ def _format_of_type(values: Any) -> DateFormat:
 
 
 def _typed_moments(values: Any) -> tuple[Array, Array]:
-    """Hours on the clock, and elapsed time (days for dates, otherwise hours); NaN if missing."""
+    """Clock time in hours, and elapsed time (days for dates, otherwise hours)."""
     series = pd.Series(values).reset_index(drop=True)
     if isinstance(series.dtype, pd.ArrowDtype):
         series = pd.Series(pd.array(series).__arrow_array__().to_pandas())
@@ -660,7 +646,6 @@ def _hours(series: pd.Series) -> Array:
 
 
 def _of_objects(series: pd.Series) -> tuple[Array, Array]:
-    """Moments of ``datetime`` or ``date`` objects, perhaps of several zones."""
     clock, elapsed = np.full(len(series), np.nan), np.full(len(series), np.nan)
     for k, cell in enumerate(series):
         if not pd.isna(cell):
@@ -694,10 +679,11 @@ MOST_OPTIONS = 64
 
 @dataclass(frozen=True)
 class Choices(Reading):
-    """A column whose cells hold several choices, such as "Email; Phone": one column of 0 and 1 per option.
+    """A column of cells with several choices, such as "Email; Phone", read as one column of 0 and 1 per option.
 
-    By default, text is read in this way if its cells split at one of ``; | ,`` or a line break into options that recur
-    in other combinations and in varying number. The feature columns are called "COLUMN=OPTION".
+    By default, text is read in this way if one of ``; | ,`` or a line break splits its cells into options. The options
+    must recur in other combinations, and the number of options per cell must vary. The feature columns are called
+    "COLUMN=OPTION".
 
     Parameters
     ----------
@@ -708,7 +694,8 @@ class Choices(Reading):
 
     Notes
     -----
-    Options are independent given the class, so read options that exclude each other as levels instead.
+    The model takes the options as independent given the class. Options that exclude each other are better read as
+    levels.
 
     Examples
     --------
@@ -772,7 +759,6 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
-    """Yield the reading as choices if options recur in other combinations and varying number."""
     for sep in SEPARATORS:
         if sum(sep in text for text in texts) < 2:
             continue
@@ -794,12 +780,12 @@ def _choices_in(texts: Collection[str]) -> Iterable[Choices]:
 
 
 def folded(text: str) -> str:
-    """A text without differences of case, spaces and Unicode form."""
+    """Fold differences of case, spaces and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Levels that differ only by case, spaces and Unicode form, by the level that replaces them."""
+    """Group texts that differ only by case, spaces and Unicode form; the key is the text that replaces them."""
     found: dict[str, list[str]] = {}
     for text in sorted(texts):
         found.setdefault(folded(text), []).append(text)
@@ -808,9 +794,9 @@ def spellings(texts: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Joined(Reading):
-    """A column of levels in which spellings of one level are joined, on request.
+    """A column of levels in which spellings of one level are joined.
 
-    Levels that differ only by case, spaces or Unicode form become one; :func:`inspect` names such columns.
+    Levels that differ only by case, spaces or Unicode form become one. :func:`inspect` names columns with such levels.
 
     Parameters
     ----------
@@ -881,7 +867,7 @@ LOOKED_AT = 40
 
 
 def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
-    """The readings that fit all texts of a column; several if the texts are ambiguous."""
+    """The readings that fit all texts of a column: several if the texts are ambiguous."""
     if len(texts) < 2:
         return ()
     some = [text for text, _ in zip(texts, range(LOOKED_AT), strict=False)]
@@ -895,7 +881,7 @@ def recognised(texts: Collection[str]) -> tuple[Reading, ...]:
 
 
 def recognised_in(column: Column) -> tuple[Reading, ...]:
-    """The readings that fit a column by its type or its texts; see :func:`recognised`."""
+    """The readings that fit a column by its type or its texts."""
     if is_temporal(column.values):
         return (Date(format=_format_of_type(column.values)),)
     if column.kind != "text" or column.declared is not None:
@@ -905,7 +891,7 @@ def recognised_in(column: Column) -> tuple[Reading, ...]:
 
 
 def default_reading(column: Column, found: Sequence[Reading] | None = None) -> Reading | None:
-    """The reading of an unspecified column, or ``None``, unless exactly one of ``found`` fits."""
+    """The reading of an unspecified column if exactly one of ``found`` fits; otherwise ``None``."""
     found = recognised_in(column) if found is None else found
     if len(found) != 1:
         return None
@@ -914,13 +900,13 @@ def default_reading(column: Column, found: Sequence[Reading] | None = None) -> R
 
 
 def texts_of(column: Column) -> list[str]:
-    """Sorted distinct texts without markers of missing numbers; empty if other cells occur."""
+    """Sorted distinct texts, except those that mean missing; empty if some cells are not text."""
     texts, others = _texts_and_numbers(column)
     return [] if others else texts
 
 
 def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
-    """The sorted distinct texts, except those that mean a missing number; and how many distinct values are not text."""
+    """Sorted distinct texts, except those that mean missing; and the number of other distinct values."""
     codes, distinct = column.coded
     used = np.bincount(codes[codes >= 0], minlength=len(distinct)) > 0
     cells = {distinct[k] for k in np.flatnonzero(used)}
@@ -929,14 +915,14 @@ def _texts_and_numbers(column: Column) -> tuple[list[str], int]:
 
 
 def codes_of(column: Column) -> tuple[Array, list[Any]]:
-    """Codes (row,), -1 if missing, and the distinct values of a column; empty for dates."""
+    """Codes (row,), -1 if missing, and the distinct values of a column; none for dates."""
     if is_temporal(column.values):
         return np.full(len(column.values), -1), []
     return column.coded
 
 
 def converted(column: Column, value: Any, said: str) -> Array:
-    """Numbers (row,) of texts; texts without a number are missing, with a warning."""
+    """Convert texts to numbers (row,); texts without a number become missing, with a warning."""
     codes, distinct = column.coded
     texts = [str(text) for text in distinct]
     found = [value(text) for text in texts]
@@ -947,7 +933,7 @@ def converted(column: Column, value: Any, said: str) -> Array:
 def warn_of_unread(
     column: Any, said: str, codes: Array, texts: Sequence[str], unread: Sequence[bool], then: str = "missing"
 ) -> None:
-    """Warn of cells that do not fit the reading, except texts that mean a missing number."""
+    """Warn of cells that do not fit the reading."""
     wrong = [k for k, odd in enumerate(unread) if odd and texts[k].strip().lower() not in GAPS]
     if not wrong or not (rows := np.isin(codes, wrong)).any():
         return
@@ -961,10 +947,7 @@ def warn_of_unread(
 
 
 def are_mostly_measured(texts: Sequence[str], looked_at: int = 25) -> bool:
-    """Whether most texts are numbers with a decimal mark, a unit or a bound; plain whole numbers may be codes.
-
-    To save time, only about ``looked_at`` texts, evenly spaced, are examined.
-    """
+    """Whether most of about ``looked_at`` texts are numbers with a decimal mark, a unit or a bound."""
     some = texts[:: max(1, len(texts) // looked_at)]
     odd = 0
     for text in some:

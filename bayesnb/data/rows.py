@@ -1,4 +1,4 @@
-"""Rows to learn or to unlearn: a table, its labels and its weights."""
+"""Rows to learn or to unlearn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bayesnb.wording import meant, warn
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows with their labels and nonnegative frequency weights (row,)."""
+    """A table, its labels, and its nonnegative frequency weights (row,)."""
 
     table: Table
     target: Target
@@ -36,8 +36,7 @@ class TrainingRows:
     def of(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read a table, its labels and its weights (or their column names), as for :meth:`bayesnb.BayesianNB.fit`, in
-        memory.
+        """Read a table, its labels and its weights, as :meth:`bayesnb.BayesianNB.fit` does.
 
         Raises
         ------
@@ -66,7 +65,7 @@ class TrainingRows:
     def to_learn(
         cls, X: Any, y: Any, sample_weight: Any = None, unlabelled: Any = None, schema: Schema | None = None
     ) -> TrainingRows:
-        """Read rows as :meth:`of` does; a row with a soft label becomes one weighted row per class."""
+        """Read rows as :meth:`of` does. A row with a soft label becomes one weighted row per class."""
         y, sample_weight, X = named_columns(X, {"y": y, "sample_weight": sample_weight})
         soft = soft_labels(y := in_memory(y))
         if soft is None:
@@ -82,7 +81,7 @@ class TrainingRows:
         return cls(rows.table.rows(row), target, weights[row, c])
 
     def labelled(self) -> TrainingRows:
-        """Return the rows; raise ``ValueError`` unless every row has a label."""
+        """Return the rows; ``ValueError`` if a label is missing."""
         if not len(self.target.classes):
             raise ValueError(NO_LABEL)
         self.target.require_labels("only fit, and NUTS with the labels summed out, can use unlabelled rows")
@@ -94,7 +93,7 @@ class TrainingRows:
         return replace(self, weight=np.where(self.target.labelled, self.weight, self.weight * weight))
 
     def counted(self) -> TrainingRows:
-        """The rows with a weight above 0; others contribute neither levels nor classes."""
+        """The rows with a weight above 0."""
         if self.weight.min() > 0:
             return self
         return self.kept(self.weight > 0)
@@ -103,7 +102,6 @@ class TrainingRows:
         return TrainingRows(self.table.rows(keep), self.target.rows(keep), self.weight[keep])
 
     def schema(self, settings: EstimatorParameters) -> Schema:
-        """The schema of these rows, by specification, best family or type."""
         readings = readings_in(self.table, settings.features)
         table = through(self.table, readings)
         asked = as_read(readable(table, settings.features), readings)
@@ -115,7 +113,7 @@ class TrainingRows:
     def statistics(
         self, settings: EstimatorParameters, schema: Schema | None = None, fixed: bool = False
     ) -> tuple[Schema, Statistics]:
-        """The schema, with the levels of these rows, and the statistics of the rows, all of which must be labelled.
+        """The schema, with the levels of these rows, and the statistics. Every row must have a label.
 
         By default the schema is inferred. With ``fixed``, every column keeps its family.
         """
@@ -155,9 +153,9 @@ def warn_of_order(X: Any, beside: Mapping[str, Any]) -> None:
 
 
 def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Replace names by columns of a table in memory; the last item is the table without them.
+    """Replace names of columns by their values; the last item is the table without these columns.
 
-    ``wanted`` is {parameter: name of a column, or values}. ``ValueError`` if there is no such column.
+    ``wanted`` is {parameter: name or values}. ``ValueError`` if there is no such column.
     """
     names = [name for name in wanted.values() if isinstance(name, str)]
     if not names:
@@ -178,17 +176,17 @@ def named_columns(X: Any, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def table_of(X: Any, schema: Schema) -> Table:
-    """Convert a table that a fitted schema will read.
+    """Convert a table for a fitted schema.
 
     Warns
     -----
     UserWarning
-        If only one of the two has column names. Columns are then read by position.
+        If only the table or only the schema has column names. Columns are then read by position.
 
     Raises
     ------
     ValueError
-        If columns are read by position and their number differs from the fitted number.
+        If columns are read by position and their number differs from that of the schema.
     """
     table = Table.of(X)
     if table.named != schema.named:
@@ -218,13 +216,13 @@ def few_rows(table: Table, most: int, seed: int, codes: Array | None = None) -> 
 
 
 def row_numbers(table: Table, seed: int, codes: Array | None = None) -> Array:
-    """A random number of each row, uint64 (row,), from its content, class and count of equal rows."""
+    """A random number per row, uint64 (row,), from its content, its class and the number of equal rows before it."""
     keys = row_keys(table) + (np.uint64(0) if codes is None else mixed(codes.astype(np.uint64)))
     return _Copies(seed).numbers(keys)
 
 
 def row_keys(table: Table) -> Array:
-    """Hash of the known cells of each row and their column names, uint64 (row,)."""
+    """Hash of the known cells of each row, uint64 (row,)."""
     found = np.zeros(table.n_rows, np.uint64)
     if table.sparse:
         cells = table.source.tocoo()
@@ -239,7 +237,6 @@ def row_keys(table: Table) -> Array:
 
 
 def _cell_keys(column: Column) -> tuple[Array, Array]:
-    """Which cells are known, and a hash of the value of each."""
     try:
         textual = column.kind == "text"
     except (NoFamilyError, CellError):
@@ -253,10 +250,7 @@ def _cell_keys(column: Column) -> tuple[Array, Array]:
 
 
 class _Copies:
-    """A random number per row, from its key and the number of earlier rows with this key.
-
-    Counts of keys are kept in sorted runs, which are merged with runs of similar size, in n log n time.
-    """
+    """A random number per row, from its key and the number of earlier rows with this key."""
 
     def __init__(self, seed: int) -> None:
         self.salt = mixed(np.array([seed % 2**64], np.uint64))
@@ -278,7 +272,7 @@ class _Copies:
 
 
 def drawn(tables: Iterable[Table], most: int, seed: int) -> tuple[Iterator[Table], Callable[[], Table]]:
-    """Return the same tables, and a function that returns a sample of ``most`` rows once they are read."""
+    """Return an iterator over the tables, and a function that returns a sample of ``most`` rows after they are read."""
     copies, kept = _Copies(seed), list[tuple[Array, Table]]()
 
     def passing() -> Iterator[Table]:

@@ -1,6 +1,6 @@
-"""Which family reads which column, and the names of its levels.
+"""A schema states which family reads which column, and the levels of each column.
 
-A schema is frozen: a table with new levels gives a new schema, so a failed fit changes nothing.
+A schema is frozen: new levels give a new schema, so a failed fit changes nothing.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ COUNT_AS_MISSING = Message("count it as missing with {cure}", cure=Cure("absent"
 class Schema:
     """How to read a table.
 
-    ``names`` are the columns of the first table, in its order, with feature columns in place of those in ``readings``.
-    If ``named``, later tables are read by name; otherwise by position. ``families`` are those of unspecified columns.
-    ``unseen`` and ``columns`` are as in :class:`bayesnb.BayesianNB`.
+    ``names`` are the columns of the first table, with feature columns in place of the columns in ``readings``. If
+    ``named``, later tables are read by name; otherwise by position. ``families`` are the families of unspecified
+    columns.
     """
 
     names: Names
@@ -82,7 +82,7 @@ class Schema:
     ) -> Schema:
         """Choose the family of each column: as specified, otherwise by type.
 
-        Settings are as in :class:`bayesnb.BayesianNB`; bins by count need ``weight`` (row,).
+        The settings are as in :class:`bayesnb.BayesianNB`. Bins by count need ``weight`` (row,).
         """
         readings = readings_in(table, features) if readings is None else readings
         named, table = table.named, through(table, readings)
@@ -97,11 +97,9 @@ class Schema:
 
     @property
     def owner(self) -> dict[Any, Any]:
-        """The column from which each feature column is made."""
         return {name: column for column, reading in self.readings.items() for name in reading.names(column)}
 
     def require_plain(self, done: str) -> None:
-        """Raise ``ValueError``, naming the column, if a column has a reading."""
         for column, reading in self.readings.items():
             raise ValueError(
                 f"column {column!r} is read as {reading.said}, which cannot be {done}: ask the classifier itself, or "
@@ -109,7 +107,7 @@ class Schema:
             )
 
     def through(self, table: Table) -> Table:
-        """Make the feature columns of readings, unless the table has them already."""
+        """Make the feature columns of readings, unless the table already has them."""
         if not self.readings:
             return table
         if not (self.named and table.named) and table.names != self.raw and len(table.names) == len(self.raw):
@@ -117,7 +115,7 @@ class Schema:
         return through(table, self.readings)
 
     def grown(self, table: Table, features: Any, weight: Array | None) -> Schema:
-        """Add the columns that only further rows have, if columns may grow; see :meth:`infer`."""
+        """Add the columns that only further rows have, if columns may grow."""
         if self.columns == "fixed" or not table.named:
             return self
         joined = {name: r for name, r in readings_in(table, features).items() if name not in {*self.raw, *self.names}}
@@ -133,7 +131,7 @@ class Schema:
         return self.merged(replace(self, names=table.names, features=joining, readings=joined))
 
     def of_part(self, table: Table) -> Schema:
-        """The schema of further rows alone; ``settling`` decides the kinds of values."""
+        """The schema of further rows alone."""
         table = self.through(table)
         by_name = self.named and table.named
         own = dict(zip(self.names, self.names if by_name else table.names, strict=False))
@@ -166,11 +164,10 @@ class Schema:
 
     @property
     def absent_when_learned(self) -> str:
-        """How to treat a column that learned rows do not have."""
         return "missing" if self.columns == "grow" else "error"
 
     def model(self, label: LabelPrior) -> NaiveBayes:
-        """The generative model of these features; with an unknown class, default priors are learned."""
+        """The generative model of these features. With an unknown class, it learns the default priors."""
         families = {name: feature.family for name, feature in self.features.items()}
         columns, unknown = {name: feature.columns for name, feature in self.features.items()}, None
         if isinstance(label, WithUnknown):
@@ -178,11 +175,10 @@ class Schema:
         return NaiveBayes(families, label, columns, unknown)
 
     def read(self, table: Table, learn: bool = False, absent: str = "error") -> tuple[Schema, Data]:
-        """Encode a table and validate its cells.
+        """Encode a table and validate its cells; return the schema and {name: encoded columns}.
 
-        Return the schema and {name: encoded columns}. With ``learn``, the schema has the new levels; otherwise these
-        count as unseen. ``absent`` is "error" or
-        "missing".
+        With ``learn``, the returned schema has the new levels; otherwise new levels are unseen levels. ``absent`` is
+        "error" or "missing".
         """
         table = self.through(table)
         if learn and self.all_words and table.named:
@@ -199,7 +195,7 @@ class Schema:
 
     @property
     def all_words(self) -> bool:
-        """Whether all columns are words of one bag; new columns are then words, absent ones 0."""
+        """Whether all columns are words of one bag. A new column is then a word, and an absent column is 0."""
         (first, *others) = self.features.values()
         of_words = first.family.support == BAG and first.text is None
         return self.named and not others and of_words and first.columns == self.names
@@ -208,7 +204,6 @@ class Schema:
         return {name: replace(feature, columns=words) for name, feature in self.features.items()}
 
     def _by_name(self, table: Table, absent: str, cure: Message) -> Table:
-        """The table under the names of this schema; absent columns are errors, extra ones warnings."""
         if not (self.named and table.named):
             if len(table.names) != len(self.names):
                 raise ValueError(f"Expected {len(self.names)} columns; got {len(table.names)}")
@@ -232,7 +227,7 @@ class Schema:
         return table
 
     def merged(self, other: Schema) -> Schema:
-        """Merge two schemas with the same columns (unless these may grow), with the levels and words of both."""
+        """Merge two schemas, with the levels and words of both. Unless columns may grow, they must be the same."""
         if self.all_words and other.all_words and self.names != other.names:
             words = united(self.names, other.names)
             mine, theirs = (replace(schema, names=words, features=schema._bag(words)) for schema in (self, other))
@@ -273,7 +268,6 @@ class Schema:
         return replace(self, names=names, features=features, readings={**self.readings, **other.readings})
 
     def require_words(self) -> None:
-        """Raise ``ValueError``, naming the column, for a column of text without words."""
         for feature in self.features.values():
             if feature.text is not None and not feature.columns:
                 raise ValueError(
@@ -281,7 +275,7 @@ class Schema:
                 )
 
     def without_unused(self, statistics: Statistics, words: bool = False) -> tuple[Schema, Statistics]:
-        """Drop levels (unless ``words``) and words that no longer occur, and their statistics.
+        """Drop words and, unless ``words``, levels that no longer occur, and their statistics.
 
         A level stays if a type, an order or a prior names it, or if it is the only level of its column.
         """
@@ -302,7 +296,7 @@ class Schema:
 
     @property
     def flags(self) -> dict[Any, tuple[Any, int]]:
-        """For each column with flagged missing cells: the feature and the column of its flags."""
+        """{column with flagged missing cells: (feature of the flags, position in the feature)}."""
         return {column: (name, k) for name, f in self.features.items() for k, column in enumerate(f.indicates)}
 
     def blanked(self, encoded: Mapping[Any, Array]) -> dict[Any, Array]:
@@ -325,10 +319,7 @@ class Schema:
     def describe(
         self, statistics: Statistics | None = None, families: Mapping[Any, Family] | None = None
     ) -> pd.DataFrame:
-        """One row per feature: family, prior, learned values, columns, levels, missing fraction, reason.
-
-        ``families`` are those of the model, whose priors may be learned.
-        """
+        """Describe each feature in a row; ``families`` are those of the model, whose priors may be learned."""
         rows = []
         # The numbers of a column with a unit are its last feature column.
         marked = [(own.names(column)[-1], getattr(own, "unit", None)) for column, own in self.readings.items()]
@@ -360,5 +351,4 @@ def _renamed(table: Table, names: Names) -> Table:
 
 
 def _changes(origin: Origin, kind: OriginKind) -> bool:
-    """Whether values of this kind change why a column of numbers has its family."""
     return (kind == "zero_one") != (origin.kind == "zero_one") or (kind == "number" and origin.kind == "nothing")

@@ -1,7 +1,7 @@
 """Decide the kind of values of a column when parts of a table are added.
 
-A column without values gets its family from other rows. For a column of 0 and 1, the counts determine every sum over
-the values, so it can still be read as numbers.
+A column without values in one part gets its family from the other part. A column of 0 and 1 can still become a column
+of numbers, because its counts determine every sum over its values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ type Counted = tuple[Schema, Statistics]
 
 
 def alike(a: Counted, b: Counted) -> tuple[Counted, Counted]:
-    """Give each column one family in both; ``ValueError`` if none reads both kinds of values."""
+    """Give each column the same family in both; ``ValueError`` if no family reads both kinds of values."""
     a, b = _filled(a, b), _filled(b, a)
     kinds = _kinds(*a)
     for column, kind in _kinds(*b).items():
@@ -53,12 +53,10 @@ def _differ(column: Any, one: Origin, other: Origin) -> RefusedError:
 
 
 def _blank(feature: Feature) -> int:
-    """0 if values decided a column's family, 1 if only the type did, 2 otherwise."""
     return 2 if feature.origin.kind == "nothing" else int(feature.origin.inferred and set(feature.kinds) == {"empty"})
 
 
 def _filled(a: Counted, b: Counted) -> Counted:
-    """Give each column without values in ``a`` its family from ``b``."""
     (schema, statistics), features, counted = a, {}, {}
     for name, theirs in b[0].features.items():
         mine = schema.features.get(name)
@@ -103,7 +101,6 @@ def _arranged(schema: Schema, statistics: Statistics, kinds: Mapping[Any, Origin
 
 
 def _converted(s: Statistic, family: Family) -> Statistic | None:
-    """Convert a statistic for another family; None if it cannot be computed."""
     kind = family.statistic_class
     if isinstance(s, kind):
         return s

@@ -1,4 +1,4 @@
-"""Specifications of columns besides families."""
+"""Specifications of columns other than families."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Unlabelled:
     Parameters
     ----------
     marker : label, optional
-        The value in ``y`` that means "no label", besides missing values, such as -1 in scikit-learn's convention. By
-        default -1 is a class.
+        A value in ``y`` that means "no label", such as -1 in scikit-learn. By default only missing values mean "no
+        label".
     weight : float
         The weight of an unlabelled row relative to a labelled row; 0 leaves unlabelled rows out.
     starts : int
-        Number of starting points of EM, of which the best solution is kept.
+        Number of starting points of EM. The best solution is kept.
 
     Examples
     --------
@@ -58,13 +58,13 @@ class Unlabelled:
 
     @classmethod
     def of(cls, value: Any) -> Unlabelled:
-        """The settings; a bare value is the marker."""
+        """The settings; any other value is the marker."""
         return value if isinstance(value, Unlabelled) else cls(value)
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorParameters:
-    """The parameters of :class:`bayesnb.BayesianNB`, for code that needs no estimator. They are documented there."""
+    """The parameters of :class:`bayesnb.BayesianNB`, for code without an estimator."""
 
     features: Any = None
     class_prior: Any = None
@@ -86,7 +86,7 @@ class EstimatorParameters:
 
 
 def label_prior(settings: EstimatorParameters) -> class_prior.LabelPrior:
-    """The prior of the class probabilities."""
+    """Prior of the class probabilities."""
     prior = Dirichlet() if settings.class_prior is None else class_prior.read(settings.class_prior)
     return class_prior.with_unknown(prior, settings.unknown)
 
@@ -98,9 +98,9 @@ class Binned:
     Parameters
     ----------
     bins : int
-        Number of intervals; ties or a constant column may leave fewer.
+        Number of intervals. Ties or a constant column may leave fewer.
     cut : {"width", "count"}
-        Intervals of equal width, or intervals that hold equally many rows.
+        Intervals of equal width, or intervals with equal numbers of rows.
     prior : Dirichlet
         Prior over the intervals. An empty interval keeps its prior mass.
     edges : array, optional
@@ -128,7 +128,7 @@ class Binned:
         return Categorical(self.prior)
 
     def fit(self, x: Array, weight: Array | None = None) -> Binned:
-        """A copy with ``edges`` chosen for one column (row,); an edge belongs to the interval above."""
+        """A copy with ``edges`` chosen for one column (row,). An edge belongs to the interval above it."""
         seen = ~np.isnan(x)
         if self.edges is not None or not seen.any():
             return Binned(edges=tuple(float(edge) for edge in (() if self.edges is None else self.edges)))
@@ -158,18 +158,17 @@ class Binned:
         return tuple(f"{'[' if k else '('}{low}, {high})" for k, (low, high) in enumerate(pairwise(shown)))
 
     def codes(self, x: Array) -> Array:
-        """Interval of each number; -1 for NaN."""
         return np.where(np.isnan(x), -1, np.searchsorted(self.edges, x, side="right"))
 
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """A column read twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
+    """Read a column twice: its values by a family, and whether each cell is missing by a Bernoulli per class.
 
-    By default a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is missing",
-    1 if the cell is missing and otherwise 0, with probability θ ~ Beta in each class: the pattern model of Little and
-    Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column that a table lacks, does not
-    count as missing.
+    Without ``Missing``, a missing cell carries no information about the class. ``Missing`` adds the feature "COLUMN is
+    missing", which is 1 if the cell is missing and otherwise 0. Its probability in each class is θ ~ Beta. This is the
+    pattern model of Little and Rubin (2019, section 15.4) with one pattern per column. An unseen level, or a column
+    that a table lacks, does not count as missing.
 
     Parameters
     ----------
@@ -218,12 +217,12 @@ class Missing:
 
 
 def name_of(what: Any) -> str:
-    """The name of the feature that flags missing cells, and of its column."""
+    """The name of the feature that flags missing cells."""
     return f"{what} is missing"
 
 
 def values_of(spec: Any) -> Any:
-    """The specification of the values, perhaps in a ``Missing``; None if the type decides."""
+    """The specification of the values; ``None`` if the type decides."""
     inner = spec.family if isinstance(spec, Missing) else spec
     return None if isinstance(inner, Reading) else inner
 
@@ -242,18 +241,20 @@ ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class BestFamily:
-    """Choose the family of a column of numbers from the rows of the first fit: ``features="best"`` with settings.
+    """Choose the family of a column of numbers from the rows of the first fit.
 
-    The scores are in ``classifier_.choice`` of the fitted estimator, a :class:`bayesnb.data.choice.FamilyChoice`.
+    ``features="best"`` is a short form. The scores are in ``classifier_.choice`` of the fitted estimator, a
+    :class:`bayesnb.data.choice.FamilyChoice`.
 
     Parameters
     ----------
     families : sequence of Family, optional
-        Candidates with different names. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial,
-        PolyaTree and Hurdle, each for columns that it can read.
+        Candidates. By default Gaussian, LogNormal, Exponential, Poisson, NegativeBinomial, PolyaTree and Hurdle, each
+        for columns that it can read.
     by : {"class", "evidence"}
         "class" chooses the families that predict the class best, by the exact leave-one-out log score of the whole
-        classifier; "evidence" the family that predicts the values of the column best, to describe it or to draw rows.
+        classifier. "evidence" chooses the family that predicts the values of the column best, to describe it or to draw
+        rows.
     rows : int
         The largest number of rows used for the choice. The chosen family learns from all rows.
 
@@ -264,9 +265,8 @@ class BestFamily:
 
     Notes
     -----
-    With more columns than rows the score can be too optimistic; then score
-    ``BayesianNB(clf.classifier_.choice.features)`` on other rows. ``docs/how-to/choose-a-family.md`` compares the two
-    criteria.
+    With more columns than rows the score can be too optimistic. Score ``BayesianNB(clf.classifier_.choice.features)``
+    on other rows in this case. ``docs/how-to/choose-a-family.md`` compares the two criteria.
 
     Examples
     --------
@@ -325,7 +325,8 @@ KINDS = {
 
 @dataclass(frozen=True, eq=False)
 class ByType:
-    """A family for each type of column, instead of the default families; ``None`` refuses columns of this type.
+    """A family for each type of column, instead of the default families. With ``None``, columns of this type are an
+    error.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ class ByType:
     Raises
     ------
     TypeError
-        If an argument is not a family, or is a family for another type of column.
+        If an argument is neither ``None`` nor a family for this type of column.
     ValueError
         If a family learns a setting from the first rows. Name its columns instead.
 
@@ -379,7 +380,7 @@ class ByType:
                 )
 
     def of(self, kind: str, columns: Any) -> Family:
-        """The family of a type of column; ``ValueError``, naming the columns, if the type is refused."""
+        """The family for a type of column; ``ValueError`` if the type is refused."""
         family = getattr(self, kind)
         if family is None:
             raise ValueError(
@@ -398,7 +399,7 @@ def _default(kind: str) -> str:
 
 
 def together_name(family: Family) -> str:
-    """The name of a feature made of several columns."""
+    """Name of a joint feature."""
     return {LEVELS: "levels", ZEROS_AND_ONES: "flags"}.get(family.support, "numbers")
 
 
@@ -425,7 +426,7 @@ def together(
 
 
 def families_by_name() -> dict[str, Any]:
-    """Column specifications and storable families, by lower-case name."""
+    """Families and other specifications by lower-case name."""
     kinds = {name: kind for name, kind in families().items() if kind.exact}
     kinds |= {"Binned": Binned, "Best": BestFamily, "Missing": Missing, "Text": Text}
     kinds |= {kind.__name__: kind for kind in READINGS.values()}
@@ -433,7 +434,7 @@ def families_by_name() -> dict[str, Any]:
 
 
 def family_named(name: str) -> Any:
-    """The family class with this name, in any spelling; otherwise ``ValueError`` with a suggestion."""
+    """The family with this name in any spelling; otherwise ``ValueError`` with a suggestion."""
     kinds = families_by_name()
     asked = name.strip().lower().replace("_", "-")
     if asked in kinds:
@@ -445,7 +446,7 @@ def family_named(name: str) -> Any:
 
 
 def parsed(said: str, m: float | None = None) -> Any:
-    """Parse a family of the command line, with its columns; ``m`` imaginary rows smooth a ``Binned``."""
+    """Parse a specification of the command line; ``m`` imaginary rows smooth a ``Binned``."""
     kind, _, rest = said.partition(":")
     family, items = family_named(kind), items_of(rest)
     if issubclass(family, Reading):
@@ -472,7 +473,6 @@ def parsed(said: str, m: float | None = None) -> Any:
 
 
 def _levels(items: Sequence[str]) -> tuple[Any, ...]:
-    """The levels as a file would give them: all numbers, or text."""
     try:
         numbers = [float(item) for item in items]
     except ValueError:
@@ -484,8 +484,8 @@ def _levels(items: Sequence[str]) -> tuple[Any, ...]:
 class Entry:
     """One entry of ``features``: a specification and its columns (``None`` for all).
 
-    ``key`` is the key in the mapping; ``spec`` is ``None`` if types decide; ``missing`` is given if missing cells are
-    flagged; with ``together``, the columns form one feature.
+    ``key`` is the key in the mapping. ``spec`` is ``None`` if types decide. ``missing`` is set if missing cells are
+    flagged. With ``together``, the columns form one feature.
     """
 
     key: Any
@@ -528,7 +528,6 @@ def entries(features: Any) -> list[Entry]:
 
 
 def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
-    """Yield key, specification and columns of each item, and whether it names columns."""
     for key, value in features.items():
         together = isinstance(value, tuple) and len(value) == 2
         spec, columns = value if together else (value, [key])
@@ -538,7 +537,7 @@ def _items(features: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any, bool]]:
 
 
 def specified_readings(features: Any) -> dict[Any, Reading]:
-    """The readings in ``features``, by column."""
+    """Readings, by column."""
     found: dict[Any, Reading] = {}
     for _, spec, columns, _ in _items(features) if isinstance(features, Mapping) else ():
         if (own := _reads(spec)) is not None:
@@ -547,5 +546,5 @@ def specified_readings(features: Any) -> dict[Any, Reading]:
 
 
 def by_type_of(said: Sequence[Entry]) -> ByType | None:
-    """The specification by column type, if it applies to all columns."""
+    """The ``ByType`` among the entries."""
     return next((entry.spec for entry in said if isinstance(entry.spec, ByType)), None)

@@ -1,7 +1,6 @@
 """Summaries of parts of a table, which can be added.
 
-The sum does not depend on how a table is cut into parts, nor on their order. A column without a type in one part gets
-its family from the others.
+The sum does not depend on how a table is cut into parts, nor on their order.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ from bayesnb.wording import RefusedError, Spelled
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What is kept of some rows; ``a + b`` is the summary of both parts.
+    """The summary of some rows; ``a + b`` is the summary of both parts.
 
-    ``schema``, ``statistics`` and ``classes`` are those of these rows alone. ``rows`` were read, of which ``blank``
-    have no class. ``declared`` are the levels that a categorical type declares, ``None`` without any, or if parts
-    differ; ``named`` are the classes that the types of the labels name.
+    ``rows`` is the number of rows read, and ``blank`` the number of rows without a class. ``declared`` holds, by
+    column, the levels that a categorical type declares; ``None`` if there are none, or if parts differ. ``named`` are
+    the classes that the types of the labels declare.
     """
 
     schema: Schema
@@ -85,7 +84,7 @@ class Summary:
         )
 
     def settled(self, before: Schema | None = None) -> Summary:
-        """Sort the levels as one pass over the table would, after those of ``before``."""
+        """Sort the levels as in one pass over the table, after the levels of ``before``."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if feature.text is not None:
@@ -113,7 +112,7 @@ class Summary:
         return self._with(features, statistics)
 
     def with_readings(self, settings: EstimatorParameters) -> Summary:
-        """Apply the readings of columns of text, and families that had to wait for them."""
+        """Apply the readings of columns of text, and the families that waited for them."""
         given = settings.features if isinstance(settings.features, Mapping) else {}
         features, statistics, declared = dict(self.schema.features), dict(self.statistics.features), {}
         made: dict[Any, Schema] = {}
@@ -162,7 +161,7 @@ class Summary:
         return replace(whole, schema=schema, declared={**self.declared, **declared})
 
     def with_sentences(self, known: Collection[Any]) -> Summary:
-        """Turn new columns of sentences into bags of words, as all rows together decide."""
+        """Turn columns of sentences into bags of words."""
         features, statistics = dict(self.schema.features), dict(self.statistics.features)
         for name, feature in self.schema.features.items():
             if name in known or not feature.origin.inferred or feature.kinds != ("text",):
@@ -187,14 +186,13 @@ class Summary:
 
 @dataclass(frozen=True)
 class EmptySummary:
-    """Summary of a part in which each row lacks a class or has weight 0."""
+    """A part without rows to learn."""
 
     rows: int
     blank: int
 
 
 def _settled(feature: Feature, names: Names, seen: set[Any], first: Names) -> Names:
-    """Levels of a column: known or declared, then observed (sorted), then those of a prior."""
     rest = [level for level in (*named_levels(feature.family), UNSEEN) if level in names]
     return tuple(dict.fromkeys([*first, *in_order(seen - set(first)), *rest]))
 
@@ -208,11 +206,11 @@ def _with_missing(schema: Schema, feature: Feature) -> Family | Missing:
 
 @dataclass(frozen=True, eq=False)
 class PartSummarizer:
-    """Summarise parts of a table; holds no data, so it can be sent to other machines.
+    """Summarise parts of a table. It holds no data, so it can be sent to other machines.
 
-    ``target`` and ``weight`` are column names; without a target, all rows are in one class. ``schema`` is the known
-    schema, for further rows. With ``drop``, rows without a class are left out; otherwise they raise an error.
-    ``reasons`` are those of families chosen from the first part.
+    ``target`` and ``weight`` are column names. Without a target, all rows are in one class. ``schema`` is the schema if
+    it is known. With ``drop``, rows without a class are left out; otherwise they raise an error. ``reasons`` are the
+    reasons for families chosen from the first part.
     """
 
     settings: EstimatorParameters
@@ -234,7 +232,6 @@ class PartSummarizer:
 
     @cached_property
     def specs(self) -> list[Any]:
-        """Specifications that decide how rows are read; empty if the schema is known."""
         found = [entry.spec for entry in entries(self.settings.features)] if self.schema is None else []
         return found + [family for spec in found if isinstance(spec, ByType) for family in spec.families().values()]
 
@@ -253,7 +250,7 @@ class PartSummarizer:
                 )
 
     def placed(self, first: Any) -> PartSummarizer:
-        """Return a summarizer with what the first part decides: best families, and cells of trees."""
+        """A summarizer that uses what the first part decides: best families, and cells of trees."""
         if not any(map(_takes_from_rows, self.specs)):
             return self
         rows = self.rows(first)[2]
@@ -273,9 +270,9 @@ class PartSummarizer:
         return replace(self, settings=replace(self.settings, features=(rest | placed) or None), reasons=reasons)
 
     def require_placed(self) -> PartSummarizer:
-        """Return self; raise ``ValueError`` if a family takes its choice, levels or cells from the first rows.
+        """Return self; ``ValueError`` if a family takes its choice, levels or cells from the first rows.
 
-        The parts of a Dask or Spark table have no order, so no rows are the first.
+        The parts of a Dask or Spark table have no order, so no rows are first.
         """
         for spec in filter(_takes_from_rows, self.specs):
             taken, cure = (
@@ -310,12 +307,11 @@ class PartSummarizer:
         return Summary(schema, statistics, rows.target.classes, read, blank, declared, rows.target.declared)
 
     def _specified(self, table: Table) -> EstimatorParameters:
-        """The settings with the features of a part: all, unless later parts may add columns."""
         grows = self.settings.columns == "grow"
         return replace(self.settings, features=present(self.settings.features, table)) if grows else self.settings
 
     def complete(self, whole: Summary) -> Summary:
-        """The summary of all parts; ``ValueError`` if a specified column was in no part."""
+        """Finish the summary; ``ValueError`` if no part has a specified column."""
         said = entries(self.settings.features)
         whole = whole.with_readings(self.settings) if self.schema is None else whole
         for entry in said if self.schema is None else ():
@@ -329,7 +325,7 @@ class PartSummarizer:
         return whole if by_type else whole.with_sentences({} if self.schema is None else self.schema.features)
 
     def rows(self, frame: Any) -> tuple[int, int, TrainingRows | None]:
-        """Number of rows, number without a class, and the rows to learn from."""
+        """Number of rows, number of rows without a class, and the rows to learn."""
         table = Table.of(frame)
         if not table.named:
             raise ValueError("Expected frames with named columns, so that the class can be found by its name")
@@ -358,7 +354,6 @@ class PartSummarizer:
         return weight
 
     def _target(self, table: Table) -> Target:
-        """The labels; one class if no column holds the class."""
         if self.target is None:
             return Target(np.zeros(table.n_rows, np.intp), np.array([""], object))
         column = _column(table, self.target, "class")
@@ -367,7 +362,6 @@ class PartSummarizer:
 
 
 def _takes_from_rows(spec: Any) -> bool:
-    """Whether the first rows decide how a column is read: its family, levels or cells."""
     return isinstance(spec, BestFamily) or getattr(spec, "needs_rows", False)
 
 
@@ -378,7 +372,7 @@ def _column(table: Table, name: Any, what: str) -> Column:
 
 
 def pooled(parts: Iterable[Summary | EmptySummary]) -> Summary | EmptySummary:
-    """The sum of summaries; those of similar size are added first, to save time."""
+    """Add summaries, those of similar size first, to save time."""
     stack: list[tuple[int, Summary]] = []
     empty = EmptySummary(0, 0)
     for part in parts:

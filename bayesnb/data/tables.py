@@ -24,7 +24,7 @@ class Table:
     """A table of named columns: a pandas DataFrame, an array (row, column) or a CSR matrix.
 
     ``names`` are "x0", "x1", … if the source has none. ``declares`` are the columns whose categorical types declare
-    their levels. In a ``part``, decisions that need all rows must wait.
+    their levels. If the table is a ``part``, decisions that need all rows must wait.
     """
 
     names: Names
@@ -35,7 +35,7 @@ class Table:
 
     @classmethod
     def of(cls, X: Any, min_rows: int = 0) -> Table:
-        """Convert any table to a ``Table``, in memory.
+        """Convert any table in memory.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class Table:
 
     @classmethod
     def of_arrow(cls, batch: Any, declares: bool = True) -> Table:
-        """Convert an Arrow batch or table; ``declares`` is False if dictionaries only encode."""
+        """Convert an Arrow batch or table; ``declares`` is False if dictionaries are only an encoding."""
         from pyarrow import types
 
         _require_names(batch.schema.names)
@@ -114,11 +114,9 @@ class Table:
 
     @property
     def numeric(self) -> bool:
-        """Whether the source is a dense array of numbers."""
         return isinstance(self.source, np.ndarray) and self.source.dtype.kind in "biuf"
 
     def require_dense(self, family: Any) -> None:
-        """Raise ``ValueError`` for a sparse matrix, because not every family can skip its zeros."""
         if self.sparse:
             raise ValueError(
                 f"a sparse matrix cannot be read by {type(family).__name__}: of real numbers, only by Gaussian and "
@@ -140,12 +138,11 @@ class Table:
 
     @cached_property
     def _columns(self) -> dict[Any, Column]:
-        """Cache of extracted columns, so that each is encoded only once."""
         return {}
 
     @cached_property
     def whole(self) -> reading.Whole | None:
-        """The integers in each column of a large integer array; otherwise ``None``."""
+        """The integers in each column of a large integer array."""
         if not (self.numeric and self.source.dtype.kind in "iub" and self.source.dtype != np.uint64):
             return None
         if not large_enough(self.source.size):
@@ -162,13 +159,13 @@ class Table:
         return self.whole.values(self.place[name]).astype(self.source.dtype).tolist()
 
     def block(self, names: Sequence[Any]) -> Any:
-        """These columns of a dense or sparse array; a view if they are all of its columns."""
+        """These columns of an array or sparse matrix."""
         if tuple(names) == self.names:
             return self.source
         return self.source[:, [self.place[name] for name in names]]
 
     def rows(self, keep: Array) -> Table:
-        """The rows of a mask, or at these positions, which may repeat."""
+        """The rows of a mask, or at positions, which may repeat."""
         if keep.dtype != bool:
             source = self.source.iloc[keep] if self.named else self.source[keep]
             return replace(self, source=source, n_rows=len(keep))
@@ -186,7 +183,7 @@ class Table:
 
 
 def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
-    """Yield Arrow batches (or tables) as tables of bounded size; see :meth:`Table.of_arrow`."""
+    """Yield Arrow batches or tables as tables of bounded size."""
     for batch in batches:
         step = batch_rows(len(batch.schema.names))
         for start in range(0, batch.num_rows, step):
@@ -194,7 +191,6 @@ def tables(batches: Iterable[Any], declares: bool) -> Iterator[Table]:
 
 
 def _require_columns(X: Any) -> None:
-    """Raise ``ValueError``, naming the column, if a single column is given as a table."""
     if isinstance(X, pd.Series) or type(X).__name__ == "Series":
         name = "x" if X.name in (None, "") else X.name
         raise ValueError(f"X is one column, a Series, where a table is needed: write {{{name!r}: X}}")
@@ -247,7 +243,6 @@ def _cells(values: Any) -> Any:
 
 
 def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert columns of Arrow types as those of an Arrow table."""
     places = [k for k, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
     frame = frame.copy(deep=False) if places else frame
     for k in places:
@@ -256,7 +251,6 @@ def _without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _require_names(names: Iterable[Any]) -> None:
-    """Raise ``ValueError`` for a column name that is repeated, missing, or invalid Unicode."""
     names = list(names)
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)

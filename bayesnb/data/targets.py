@@ -1,7 +1,4 @@
-"""Class labels as codes: positions among the sorted classes.
-
-``y`` may be any sequence that scikit-learn accepts.
-"""
+"""Class labels as codes."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ NUMBERS = ("integer", "boolean", "floating", "mixed-integer-float")
 class Target:
     """The labels of rows.
 
-    ``codes`` (row,) are the positions of the labels among ``classes``, which are sorted; -1 if missing. ``declared``
-    are classes that the type of the labels declares, even without rows.
+    ``codes`` (row,) are positions among the sorted ``classes``, or -1 if missing. ``declared`` are the classes that the
+    type of the labels declares, even without rows.
     """
 
     codes: Array
@@ -40,7 +37,7 @@ class Target:
     def of(
         cls, codes: Array, distinct: Array, unlabelled: Any = None, declared: tuple[Any, ...] | None = None
     ) -> Target:
-        """Build labels from codes of distinct values; ``unlabelled`` is the value that means "no label".
+        """Make labels from codes of distinct values; ``unlabelled`` is the value that means "no label".
 
         Raises
         ------
@@ -94,11 +91,10 @@ class Target:
             )
 
     def rows(self, keep: Array) -> Target:
-        """The rows for which a mask is true, and only their classes."""
         return Target(*without_unused(self.codes[keep], self.classes), self.declared)
 
     def or_unknown(self, classes: Array, unknown: Any) -> Target:
-        """The labels, in which an unknown class replaces each label that is not among the classes."""
+        """Replace labels that are not among the classes by the unknown class."""
         known = {*labels_of(classes)}
         if unknown is None or known.issuperset(labels_of(self.classes)):
             return self
@@ -121,10 +117,11 @@ def _require_no_bytes(labels: Array) -> None:
 
 
 def soft_labels(y: Any) -> tuple[Array, Array] | None:
-    """Read soft labels: classes and weights, (row, class); ``None`` if ``y`` does not hold weights.
+    """Read soft labels: the classes and their weights (row, class); ``None`` if ``y`` does not hold weights.
 
-    Weights are a frame with a column per class, or an array of numbers for the classes 0, 1, … They are shares, which
-    add up to at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has exactly one 1.
+    Weights are given as a frame with a column per class, or as an array of numbers for the classes 0, 1, … Weights are
+    either shares with a sum of at most 1 per row, or whole counts. Columns of 0 and 1 are an error unless each row has
+    exactly one 1.
 
     Raises
     ------
@@ -180,7 +177,6 @@ def soft_labels(y: Any) -> tuple[Array, Array] | None:
 
 
 def _require_weights_of_classes(classes: Array, weights: Array) -> None:
-    """Raise an error for several targets, and warn of counts; see :func:`soft_labels`."""
     sums = weights.sum(axis=1)
     most, total = sums.max(initial=0), sums.sum()
     flags = bool(((weights == 0) | (weights == 1)).all())
@@ -200,7 +196,7 @@ def _require_weights_of_classes(classes: Array, weights: Array) -> None:
 
 
 class SeveralTargetsWarning(UserWarning):
-    """``y`` has several columns of counts, or of shares with a sum above 1, which are read as class weights.
+    """``y`` has several columns of counts, or of shares with a sum above 1. They are read as class weights.
 
     To silence it, write the shares of the classes as ``y`` and the sums as ``sample_weight``, or
     ``warnings.simplefilter("ignore", bayesnb.errors.SeveralTargetsWarning)``.
@@ -219,7 +215,7 @@ class SeveralTargetsWarning(UserWarning):
 
 
 def read_target(y: Any, unlabelled: Any = None) -> Target:
-    """Read labels (row,), or a table of one column; a missing value or ``unlabelled`` means "no label"."""
+    """Read labels (row,), or a table of one column. A missing value or ``unlabelled`` means "no label"."""
     y = as_objects(in_memory(y))
     if isinstance(y, str):
         raise ValueError(f"Expected y, the class of each row; got {y!r}")
@@ -256,12 +252,12 @@ def read_target(y: Any, unlabelled: Any = None) -> Target:
 
 
 def array_of(labels: list[Any]) -> Array:
-    """Distinct labels as an array, of objects if one is text, which numpy may truncate."""
+    """Distinct labels as an array; of objects if a label is text, because numpy may truncate text."""
     return np.array(labels, object if any(isinstance(label, str) for label in labels) else None)
 
 
 def labels_of(classes: Array) -> tuple[Any, ...]:
-    """The classes as Python values."""
+    """Classes as Python values."""
     return tuple(classes.tolist())
 
 
@@ -283,9 +279,9 @@ def classes_of(*groups: Array) -> Array:
 
 
 def with_named(classes: Array, names: Iterable[Any]) -> Array:
-    """The sorted classes, including those that are only named.
+    """The sorted classes, including classes without rows that are only named.
 
-    Forgetting the last rows of a class removes it unless it is named; discounting rows, even by 0, keeps it.
+    Forgetting the last rows of a class removes the class unless it is named. Discounting rows keeps the class.
     """
     known = set(labels_of(classes))
     extra = [name for name in dict.fromkeys(names) if name not in known]
@@ -294,7 +290,7 @@ def with_named(classes: Array, names: Iterable[Any]) -> Array:
 
 
 def codes_of(classes: Array, y: Array) -> Array:
-    """The positions of labels among the classes."""
+    """Positions among the classes."""
     codes, distinct = coded_array(y)
     return _placed(codes, _places(classes, distinct))
 
@@ -314,7 +310,6 @@ def _placed(codes: Array, place: Array) -> Array:
 
 
 def _require_one_kind(distinct: Array, codes: Array) -> None:
-    """Raise ``ValueError`` if text and other labels are mixed in an array of objects."""
     first = {type(label): k for k, label in reversed(list(enumerate(distinct)))}
     for kind, k in first.items():
         if issubclass(kind, str):
@@ -333,7 +328,6 @@ def _require_one_kind(distinct: Array, codes: Array) -> None:
 
 
 def _as_if_none_were_missing(distinct: Array) -> Array:
-    """Labels in the dtype that they have without missing labels."""
     if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.rint(distinct)).all():
         # They are floats only because other labels are missing.
         distinct = distinct.astype(np.int64)

@@ -1,4 +1,4 @@
-"""A column of text as a bag of words."""
+"""Read a column of text as a bag of words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bayesnb.wording import require_choice, warn
 
 @cache
 def marks() -> str:
-    """The marks of Unicode (category M), which Python does not count as parts of words, as a pattern."""
+    """Unicode's combining marks (category M), for use within [] of a regular expression."""
     points = [p for p in [*range(0x20000), *range(0xE0100, 0xE01F0)] if unicodedata.category(chr(p))[0] == "M"]
     gaps = np.flatnonzero(np.diff(points) > 1)
     first, last = (np.take(points, ends).tolist() for ends in (np.r_[0, gaps + 1], np.r_[gaps, len(points) - 1]))
@@ -35,12 +35,12 @@ def words_of_letters() -> re.Pattern[str]:
 
 
 def composed(text: str) -> str:
-    """A text in Unicode's normal form C, in which an accented letter is one character."""
+    """Convert to Unicode's form NFC, in which an accented letter is one character."""
     return unicodedata.normalize("NFC", text)
 
 
 class NoKnownWordWarning(UserWarning):
-    """Most texts have no word in common with the (other) learned texts, so they are uninformative.
+    """Most texts are uninformative, because they share no word with the learned texts.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NoKnownWordWarning)``.
 
@@ -59,7 +59,7 @@ class NoKnownWordWarning(UserWarning):
 
 
 def warn_of_texts(column: Any, bag: Bag) -> None:
-    """Warn if most texts of a column have no known word."""
+    """Warn if most texts have no known word."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     _warn_of_most(column, held, np.asarray(bag.counts.sum(axis=1)).ravel() > 0, "known word")
 
@@ -69,7 +69,7 @@ FEW = 10
 
 
 def warn_of_own_words(column: Any, bag: Bag, weight: Array, total: Array) -> None:
-    """Warn if most texts share no word with another; ``total`` (word,) counts all texts."""
+    """Warn if most texts share no word with another text; ``total`` (word,) counts the words of all texts."""
     held = np.ones(len(bag), bool) if bag.held is None else bag.held
     if held.sum() > FEW:
         cells = sparse.coo_array(bag.counts)
@@ -91,10 +91,10 @@ BY_CHARACTERS = 'count characters, as Text(analyzer="char", ngram_range=(1, 2))'
 
 
 def are_sentences(texts: Collection[Any], rows: float) -> bool:
-    """Whether the distinct texts of a column are sentences; ``rows`` is the weight of the rows with a text.
+    """Whether the distinct texts of a column, which fill ``rows`` rows, are sentences.
 
-    Sentences seldom repeat (fewer than two rows per distinct text), and most hold three words that do not begin with a
-    capital letter.
+    Sentences seldom repeat: there are fewer than two rows per distinct text. Most of the texts must hold three words
+    that do not begin with a capital letter.
     """
     if len(texts) * 2 <= rows or not all(isinstance(text, str) for text in texts):
         return False
@@ -109,28 +109,28 @@ def _is_sentence(text: str) -> bool:
 class Text:
     """A column of text, read as a bag of words.
 
-    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, at least two letters or digits, where
-    marks of Unicode count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a text
-    without words, is uninformative. Further learned rows may bring new words.
+    Words are counted as by scikit-learn's ``CountVectorizer``: in lower case, with at least two letters or digits.
+    Unicode's combining marks count as letters. A :class:`bayesnb.Multinomial` reads the counts. A missing cell, or a
+    text without words, is uninformative. Rows that are learned later may bring new words.
 
     Parameters
     ----------
     min_df : int or float
-        Count only words in at least this number, or fraction, of the rows.
+        Count only words that occur in at least this number, or fraction, of the rows.
     max_features : int, optional
-        Count only this number of words, the most frequent ones.
+        Count only this number of the most frequent words.
     ngram_range : (int, int)
-        The smallest and largest length of sequences of words, or of characters, that count as one term.
+        The smallest and largest length of the sequences of words or characters to count.
     binary : bool
-        Count a word once per text, however often it occurs.
+        Count a word at most once per text.
     stop_words : "english" or list of str, optional
         Words to ignore.
     vocabulary : sequence of str, optional
-        The only words to count.
+        The words to count; by default all words.
     prior : Dirichlet or {class: Dirichlet}
         Prior of the word probabilities.
     analyzer : {"word", "char", "char_wb"}
-        Count words or sequences of characters; "char_wb" only within words.
+        Count words, sequences of characters, or ("char_wb") sequences within words.
     token_pattern : str, optional
         A regular expression for words.
 
@@ -141,7 +141,7 @@ class Text:
 
     Notes
     -----
-    ``min_df`` and ``max_features`` select words from the rows of the first fit, for good. A table that is read in parts
+    ``min_df`` and ``max_features`` select the words once, from the rows of the first fit. A table that is read in parts
     needs a ``vocabulary`` instead.
 
     Examples
@@ -181,7 +181,6 @@ class Text:
 
     @property
     def selects(self) -> bool:
-        """Whether the rows of the first fit select the words."""
         return self.vocabulary is None and (self.min_df != 1 or self.max_features is not None)
 
     @property
@@ -189,7 +188,7 @@ class Text:
         return self.vocabulary is None and not self.selects
 
     def read(self, column: Column, words: Names, learn: bool) -> Bag:
-        """The words of a column of text; new words are appended to the known words."""
+        """Count the words of a column; new words are appended to the known words."""
         if column.kind not in ("text", "empty"):
             raise ValueError(
                 f"column {column.name!r} holds numbers, and its words shall be counted: write text there, or give it "
@@ -233,7 +232,7 @@ class Text:
 
 
 def texts_of(counts: Array, words: Names) -> list[str | None]:
-    """Texts with these counts (row, word), in the order of the words; ``None`` if missing."""
+    """Write texts with these counts (row, word), in the order of the words; ``None`` if missing."""
     named, missing = np.array(words, object), np.isnan(counts).any(axis=1)
     return [
         None if gone else " ".join(np.repeat(named, row.astype(int)).tolist())

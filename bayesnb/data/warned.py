@@ -23,9 +23,10 @@ from bayesnb.wording import Cure, Message, TableRemark, nearest, warn
 
 
 class UnseenLevelWarning(UserWarning):
-    """Some cells hold a level that was not seen in fitting, and are read as missing.
+    """Some cells hold a level that was not seen in fitting, and count as missing.
 
-    So are numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1.
+    Numbers that are impossible under a family chosen from the first rows, such as 2 in a column of 0 and 1, also count
+    as missing.
 
     To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.UnseenLevelWarning)``. To have an error instead, fit
     with ``unseen="error"``.
@@ -45,7 +46,7 @@ class UnseenLevelWarning(UserWarning):
 
 
 def unseen_levels(schema: Schema, table: Table) -> dict[Any, Counter[Any]]:
-    """Unseen levels, and numbers that a chosen family excludes, by column, and their numbers of rows."""
+    """By column, the number of rows of each unseen level and of each number that a chosen family excludes."""
     table = schema.through(table)
     place = {} if table.named and schema.named else dict(zip(schema.names, table.names, strict=True))
     found: dict[Any, Counter[Any]] = {}
@@ -75,7 +76,7 @@ def _impossible_numbers(feature: Feature, table: Table, place: Mapping[Any, Any]
 
 
 def said_of(found: Mapping[Any, Counter[Any]], n_rows: int, schema: Schema) -> Iterator[str]:
-    """A sentence per column with unseen levels."""
+    """A sentence per column."""
     levels = {name: names for feature in schema.features.values() for name, names in feature.values.items()}
     families = {name: feature.family.title for feature in schema.features.values() for name in feature.columns}
     for name, counts in found.items():
@@ -98,7 +99,7 @@ def _with_nearest(value: Any, levels: Iterable[Any]) -> str:
 
 
 def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
-    """Original cells of a column of the schema, ``None`` if missing."""
+    """Original cells of a column, ``None`` if missing."""
     table = schema.through(table)
     held = name if table.named and schema.named else table.names[schema.names.index(name)]
     codes, distinct = table.column(held).coded
@@ -106,14 +107,14 @@ def cells_of(table: Table, schema: Schema, name: Any) -> list[Any]:
 
 
 def warn_of_unseen(schema: Schema, table: Table) -> None:
-    """Warn once about all unseen levels of a table."""
+    """Warn of unseen levels."""
     if found := unseen_levels(schema, table):
         said = "; ".join(said_of(found, table.n_rows, schema))
         warn(said, UnseenLevelWarning)
 
 
 class UnseenCounter:
-    """Count unseen levels in a table that is read in parts."""
+    """Count unseen levels in parts."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema, self.rows = schema, 0
@@ -131,7 +132,7 @@ class UnseenCounter:
 
 
 class IdentifierWarning(TableRemark):
-    """A column looks like an identifier or free text: it is uninformative for rows with new levels or numbers.
+    """A column looks like an identifier or free text, and is uninformative for rows with new levels or numbers.
 
     To silence it, leave the column out, or name its family, as ``features={column: Categorical()}`` or ``"text"``.
 
@@ -157,7 +158,7 @@ KEY = re.compile(
 
 
 def named_as_key(name: Any) -> bool:
-    """Return whether a column is named like an identifier."""
+    """Whether a column is named like an identifier."""
     return bool(KEY.search(str(name)) or KEY.search(str(name).lower()))
 
 
@@ -167,12 +168,11 @@ def looks_like_identifier(levels: int, rows: float) -> bool:
 
 
 def looks_like_no_class(classes: int, rows: float) -> bool:
-    """Whether there are too many classes for labels, as with numbers or identifiers."""
+    """Whether ``y`` has too many classes for labels."""
     return classes > 20 and classes > rows / 10
 
 
 def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
-    """A message per column of levels, by type, that looks like an identifier."""
     for name, feature in schema.features.items():
         if not feature.values or feature.origin.kind == "specified":
             continue
@@ -192,7 +192,6 @@ def _identifiers(schema: Schema, statistics: Statistics) -> Iterator[Message]:
 
 
 def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
-    """A message per column of whole numbers that is named like an identifier."""
     numbers = (f for f in schema.features.values() if not (f.values or f.source or f.origin.kind == "specified"))
     keys = [column for feature in numbers for column in feature.columns if schema.named and named_as_key(column)]
     table = schema.through(Table.of(X)) if keys else None
@@ -210,10 +209,10 @@ def _numbered(X: Any, schema: Schema) -> Iterator[Message]:
 
 
 class NumbersAsLevelsWarning(TableRemark):
-    """A column of text holds numbers and some other texts, so every number is a level; ``inspect`` gives the remedy.
+    """A column holds numbers and some other texts, so every number is read as a level.
 
-    To silence it: ``warnings.simplefilter("ignore", bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as
-    ``features={column: Categorical()}``.
+    ``inspect`` gives the remedy. To silence it: ``warnings.simplefilter("ignore",
+    bayesnb.errors.NumbersAsLevelsWarning)``, or specify the column, as ``features={column: Categorical()}``.
 
     Examples
     --------
@@ -250,7 +249,7 @@ def warn_of_numbers_as_levels(schema: Schema, statistics: Statistics) -> None:
 
 
 def warn_of_identifiers(schema: Schema, statistics: Statistics, X: Any = None) -> None:
-    """Warn of columns that look like identifiers; numbers are checked only in tables in memory."""
+    """Warn of columns that look like identifiers. Columns of numbers are checked only in tables in memory."""
     for said in (*_identifiers(schema, statistics), *(() if X is None else _numbered(X, schema))):
         warn(said, IdentifierWarning)
 
@@ -274,7 +273,7 @@ class ManyClassesWarning(TableRemark):
 
 
 def warn_of_classes(classes: Array, rows: float) -> None:
-    """Warn of many classes; if they exceed half of the rows, scikit-learn has already warned."""
+    """Warn of many classes; above half of the rows, scikit-learn has already warned."""
     k = len(classes)
     if looks_like_no_class(k, rows) and k <= rows / 2:
         number = classes.dtype.kind in "iuf"
@@ -309,7 +308,7 @@ class UnlabelledRowsWarning(UserWarning):
 
 
 def warn_of_unlabelled(missing: int, rows: int) -> None:
-    """Warn that unlabelled rows are learned by EM."""
+    """Warn of unlabelled rows."""
     warn(
         f"y is missing in {missing:,} of {rows:,} rows, which are learned by EM: drop them if they should not count, "
         "or set unlabelled=Unlabelled() if they should",
@@ -325,10 +324,10 @@ CLOSE = 1e-6
 
 
 class EncodedColumnsWarning(UserWarning):
-    """Some columns look as if an encoder or a scaler had made them. Fit the original table instead.
+    """An encoder or a scaler seems to have made some columns. Fit the original table instead.
 
-    Codes of an ordinal encoder would be read as measurements. One-hot columns are not independent given the class.
-    After standardisation, tables and explanations are in standard deviations.
+    Codes of an ordinal encoder are read as measurements. One-hot columns are not independent given the class. After
+    standardisation, tables and explanations are in standard deviations.
 
     To silence it, name the family of the columns, or ``warnings.simplefilter("ignore",
     bayesnb.errors.EncodedColumnsWarning)``.
@@ -350,7 +349,7 @@ class EncodedColumnsWarning(UserWarning):
 
 
 def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
-    """Warn once about columns that an encoder or a scaler seems to have made."""
+    """Warn of columns that an encoder or a scaler seems to have made."""
     names, n, mean, scatter = _numbers_of(schema, statistics)
     if not names or statistics.rows.sum() <= FEW:
         return
@@ -387,10 +386,7 @@ def warn_of_encoders(X: Any, schema: Schema, statistics: Statistics) -> None:
 
 
 def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Array, Array, Array]:
-    """Names, weights, means and scatters, (class, column) each, of columns of numbers with an inferred family.
-
-    Features are joined before any arithmetic, for speed.
-    """
+    """Names, weights, means and scatters of columns of numbers, (class, column) each."""
     alike: dict[Any, list[Any]] = {}
     for name, feature in schema.features.items():
         kind = type(statistics.features[name])
@@ -418,10 +414,7 @@ def _numbers_of(schema: Schema, statistics: Statistics) -> tuple[list[Any], Arra
 
 
 def _codes(X: Any, names: Sequence[Any]) -> bool:
-    """Whether each of several columns of floats holds exactly the numbers 0 to k, and some k is above 1.
-
-    A single such column is more often a count.
-    """
+    """Whether each of several columns of floats holds exactly the numbers 0 to k, with some k above 1."""
     if isinstance(X, pd.DataFrame):
         if not all(isinstance(dtype, np.dtype) and dtype.kind == "f" for dtype in X.dtypes):
             return False
@@ -451,7 +444,6 @@ def _runs(names: Sequence[Any], means: Array) -> Iterator[Names]:
 
 
 def _one_hot(table: Table, names: Names) -> bool:
-    """Whether exactly one of these columns is 1 in each row and the others are 0."""
     if table.sparse:
         x = table.block(names).toarray()
     else:

@@ -17,13 +17,14 @@ from bayesnb.wording import warn
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path in the same folder, which replaces ``path`` if the block ends without an error, once
-    flushed to disk.
+    """Yield a temporary path in the folder of ``path``, and rename the new file to ``path`` after the block.
+
+    An error in the block leaves the old file unchanged.
 
     Raises
     ------
     OSError
-        If the folder does not exist or cannot be written; the old file is then unchanged.
+        If the folder does not exist or cannot be written.
     """
     path = Path(os.path.realpath(path))
     if path.is_dir():
@@ -48,7 +49,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, beside: Path) -> Iterator[None]:
-    """In errors about a temporary file, name the path that the user gave."""
+    """Name ``path`` in errors about a temporary file."""
     try:
         yield
     except OSError as error:
@@ -58,7 +59,6 @@ def naming(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder, so that a new name in it is not lost (not needed on Windows)."""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -75,7 +75,7 @@ def write(frames: Iterable[pd.DataFrame], path: str | os.PathLike) -> int:
     ValueError
         For a file of another kind.
     OSError
-        If the disk is full or the folder cannot be written; an old file is then unchanged.
+        If the disk is full or the folder cannot be written. An old file is then unchanged.
     """
     kind = Path(path).suffix.lower()
     if kind not in (".parquet", ".pq", ".csv", ".tsv"):
@@ -107,7 +107,6 @@ def write_csv(frames: Iterable[pd.DataFrame], file: Any, separator: str = ",") -
 
 
 def _with_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with the names of its rows as its first column."""
     return frame if frame.index.name is None or frame.index.name in frame else frame.reset_index()
 
 
@@ -116,7 +115,7 @@ FORMULA = r"(?=[=@\t\r]|[+-](?![\d\s.,()/-]*$))"
 
 
 def _without_formulas(frame: pd.DataFrame, marked: set[Any]) -> pd.DataFrame:
-    """Put an apostrophe before texts that spreadsheets would run; add the column to ``marked``."""
+    """Put an apostrophe before texts that spreadsheets would run as formulas; record the columns in ``marked``."""
     found = {}
     for k, name in enumerate(frame.columns):
         column = frame.iloc[:, k]

@@ -59,12 +59,11 @@ def _put(cells: Array, column: int, values: Array) -> Array:
 def joint_of(
     family: Family, believed: Belief, x: Any, column: int, log_joint: Callable[[Array], Array], log_row: float
 ) -> tuple[Array, Array, float]:
-    """The possible values of a missing cell: p(class, value | the rest of the row), (value, class), and the uncovered
-    probability.
+    """The possible values of a missing cell, p(class, value | the rest of the row), (value, class), and the probability
+    of all other values.
 
-    Counts are summed until at most ``TAIL`` is uncovered. Real columns are integrated by Gauss-Legendre quadrature on
-    panels between the quantiles of each class, with wider and wider panels beyond. ``x`` is one encoded row;
-    ``log_joint`` maps values to log p(class, row), (value, class); ``log_row`` is log p(row) without the cell.
+    ``x`` is one encoded row. ``log_joint`` maps values to log p(class, row), (value, class). ``log_row`` is log p(row)
+    without the cell.
 
     Raises
     ------
@@ -72,6 +71,8 @@ def joint_of(
         If the counts below 2**20 hold less than 1 - ``TAIL`` of the probability.
     """
 
+    # Counts are summed until the other counts have a probability of at most ``TAIL``. Real columns are integrated by
+    # Gauss-Legendre quadrature on panels between the quantiles of each class, with wider and wider panels beyond.
     def found(values: Array, log_weight: Array | float = 0.0) -> Array:
         return np.exp(log_joint(values) - log_row + np.reshape(log_weight, (-1, 1)))
 
@@ -262,7 +263,7 @@ def ask_next(
 def joint_of_cell(
     classifier: Classifier, data: Data, name: Any, column: int, before: Array
 ) -> tuple[Array, Array, float]:
-    """:func:`joint_of` for a missing cell of an encoded row; ``before`` is its log p(class, row), (class,)."""
+    """As :func:`joint_of`, for a missing cell of an encoded row; ``before`` is log p(class, row), (class,)."""
     family, believed = classifier.schema.features[name].family, classifier.posterior.features[name]
     log_joint, log_row = _log_joint_of(classifier, data, name, column, before), float(logsumexp(before))
     return joint_of(family, believed, data[name], column, log_joint, log_row)
@@ -271,9 +272,8 @@ def joint_of_cell(
 def _joint_with_missing(
     classifier: Classifier, data: Data, name: Any, column: int, flag: tuple[Any, int], log_row: float
 ) -> tuple[Array, float]:
-    """:func:`joint_of_cell` if the cell may also turn out to be missing, which is then the last value.
-
-    ``flag`` names the feature and the column that indicate this.
+    """As :func:`joint_of_cell`, if the cell may turn out to be missing, as ``flag`` indicates. Missing is the last
+    value.
     """
     there, gone = ({**data, flag[0]: completed(data[flag[0]], flag[1], np.array([answer]))} for answer in (0.0, 1.0))
     before, missing = classifier.log_joint(there, 1)[0], classifier.log_joint(gone, 1)[0]

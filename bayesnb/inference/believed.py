@@ -227,9 +227,9 @@ class Believed:
     def entropies(self, log_p: Array) -> Callable[[Array, slice], Array]:
         """Return a function that splits the entropy of the mean of draws p(c | x, θ), (draw, row, class), in nats.
 
-        The function returns the total, aleatoric and epistemic entropy and their Monte Carlo standard errors, (row, 2,
-        3). The epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). For
-        ``given="row"``, the mean is known: it is the predictive, with logarithm ``log_p``, (row, class).
+        The result is (row, 2, 3): total, aleatoric and epistemic entropy, and their Monte Carlo standard errors. The
+        epistemic part is the mutual information of class and parameters (Houlsby et al. 2011). With ``given="row"``,
+        the mean of the draws is known to be the predictive, exp(``log_p``), (row, class).
         """
 
         def given_row(p: Array, rows: slice) -> Array:
@@ -253,8 +253,8 @@ class Believed:
 
 
 def require_point(model: NaiveBayes, estimate: Estimate) -> None:
-    """Raise if the estimate plugs in one value of each parameter and the model has an unknown class, or if it plugs in
-    the mode and a feature is sampled, because its mode has no closed form.
+    """Raise if the estimate plugs in parameters and a class is unknown, or if it plugs in the mode of a sampled
+    feature.
     """
     if model.unknown is not None and estimate_rule(estimate).plugs_in:
         raise RefusedError(

@@ -111,9 +111,10 @@ def interval_of_shares(
 def draw_shares(log_likelihood: Array, draws: int, rng: np.random.Generator) -> Array:
     """Posterior draws of the class frequencies π of new rows under a Dirichlet(1) prior, (chain, draw, class).
 
-    A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
-    counts, which is Dirichlet(1 + counts). ``draws`` is the total, rounded up to a multiple of the number of chains.
+    ``draws`` is the total number, rounded up to a multiple of the number of chains.
     """
+    # A Gibbs sampler (Diebolt and Robert 1994) alternates between the labels of all rows given π, and π given the class
+    # counts, which is Dirichlet(1 + counts).
     # Under equal class frequencies, p(c | x) is the likelihood of the class up to a constant per row.
     likelihood = probabilities(np.asarray(log_likelihood, float))
     require_whole(100, draws=draws)

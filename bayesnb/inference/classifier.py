@@ -49,7 +49,7 @@ class Classifier(FittedModel):
 
     A fitted :class:`bayesnb.BayesianNB` has it as ``classifier_`` and delegates every question to it.
 
-    ``em`` is the result of EM; the statistics then include expected counts, and ``expected`` is true. ``declared`` are
+    ``em`` is the result of EM. The statistics then include expected counts, and ``expected`` is true. ``declared`` are
     the classes that ``classes=`` or the type of the labels named. ``reading`` are options with which the command line
     reads the file; ``record`` holds the name of the table and the scores at its fit. ``seed`` is the ``random_state``.
 
@@ -222,9 +222,8 @@ class Classifier(FittedModel):
         return self.believed.log_joint(data, n_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields for ``copy`` and ``pickle``, without caches; each dictionary is copied in one step, because
-        another thread may add a cache.
-        """
+        """The fields for ``copy`` and ``pickle``, without caches."""
+        # Each dictionary is copied in one step, because another thread may add a cache.
         return _still(vars(self).copy(), {})
 
     def generator(self) -> np.random.Generator:
@@ -445,10 +444,8 @@ def warn_of_weights(schema: Schema, sampled: Mapping[Any, LeftOut]) -> None:
 
 
 def _still(value: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """Copy a value and all data classes in it, each once.
-
-    ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
-    """
+    """Copy a value and all data classes in it, each once."""
+    # ``made`` maps the id of each original to the original, which keeps the id unique, and its copy.
     if id(value) in made:
         return made[id(value)][1]
     if type(value) is dict:

@@ -30,13 +30,13 @@ class CompiledClassifier:
 
         base - Σ_j [a_j ln(1 + z_j²) + b_j z_j²] + Σ_k table[x_k],    z_j = (x_j - m_j - low_j) scale_j.
 
-    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½), the
-    second over columns k with few values: 0 and 1, levels, and counts below 256. Any other row, such as one with a
-    missing cell, is passed to ``classifier``, so predictions, warnings and errors are equal.
+    The first sum is over columns j of real numbers, with a Student-t (b = 0) or a Normal density (a = 0, b = ½). The
+    second sum is over columns k of zeros and ones, levels, or counts below 256. Any other row, such as a row with a
+    missing cell, is passed to ``classifier``. So predictions, warnings and errors are the same as there.
 
-    ``base``, (class,), are log class probabilities plus the log densities at the centres of the real columns, whose
-    positions are ``reals``. ``curves`` are (m | low | scale | a | b, class, column), where low is the rounding error of
-    m. ``table``, (cell, class), holds the log densities of other columns.
+    ``base``, (class,), is the log class probability plus the log densities at the centres of the real columns.
+    ``reals`` are the positions of the real columns. ``curves`` are (m | low | scale | a | b, class, column), where low
+    is the rounding error of m. ``table``, (cell, class), holds the log densities of other columns.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def _numbers(values: Sequence[Any], places: tuple[int, ...]) -> Array:
 def compile(classifier: Classifier) -> CompiledClassifier:
     """Compile the model to a few arrays that predict one row at a time.
 
-    A row takes 1/15 of the time of :meth:`predict_proba`, and 1/100 of its time on a row of a data frame.
+    A row takes 1/15 of the time of :meth:`predict_proba`, or 1/100 if :meth:`predict_proba` gets a data frame.
 
     Returns
     -------

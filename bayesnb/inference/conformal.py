@@ -27,8 +27,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Numbers of known rows that conform ``less`` than a new row with each class, equally, and in all (``rows``); (new
-    row, class).
+    """Counts of known rows, (new row, class) each, compared with a new row of each class.
+
+    ``less`` counts the known rows that conform less than the new row, ``equal`` those that conform equally, and
+    ``rows`` all known rows.
     """
 
     less: Array
@@ -36,21 +38,16 @@ class Counts:
     rows: Array
 
     def p_values(self, u: Array | float = 1.0) -> Array:
-        """The share of rows that are at least as unusual as the new row, itself included, (new row, class).
-
-        If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
-        P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with a
-        uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
-        """
+        """The share of rows that are at least as unusual as the new row, itself included, (new row, class)."""
+        # If the n + 1 rows are exchangeable and no two scores are equal, the rank of the new row's score is uniform. So
+        # P(p ≤ α) ≤ α for p = (less + equal + 1) / (n + 1), with equality for p = (less + u (equal + 1)) / (n + 1) with
+        # a uniform u (Vovk, Gammerman and Shafer 2022, sections 2.2 and 2.5).
         return (self.less + u * (self.equal + 1)) / (self.rows + 1)
 
 
 def nonconformity(log_joint: Array, codes: Array) -> Array:
-    """Minus the log-odds of each row's class against all other classes, (row,): large if the class is unusual for the
-    row.
-
-    1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
-    """
+    """Minus the log-odds of each row's class against all other classes, (row,). It is large for an unusual class."""
+    # 1 - p(class | row) has the same order, but probabilities near 1 round to 1, and log-odds do not.
     row = np.arange(len(codes))
     own, others = log_joint[row, codes], log_joint.copy()
     others[row, codes] = -np.inf
@@ -66,10 +63,10 @@ def of_every_class(log_joint: Array) -> Array:
 
 
 def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool) -> Counts:
-    """Count the known rows that conform less than each new row (higher scores), and those with equal scores.
+    """Count the known rows with a higher score than each new row (they conform less), and those with an equal score.
 
-    Column c of ``known``, (row, class), is compared with the score of a new row with class c, (new row, class).
-    ``codes`` and ``weight``, (row,), are the classes of the known rows and the number of rows that each represents.
+    Column c of ``known``, (row, class), is compared with column c of ``new``, (new row, class). ``codes``, (row,), are
+    the classes of the known rows. ``weight``, (row,), is the number of rows that each known row represents.
     """
     found = np.zeros((3, *new.shape))
     for c in range(new.shape[1]):
@@ -86,16 +83,15 @@ def counts(known: Array, codes: Array, weight: Array, new: Array, by_class: bool
 def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, n_new: int, by_class: bool) -> Counts:
     """The counts of full conformal prediction, which adds the new row with each candidate class to the learned rows.
 
-    The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row of
-    D + (x, c) is scored by the model of the *other* n rows. D + (x, c) differs from D only in the factors of class c.
-    So two log densities per class and learned row are enough, one without x and one after x has joined the class. A
-    prior that is scaled to the data is scaled to all n + 1 rows.
-
     References
     ----------
     Vovk, Gammerman and Shafer (2022), Algorithmic Learning in a Random World, second edition, section 2.2; Barber,
     Candès, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+, section 2.
     """
+    # The guarantee needs scores that treat all n + 1 rows alike. So for a new row x and a candidate class c, each row
+    # of D + (x, c) is scored by the model of the *other* n rows. D + (x, c) differs from D only in the factors of class
+    # c. So two log densities per class and learned row are enough, one without x and one after x has joined the class.
+    # A prior that is scaled to the data is scaled to all n + 1 rows.
     n_classes, codes = len(posterior.labels), labels.codes
     class_priors = [_class_prior_left_out(posterior, codes, c) for c in range(n_classes)]
     log_prior = posterior.only(()).log_predictive({}, 1)
@@ -121,12 +117,10 @@ def full_counts(posterior: Posterior, learned: Data, labels: Labels, new: Data, 
 def _asked_twice(
     posterior: Posterior, name: Any, row: Statistic, learned: Any, codes: Array, new: Any
 ) -> tuple[Array, Array, Array]:
-    """Leave-one-out log densities of a feature in each learned row, given D and given D with one more row.
-
-    ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned rows
-    D, the second the same given D and the new row in this class, both (learned row, class); x_i is left out of its own
-    class. The third is the log density of the new row given D, (1, class).
-    """
+    """Leave-one-out log densities of a feature in each learned row, given D and given D with one more row."""
+    # ``row`` is the statistic of the new row in every class. The first array is log p(x_i | class) given the learned
+    # rows D. The second array is given D and the new row in this class. Both are (learned row, class), and x_i is left
+    # out of its own class. The third array is the log density of the new row given D, (1, class).
     family, seen, n_classes = posterior.model.features[name], posterior.statistics.features[name], len(posterior.labels)
     every, nowhere = np.arange(n_classes), np.full(n_classes, -1)
     once = seen + row.take(np.append(0, nowhere[1:]))
@@ -141,7 +135,7 @@ def _asked_twice(
 
 
 def _class_prior_left_out(posterior: Posterior, codes: Array, candidate: int) -> Array:
-    """log p(class) without the row's label and with one of the candidate class, (row, class)."""
+    """log p(class), (row, class), without the row's label and with one more label of the candidate class."""
     label, n_classes = posterior.only(()), len(posterior.labels)
     counted = Statistics(posterior.labels, posterior.statistics.rows + np.eye(n_classes)[candidate], {})
     present, place = np.unique(codes, return_inverse=True)

@@ -1,9 +1,9 @@
 """Class probabilities under a set of priors: lower and upper bounds, and the undominated classes.
 
 The set for nominal columns and for the class probabilities is the *imprecise Dirichlet model* (Walley 1996) of the
-naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). ``docs/how-to/how-much-the-prior-matters.md`` derives
-the bounds from f_c(t_c) and h_c(t_c), the logarithms of the smallest and the largest J_c ∝ p(c, x) if class c has the
-share t_c of the total concentration s:
+naive credal classifier (Zaffalon 2002; Corani and Zaffalon 2008). Let class c have the share t_c of the total
+concentration s. Then f_c(t_c) and h_c(t_c) are the logarithms of the smallest and the largest J_c ∝ p(c, x).
+``docs/how-to/how-much-the-prior-matters.md`` derives the bounds from these functions:
 
 * f is convex and, if a nominal column is seen, falling; h is concave and rising (n_{c,i} ≤ n_c). So dominance and upper
   probabilities are convex problems.
@@ -66,7 +66,7 @@ class Bounds:
     ln J is the sum of a part without t and of a part that depends on t. ``low`` and ``high``, (row, class), are the
     part without t for the smallest and the largest J. ``own_low`` and ``own_high``, (row, class, column), bound the
     number of learned cells equal to the row's cell, NaN if missing. ``seen``, (class, column), are numbers of learned
-    cells. ``rows``, (class,), are weights of classes, or ``None`` if ``low`` and ``high`` include the class
+    cells. ``rows``, (class,), are the class weights, or ``None`` if ``low`` and ``high`` include the class
     probabilities.
     """
 
@@ -87,7 +87,7 @@ class Bounds:
         return self._log_j(t, self.low, self.own_low, 0.0)
 
     def h(self, t: Array) -> tuple[Array, Array]:
-        """ln of the largest J, likewise."""
+        """ln of the largest J at shares t, and its derivative in t."""
         return self._log_j(t, self.high, self.own_high, 1.0)
 
     def _log_j(self, t: Array, base: Array, own: Array, added: float) -> tuple[Array, Array]:
@@ -136,12 +136,10 @@ def _bisected(below: Callable[[Array], Array], low: Array, high: Array) -> tuple
 
 
 def _upper(bounds: Bounds) -> Array:
-    """Upper probabilities, (row, class).
-
-    At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. It decreases in t_k, so
-    bisection finds each t_k from μ. As μ grows, so does the slope of the objective along t_c = 1 - Σ t_k, so bisection
-    finds μ too.
-    """
+    """Upper probabilities, (row, class)."""
+    # At the minimum, -d exp(f_k)/dt_k equals one multiplier μ for all k, except if t_k is 0 or 1. This derivative
+    # decreases in t_k, so bisection finds each t_k from μ. The slope of the objective along t_c = 1 - Σ t_k grows with
+    # μ, so bisection finds μ too.
     n, classes = bounds.low.shape
     shape, c = (classes, n, classes), np.arange(classes)  # (c, row, k)
     others = ~np.eye(classes, dtype=bool)[:, None]
@@ -152,7 +150,7 @@ def _upper(bounds: Bounds) -> Array:
         return log(np.maximum(-slope, 0.0)) + value
 
     def judged(log_mu: Array) -> tuple[Array, Array]:
-        """Whether the multiplier μ is too low, and the log-odds against c at the shares t of this μ, each (c, row)."""
+        """Whether μ is too small, (c, row), and the log-odds against c at the shares t that follow from μ, (c, row)."""
         low, high = _bisected(lambda t: log_price(t) > log_mu[..., None], np.zeros(shape), np.ones(shape))
         # If ``low`` is still 0, -d exp(f)/dt is below μ at every t, so t is 0.
         t = np.where(others & (low > 0), high, 0.0)
@@ -170,12 +168,10 @@ def _upper(bounds: Bounds) -> Array:
 
 
 def _lower(bounds: Bounds) -> Array:
-    """Lower probabilities, (row, class).
-
-    For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing, then
-    exchange shares between pairs of classes until the objective stops increasing, from the best of these points and
-    from equal shares.
-    """
+    """Lower probabilities, (row, class)."""
+    # For each other class k, search the shares of c and k, with all other shares 0. If learned cells are missing,
+    # exchange shares between pairs of classes until the objective stops increasing. Start from the best point of the
+    # search, and from equal shares.
     n, classes = bounds.low.shape
     complete = bounds.rows is not None and (bounds.seen >= bounds.rows[:, None]).all()
     found = np.empty((n, classes))
@@ -260,8 +256,9 @@ def predict_credal(
     X : table
         The rows to predict.
     s : float or None
-        The total concentration of the Dirichlet priors in the set, usually 1 or 2, for the classes and for every column
-        of levels or of zeros and ones. With ``None``, these keep their fitted prior, as other columns always do.
+        The total concentration of the Dirichlet priors in the set, usually 1 or 2. It applies to the classes and to
+        every column of levels or of zeros and ones. With ``None``, these keep their fitted prior. Other columns always
+        keep it.
     priors : {feature or "(class)": (prior, prior)}, optional
         Intervals of hyperparameters, which vary independently for each class and column.
     missing : {"ignored", "any"}
@@ -428,7 +425,7 @@ def interval_bounds(
     Raises
     ------
     ValueError
-        For priors of an unsupported type or with infinite ends, or if the columns share one θ.
+        If a prior is of an unsupported type or an end is infinite, or if the columns share one θ.
     """
     if not (isinstance(intervals, tuple | list) and len(intervals) == 2):
         raise ValueError(f"Expected two priors, the ends of the intervals; got {intervals!r}")
@@ -455,11 +452,7 @@ def _of_levels(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> t
 
 
 def _searched(family: Conjugate, ends: list[Any], s: Statistic, x: Column) -> tuple[Array, Array]:
-    """Coordinate search over the hyperparameters for all cells at once, from every corner and the middle of the
-    intervals.
-
-    Grids are even in locations, and in the logarithm of other hyperparameters.
-    """
+    """Coordinate search over the hyperparameters of all cells, from every corner and the middle of the intervals."""
     pairs = {name: np.sort([getattr(end, name) for end in ends], axis=0) for name in PARAMETERS[type(ends[0])]}
     pairs = {name: pair for name, pair in pairs.items() if (pair[0] != pair[1]).any()}
     if not all(np.isfinite(pair).all() for pair in pairs.values()):

@@ -1,6 +1,6 @@
 """Split the log-odds of a prediction into the prior and one contribution per column.
 
-The words of a row share one θ, so their joint predictive is not a product over words. Its factor for the length of the
+The words of a row share one θ, so their joint predictive is not a product over words. The factor for the length of the
 row is divided among the words in proportion to their counts.
 """
 
@@ -62,11 +62,11 @@ BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """The cells of one column, or all words that occur, as contributions to the log-odds of their rows.
+    """Contributions of one column, or of all words that occur, to the log-odds of rows.
 
-    ``name``, ``row``, ``value`` and ``missing`` are (entry,); ``log_p``, (entry, class), is ln p(x_f | c) by the chosen
-    estimate. ``factor`` holds what the interval needs: the family (or OneWord), its posterior and the encoded cells.
-    ``term`` is the position of the column or the bag among the terms.
+    ``log_p``, (entry, class), is ln p(x_f | c) by the chosen estimate. The interval is computed from ``factor``, a
+    tuple of the family (or OneWord), its posterior and the encoded cells. ``term`` is the position of the column or the
+    bag among the terms.
     """
 
     name: Sequence[Any]
@@ -85,7 +85,7 @@ type Line = tuple[Contribution | str, Array, LogOdds | DrawnLogOdds]
 class OneWord:
     """The moments of θ_k^n for a word k that occurs n times, where θ_k has a Beta distribution.
 
-    Each row of ``x`` holds the position of a word and its count. The Dirichlet's α is (class, word).
+    Each row of ``x`` holds the position of a word and its count.
     """
 
     def cumulants(self, posterior: Dirichlet, x: Array, t: Array) -> Array:
@@ -117,7 +117,7 @@ def _against(log_p: Array, a: int, b: int) -> Array:
 
 
 def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each term of naive Bayes to the log-odds of a and b, and last their sum."""
+    """Yield the contribution of each term of naive Bayes to the log-odds of classes a and b, then the sum."""
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     yield PRIOR, _against(believed.log_pi + offset, a, b), LogOdds.of_classes(posterior, n, a, b, offset)
     for entry in entries(classifier.schema, posterior, believed.plug_in, data):
@@ -140,8 +140,9 @@ def naive_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
     """Yield the contribution of each term to the log-odds of classes a and b under a posterior that consists of draws.
 
-    By the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ). If
-    parameters of columns are dependent, their sum differs from the log-odds by the entry "(averaging)".
+    With the estimate "predictive", the contribution of a column is the log ratio of the means of p(x_f | θ) in the two
+    classes. If parameters of different columns are dependent, the contributions do not add up to the log-odds. The
+    difference is the entry "(averaging)".
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     fitted, draws, point = posterior.fitted, posterior.flat, believed.plug_in
@@ -166,10 +167,10 @@ def drawn_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Ar
 def weighed_terms(
     classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int
 ) -> Iterator[Line]:
-    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, and last their sum.
+    """Yield the contribution of each term, times its exponent, to the log-odds of classes a and b, then the sum.
 
-    A column's contribution includes its offsets, slopes, and shares of the kernel and the partitions; shapes, pairs,
-    joint columns and trees have separate entries. Distributions are draws of the parameters and the exponents.
+    The contribution of a column includes its offsets, its slopes, and its shares of the kernel and the partitions.
+    Shapes, pairs, joint columns and trees have separate entries.
     """
     believed, n = classifier.believed, len(offset)
     dependence = believed.require_exponents()
@@ -185,7 +186,7 @@ def weighed_terms(
         return entry, log_odds, DrawnLogOdds(among_draws)
 
     def weighed_odds(k: int, log_p: Array, drawn_log_p: Array) -> Array | Any:
-        """The contribution of term k to the log-odds, and draws of it, from log-likelihoods (..., class)."""
+        """The contribution of term k to the log-odds, and draws of it."""
         found = []
         for own, each in ((v[:, k], log_p), (vs[:, None, :, k], drawn_log_p)):
             with np.errstate(invalid="ignore"):
@@ -242,10 +243,9 @@ def weighed_terms(
 
 
 def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: Array, a: int, b: int) -> Iterator[Line]:
-    """Yield the contribution of each column, as naive Bayes, then of each edge between two columns, and their sum.
+    """Yield the contribution of each column, as in naive Bayes, then of each edge between two columns, then the sum.
 
-    Edges of small probability, and edges next to gaps, are one entry. Distributions are draws of the parameters and the
-    forests given the data.
+    Edges of small probability, and edges with a missing cell, share one entry.
     """
     believed, posterior, n = classifier.believed, classifier.posterior, len(offset)
     dependence, rng = believed.require_exponents(), np.random.default_rng(copy.deepcopy(classifier.seed or 0))
@@ -282,10 +282,7 @@ def forest_terms(classifier: Classifier, data: Data, log_joint: Array, offset: A
 
 
 def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
-    """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes.
-
-    The mean of a row is divided among its words in proportion to their counts.
-    """
+    """Log-likelihoods of words, (..., word, class), centred so that their sums per row have mean 0 over the classes."""
     whole = np.zeros((*log_p.shape[:-2], n_rows, log_p.shape[-1]))
     np.add.at(whole, (..., rows, slice(None)), log_p)
     mean = (whole - relative(whole, -1))[..., rows, :1]
@@ -296,7 +293,8 @@ def _relative_words(log_p: Array, rows: Array, n: Array, n_rows: int) -> Array:
 def entries(schema: Schema, posterior: Posterior, point: Parameters | None, data: Data) -> Iterator[Contribution]:
     """Yield an entry per column, per group of columns that form one term, and per word that occurs in a bag.
 
-    Its log likelihood is that at ``point``, (entry, class) or (draw, entry, class), or the predictive without a point.
+    ``log_p`` is the log-likelihood at ``point``, (entry, class) or (draw, entry, class). Without a point, ``log_p`` is
+    the log predictive.
     """
     shown, missing = {}, {}
     for name, feature in schema.features.items():
@@ -346,7 +344,7 @@ def _words(feature: Feature, piece: Piece, theta: Theta | None, x: Bag, term: in
 
 
 def oddities(lines: pd.DataFrame) -> Iterator[str]:
-    """Sentences about entries outside of their interval, and infinite entries, of one row."""
+    """Sentences about the entries of one row that are infinite or outside of their interval."""
     size, lower, upper = (lines[name].to_numpy(float) for name in ("log_odds", "lower", "upper"))
     outside = np.isfinite(size) & ((size < lower - 1e-9) | (size > upper + 1e-9))
     if outside.any():
@@ -400,13 +398,14 @@ def explain(
     Notes
     -----
     With a dependence, the entry of a column is its log-likelihood ratio times its exponent, plus its offset, its slope
-    times its number, and its shares of the partitions and of the kernel (the value of Aumann and Shapley 1974). Further
-    entries are the shapes, pairs, joint columns and trees; "(offset)", the learned correction of the class frequencies;
-    and "(averaging)", the effect of averaging over exponents or dependent parameters instead of plugging in.
+    times its value, and its shares of the partitions and of the kernel (Aumann and Shapley 1974). Shapes, pairs, joint
+    columns and trees have separate entries. "(offset)" is the learned correction of the class frequencies.
+    "(averaging)" is the effect of averaging over exponents or dependent parameters instead of plugging them in.
 
-    With ``dependence="forests"``, columns contribute as in naive Bayes, and each edge between two columns contributes
-    its log ratio times its average probability (Aumann and Shapley 1974), if its probability given the data, shown
-    under ``value``, is at least 0.1. "(other edges)" are the rest, and edges next to gaps.
+    With ``dependence="forests"``, columns contribute as in naive Bayes. Each edge between two columns contributes its
+    log ratio times its average probability (Aumann and Shapley 1974). An edge has an entry if its probability given the
+    data, shown under ``value``, is at least 0.1. "(other edges)" are the remaining edges, and all edges with a missing
+    cell.
 
     Examples
     --------

@@ -1,14 +1,13 @@
 """What would change a prediction: the fewest learned rows to remove, contaminated tables, or powers of the priors.
 
-If learned rows are removed, the log-odds of two classes depend on counts alone. Let class c have n learned rows, T_f
-cells in column f that are not missing, and o_f among them that agree with the predicted row, both including the prior's
-concentrations. After k rows of the class are removed, of them s_f that agree in column f and t_f that are not missing
-there, the log joint of the class is, up to a constant,
+Let class c have n learned rows. In column f, T_f of their cells are not missing, and o_f of these agree with the
+predicted row. Both counts include the concentrations of the prior. Remove k rows of the class; s_f of them agree in
+column f, and t_f are not missing there. Then the log joint of the class is, up to a constant,
 
     ln(n - k) + Σ_f [ln(o_f - s_f) - ln(T_f - t_f)].
 
-:func:`best_removal` finds the removals that lower this score most in one class and raise it most in another, exactly,
-by branch and bound among patterns of agreement (``docs/theory/price-of-a-plug-in.md``).
+:func:`best_removal` finds the removals that change this score most, by branch and bound
+(``docs/theory/price-of-a-plug-in.md``).
 """
 
 from __future__ import annotations
@@ -46,9 +45,10 @@ POWERS = np.linspace(0, 10, 41)
 class Patterns:
     """The learned rows of a class, grouped by which of their cells agree with the predicted row.
 
-    ``agrees`` and ``present``, (pattern, column), are 1 if the cell equals that of the predicted row, and 1 if it is
-    not missing. ``members`` are the positions of the rows of each pattern; ``own`` and ``total``, (column,), are o_f
-    and T_f; ``log_class(k)`` is the term of the class probability.
+    ``agrees``, (pattern, column), is 1 if the cell equals the cell of the predicted row. ``present``, (pattern,
+    column), is 1 if the cell is not missing. ``members`` are the positions of the rows of each pattern. ``own`` and
+    ``total``, (column,), are o_f and T_f. ``log_class(k)`` is the term of the class probability after k rows were
+    removed.
     """
 
     agrees: Array
@@ -59,7 +59,7 @@ class Patterns:
     log_class: Callable[[int], float]
 
     def score(self, k: int, agreed: Array, seen: Array) -> float:
-        """The score of the class without k rows, given how many of them agree and are known per column."""
+        """The score of the class without k rows. Per column, ``agreed`` of them agree and ``seen`` are not missing."""
         with np.errstate(divide="ignore"):
             return float(self.log_class(k) + (np.log(self.own - agreed) - np.log(self.total - seen)).sum())
 
@@ -76,12 +76,12 @@ class Removal:
 def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> Removal:
     """The k rows of a class whose removal raises its score most (``sign`` 1), or lowers it most (-1).
 
-    A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
-    its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
-    gain per removed row of each pattern. The score so far plus the largest such gains, one for each row still to be
-    removed, is an upper bound for every removal in the branch. At most ``nodes`` branches are examined; the bound
-    covers the others.
+    At most ``nodes`` branches are examined. The bound covers the other branches.
     """
+    # A branch is a choice of some of the k rows. In the score ± ln(o_f - s_f) ∓ ln(T_f - t_f), a convex term lies below
+    # its chord over the remaining rows, a concave term below the line through its first step. These two lines bound the
+    # gain per removed row of each pattern. The score so far plus the largest such gains, one for each row still to be
+    # removed, is an upper bound for every removal in the branch.
     agrees, present, size = patterns.agrees, patterns.present, np.array([len(rows) for rows in patterns.members])
     most_own, most_total = size @ agrees, size @ present
     order = np.argsort(-sign * (present / patterns.total - agrees / patterns.own).sum(1), kind="stable")
@@ -134,11 +134,11 @@ def best_removal(patterns: Patterns, k: int, sign: int, nodes: int = NODES) -> R
 
 @dataclass(frozen=True)
 class Flip:
-    """What would change one prediction; it prints as a sentence.
+    """What would change one prediction. It prints as a sentence.
 
-    ``other`` is the prediction without these rows, None if no removal was found; :func:`flip` describes the other
-    fields. ``contamination`` is NaN without tables, and ``prior_power`` if no power between 1/1024 and 1024 changes the
-    prediction.
+    ``other`` is the prediction without these rows, or None if no removal was found. ``contamination`` is NaN if no
+    column has levels or zeros and ones. ``prior_power`` is NaN if no power between 1/1024 and 1024 changes the
+    prediction. :func:`flip` describes the other fields.
     """
 
     label: Any
@@ -190,9 +190,9 @@ def flip(classifier: Classifier, row: Any, X: Any, y: Any, limit: int = 10) -> F
     -------
     Flip
         It prints as a sentence. ``rows`` are the positions in X of the rows to remove; ``at_least`` is a lower bound on
-        their number. ``contamination`` is the smallest ε for which tables (1 - ε) p + ε q, for some q, change the
-        prediction. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction, as in
-        :func:`sensitivity`.
+        their number. ``contamination`` is the smallest ε for which replacing every table p by (1 - ε) p + ε q, for some
+        q, changes the prediction. ``prior_power`` is the power of all priors nearest to 1 that changes the prediction,
+        as in :func:`sensitivity`.
 
     Raises
     ------
@@ -288,10 +288,7 @@ def _log_class(classifier: Classifier, c: int) -> Callable[[int], float]:
 
 
 def _fewest(patterns: list[Patterns], top: int, limit: int) -> tuple[list[int], int, int | None]:
-    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction.
-
-    If none were found: no rows, and ``None`` as the prediction.
-    """
+    """The fewest rows whose removal changes the prediction, a lower bound on their number, and the new prediction."""
 
     @cache
     def removal(c: int, k: int) -> Removal:
@@ -319,11 +316,9 @@ def _picked(patterns: Patterns, removal: Removal) -> list[int]:
 def _greedily(
     classifier: Classifier, asked: Data, data: Data, labels: Labels, top: int, limit: int
 ) -> tuple[list[int], int, int | None]:
-    """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead.
-
-    All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
-    row.
-    """
+    """Remove rows one by one until the prediction changes, each time the row that leaves the smallest lead."""
+    # All removals are evaluated at once: each row becomes a further class, with the statistic of its class without the
+    # row.
     posterior, classes = classifier.posterior, np.arange(len(classifier.classes))
     statistics, removed, left = dict(posterior.statistics.features), [], np.arange(len(labels))
     log_class = [_log_class(classifier, c) for c in range(len(classes))]
@@ -350,7 +345,7 @@ def _greedily(
 
 
 def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
-    """The smallest ε for which the predicted class, with tables (1 - ε) p, and another, with (1 - ε) p + ε, tie."""
+    """The smallest ε at which the predicted class, with tables (1 - ε) p, ties with another, with (1 - ε) p + ε."""
     from scipy.optimize import brentq  # Imported here because the import takes a tenth of the time of a command.
 
     p = np.concatenate([np.empty((len(log_joint), 0)), *tables], axis=1)
@@ -367,7 +362,7 @@ def _contamination(log_joint: Array, tables: list[Array], top: int) -> float:
 
 
 def _power(classifier: Classifier, asked: Data, top: int) -> float:
-    """The power of all priors nearest to 1 that changes the prediction; NaN if no power in the range does."""
+    """The power of all priors nearest to 1 that changes the prediction; NaN if no power in ``POWERS`` does."""
     from scipy.optimize import brentq
 
     parts = factors(classifier.posterior, asked, estimate_rule(classifier.estimate), "rows").values()

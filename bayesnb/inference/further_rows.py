@@ -1,9 +1,8 @@
 """Value of further rows: the expected loss after learning them, its predictive interval, and the regret of plug-ins.
 
-Each posterior draw of θ is treated as the true θ: statistics of further rows are drawn given θ and added to those of
-the learned rows, and the resulting posterior predicts rows drawn at the same θ. If the learned rows are passed and
-there is no dependence, further rows are not drawn from the model but resampled from the learned rows, by the Bayesian
-bootstrap (Rubin 1981).
+Each posterior draw of θ is treated as the true θ. Statistics of further rows are drawn given θ and added to the learned
+statistics. The resulting posterior predicts rows drawn at the same θ. If the learned rows are passed and there is no
+dependence, further rows are instead resampled from the learned rows by the Bayesian bootstrap (Rubin 1981).
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ BLOCK = 4096
 def drawn_statistic(
     family: Family, theta: Theta, s: Statistic, rows: Array, share: Array, rng: Generator, read: Callable[[Array], Any]
 ) -> Statistic:
-    """Draw the statistic of further rows, ``rows`` (class,), at a point θ, (class, column, ...).
+    """Draw the statistic of further rows at a point θ; ``rows``, (class,), are their numbers.
 
-    ``s`` is the statistic of the learned rows, for the levels. ``share``, (column,), is the share of cells that are not
-    missing, unless cells must be drawn one by one; ``read`` then encodes them.
+    ``s``, the statistic of the learned rows, has the levels. ``share``, (column,), is the share of cells that are not
+    missing. If cells must be drawn one by one, ``read`` encodes them, and ``share`` is not used.
     """
     n = rng.binomial(rows[:, None], share)
     weight = n.astype(float)
@@ -119,8 +118,8 @@ def worth_of_rows(
     more : sequence of int, optional
         Numbers of further rows; by default 0, 0.5, 1, 2, 4 and 9 times the number of learned rows.
     X, y : table and labels, optional
-        The learned rows, each of which is then predicted while it is left out; further rows are copies of them, unless
-        there is a ``dependence``. By default all rows are drawn from the model.
+        The learned rows. Each is predicted while it is left out. Further rows are copies of learned rows, unless there
+        is a ``dependence``. By default all rows are drawn from the model.
     costs : {"log loss", "accuracy"} or DataFrame (class, decision)
         The loss of acting on class probabilities, as in :func:`plug_in_price`.
     bound : float
@@ -128,7 +127,7 @@ def worth_of_rows(
     draws : int
         Number of draws of the parameters from the posterior.
     rows : int
-        Number of rows to predict at each draw, whose mean loss the band describes.
+        Number of rows to predict at each draw. The band is of their mean loss.
     prob : float, optional
         The probability of the band; ArviZ's ``stats.ci_prob`` (0.89) by default.
 
@@ -247,12 +246,10 @@ def _copied_statistics(
 
 
 def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable[[Array, Array], Array]) -> Array:
-    """Decrease in the expected loss of each learned row because its label took part in learning the exponents, (row,).
-
-    Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
-    p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
-    rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
-    """
+    """Decrease in the expected loss of each row because its label took part in learning the exponents, (row,)."""
+    # Let p exponents be learned from n rows. Compared with the best p exponents, the loss per row is smaller by about
+    # p/2n on these rows, and larger by p/2n on other rows; this function estimates the sum δ of both. After m further
+    # rows, δ (1 + n/(n + m)) / 2 remains (the reasoning of Akaike 1974).
     found, dependence = np.zeros(len(labels)), believed.dependence
     if dependence is not None:
         rows = dependence.rows(believed.posterior, data, labels)
@@ -264,11 +261,9 @@ def _optimism(believed: Believed, data: Data, labels: Labels, expected: Callable
 
 
 def rows_needed(learned: float, sizes: Array, price: Array, bound: float) -> float:
-    """The number of further rows from which a regret is at most ``bound``; infinity if it is larger at the last size.
-
-    Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls as
-    1/n².
-    """
+    """The number of further rows from which a regret is at most ``bound``; infinity if no size is large enough."""
+    # Between two sizes, the log regret is interpolated linearly in the log of the number of all rows, because it falls
+    # as 1/n².
     above = np.flatnonzero(~(price <= bound))
     if not len(above):
         return float(sizes[0])

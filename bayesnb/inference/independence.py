@@ -47,12 +47,12 @@ class Independence:
     Parameters
     ----------
     pairs : DataFrame
-        A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is that
-        of dependence given the class, in nats. ``information`` is the mutual information given the class, in nats,
-        adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if independence is plausible.
-        ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b | c) replaces p(a | c) p(b | c),
-        and ``se`` its standard error. ``score`` is the z-score of the pair's term when it is added to
-        ``dependence="weighted"``.
+        A row for each pair of columns (``first``, ``second``), the most dependent first. ``log_bayes_factor`` is the
+        log Bayes factor, in nats, of dependence given the class. ``information`` is the mutual information given the
+        class, in nats, adjusted for chance, with the interval from ``lower`` to ``upper``; ``lower`` is 0 if
+        independence is plausible. ``gain`` is the decrease in leave-one-out log loss per row, in nats, if p(a, b | c)
+        replaces p(a | c) p(b | c), and ``se`` is the standard error of the gain. ``score`` is the z-score of the pair's
+        term when it is added to ``dependence="weighted"``.
     exponent : Series
         One exponent for all columns together: ``mean``, ``sd``, ``lower``, ``upper``, and ``log_bayes_factor`` against
         1, which is naive Bayes.
@@ -69,10 +69,9 @@ class Independence:
 
     @property
     def threshold(self) -> float:
-        """The log Bayes factor from which a pair counts as dependent.
-        If the Bayes factors had a mean of 1 under independence, any of ``m`` pairs would exceed m / 0.05 with
-        probability at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly (``docs/theory/exponents.md``).
-        """
+        """The log Bayes factor from which a pair counts as dependent."""
+        # If the Bayes factors had a mean of 1 under independence, any of m pairs would exceed m / 0.05 with probability
+        # at most 0.05 (e-values: Vovk and Wang 2021). This holds only nearly (``docs/theory/exponents.md``).
         return float(np.log(max(1, len(self.pairs)) / CHANCE))
 
     @property
@@ -223,8 +222,8 @@ def audited(
 ) -> Independence:
     """Test every pair of columns for dependence given the class, with intervals of probability ``level``.
 
-    For the mutual information, and for dependence of any form, real columns are cut at quartiles; for the gain, and for
-    monotone dependence, into sixteen intervals.
+    Real columns are cut at quartiles for the mutual information and for dependence of any form. They are cut into
+    sixteen intervals for the gain and for monotone dependence.
 
     Raises
     ------
@@ -255,12 +254,10 @@ def counted_pairs(posterior: Posterior, data: Data, labels: Labels) -> tuple[Gri
 
 
 def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics) -> Array:
-    """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows.
-
-    If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
-    probability of ½ each: any table of the coarse cells (:func:`bayesnb.dependence.pairs.log_bayes_factors`), and
-    monotone dependence of the fine cells, with one parameter per class.
-    """
+    """Log Bayes factor of dependence given the class, (pair,), with a mean of 1 over all orders of the rows."""
+    # If both columns are ordered (real columns and columns of two levels), two kinds of dependence have a prior
+    # probability of ½ each: any table of the coarse cells, and monotone dependence of the fine cells, with one
+    # parameter per class.
     ordered = np.array([axis.size == 2 for axis in grid.axes(0)], bool) | grid.real
     found = pairs.log_bayes_factors(coarse, by_class=True)
     for k, ((i, j), n) in enumerate(zip(fine.pairs.pairs, fine.pairs.each(), strict=True)):
@@ -270,14 +267,12 @@ def log_bayes_factors(grid: Grid, coarse: PairCounts, fine: DependenceStatistics
 
 
 def _log_bayes_factor_of_order(counts: Array) -> float:
-    """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class.
-
-    Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below it less the
-    share above it; and t that of the second. Dependence multiplies the probability of a pair of cells by 1 + θ s t with
-    θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Over all orders of the second cells, the mean
-    of the product of 1 + θ s t is nearly (1 - θ² var(s) var(t))^-½, by which the product is divided. The integral over
-    θ is a sum over 16 values.
-    """
+    """Log Bayes factor of monotone dependence (columns that rise together or against each other) within each class."""
+    # Let s, from -1 to 1, be the grade of a cell of the first column: the share of the class's rows below the cell less
+    # the share above it. Let t be the grade of a cell of the second column. Dependence multiplies the probability of a
+    # pair of cells by 1 + θ s t with θ uniform on [-1, 1] (the copula of Farlie, Gumbel and Morgenstern). Over all
+    # orders of the second cells, the mean of the product of 1 + θ s t is nearly (1 - θ² var(s) var(t))^-½, by which the
+    # product is divided. The integral over θ is a sum over 16 values.
     theta, weight = np.polynomial.legendre.leggauss(16)
     p, q = shares_of(counts.sum(2)), shares_of(counts.sum(1))
     s, t = (2 * np.cumsum(share, 1) - share - share.sum(1, keepdims=True) for share in (p, q))
@@ -288,14 +283,12 @@ def _log_bayes_factor_of_order(counts: Array) -> float:
 
 
 def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: Labels) -> tuple[Array, Array, Array]:
-    """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score.
-
-    Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only this
-    pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent v, the
-    derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over rows,
-    divided by its standard error (Rao's score test); it is conservative, because the other exponents were learned from
-    the same rows.
-    """
+    """Effect of each pair's term on the leave-one-out log loss of the class: gain, its standard error, and score."""
+    # Let s be a row's log joint with the row left out, and r the term of a pair, with the row left out too. If only
+    # this pair is modelled, the log joint is exactly s + r. If the pair is added to the weighted model with an exponent
+    # v, the derivative of a row's log probability in v at 0 is r_y - Σ_c p_c r_c. The score is the sum of these over
+    # rows, divided by its standard error (Rao's score test). It is conservative, because the other exponents were
+    # learned from the same rows.
     many = len(terms_of_pairs.statistics.pairs.pairs)
     weighted = learn(posterior, data, labels, "weighted")
     left, alone = Labels(labels.codes, np.minimum(labels.weight, 1.0), labels.n), posterior.only(())
@@ -320,14 +313,12 @@ def _gains(posterior: Posterior, terms_of_pairs: TermSet, data: Data, labels: La
 
 
 def _information(counts: Array, draws: int, rng: Generator) -> Array:
-    """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance.
-
-    The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
-    frequencies is too large by about (number of free cells) / (2 × number of rows). The posterior mean of I is too
-    large by about double this amount. So the draws are shifted to the mean I, and then adjusted for chance (Vinh, Epps
-    and Bailey 2010): I becomes (I - E) H / (H - E), or 0 if negative, where E is the mean information of independent
-    tables with the same margins, and H the largest.
-    """
+    """Draws of the mutual information of a pair given the class, (draw,), in nats, adjusted for chance."""
+    # The cells of a class have a Dirichlet prior around the product of its margins. The information I of the observed
+    # frequencies is too large by about (number of free cells) / (2 × number of rows). The posterior mean of I is too
+    # large by about double this amount. So the draws are shifted to the mean I, and then adjusted for chance (Vinh,
+    # Epps and Bailey 2010): I becomes (I - E) H / (H - E), or 0 if negative, where E is the mean information of
+    # independent tables with the same margins, and H the largest.
     n = counts.sum((1, 2))
     counts, n = counts[n > 0], n[n > 0]
     if not len(n):

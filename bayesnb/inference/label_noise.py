@@ -49,7 +49,10 @@ MOST_ROWS = 5 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class WrongLabels:
-    """Probability that each label is wrong, (row,), and mean and standard deviation of their number, weighted."""
+    """The probability that each label is wrong, (row,), and mean and standard deviation of the number of wrong labels.
+
+    A label of weight 2 counts twice.
+    """
 
     each: Array
     expected: float
@@ -59,11 +62,7 @@ class WrongLabels:
 def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_seed: Any = 0) -> WrongLabels:
     """Draw which labels are wrong, by a Gibbs sampler.
 
-    A right label z_i comes from the class prior, and the row from the model. The observed label is z_i with probability
-    1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. θ given z is conjugate, ε given
-    z has a Beta distribution truncated at 1/2, and z_i given θ and ε is proportional to p(z_i | x_i, θ) times the
-    probability of the observed label. A row of weight 2 is two rows. ``before`` is the prior, as a posterior without
-    data.
+    ``before`` is the prior, as a posterior without data. A row of weight 2 is two rows.
 
     Raises
     ------
@@ -82,6 +81,10 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
     >>> round(found.expected), found.each[[0, -1]].round(1)
     (6, array([1., 0.]))
     """
+    # A right label z_i comes from the class prior, and the row from the model. The observed label is z_i with
+    # probability 1 - ε, otherwise any other class with equal probability; ε is uniform from 0 to 1/2. θ given z is
+    # conjugate, ε given z has a Beta distribution truncated at 1/2, and z_i given θ and ε is proportional to p(z_i |
+    # x_i, θ) times the probability of the observed label.
     copies = np.maximum(np.ceil(labels.weight), 1).astype(int)
     row = np.repeat(np.arange(len(labels)), copies)
     # The last copy of a row of weight 2.5 has the weight 0.5.
@@ -101,16 +104,13 @@ def drawn_wrong_labels(before: Posterior, data: Data, labels: Labels, random_see
 def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabels:
     """Which labels are wrong, given fixed class probabilities.
 
-    If classes overlap, some right labels have small probabilities p_i, as often as these imply. Wrong labels are the
-    *excess* of improbable labels. Let z_i indicate that label i was replaced by another class, with probability ε. Then
+    ``probability``, (row,), is p_i, the probability of the label by a model that was fitted without the row. If classes
+    overlap, some right labels are improbable, as often as p_i implies. Wrong labels are the *excess* of improbable
+    labels. Let z_i indicate that label i was replaced by another class, with probability ε. Then
 
         p(y_i | x_i, ε) = (1 - ε) p_i + ε q_i,   q_i = (1 - p_i) / (C - 1),
 
-    and p(z_i | x_i, y_i, ε) = ε q_i over this sum. The log of the sum is concave in ε, so the posterior of ε under a
-    uniform prior has one mode, which bisection finds; Gauss-Legendre quadrature around it integrates out ε. Given ε the
-    z_i are independent, which gives the variance of their number.
-
-    ``probability``, (row,), is p_i by a model that was fitted without the row.
+    and p(z_i | x_i, y_i, ε) = ε q_i over this sum.
 
     Raises
     ------
@@ -128,6 +128,9 @@ def wrong_labels(probability: Array, n_classes: int, weight: Array) -> WrongLabe
     >>> round(found.expected, 1), round(found.sd, 1), found.each[[0, -1]].round(2)
     (4.9, 0.3, array([0.  , 0.98]))
     """
+    # The log of the sum is concave in ε, so the posterior of ε under a uniform prior has one mode, which bisection
+    # finds. Gauss-Legendre quadrature around the mode integrates out ε. Given ε the z_i are independent, which gives
+    # the variance of their number.
     if n_classes < 2:
         raise ValueError("there is one class, so no label can be wrong")
     p = np.asarray(probability, float)
@@ -166,7 +169,7 @@ def _root(f: Callable[[float], float], start: float, end: float) -> float:
 
 
 def sentence(expected: float, sd: float, n: int, note: str = "") -> str:
-    """A sentence on the expected number of wrong labels among ``n``, with a note a rough lower bound."""
+    """A sentence on the expected number of wrong labels among ``n``. A note says that it is a rough lower bound."""
     if note:
         return f"At least about {expected:.1f} of {n} labels are expected to be wrong: {note}."
     return (

@@ -166,12 +166,10 @@ def _of_classes(believed: Believed, data: Data, n_rows: int, c: int | None) -> M
 
 
 def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array, Array]:
-    """The moments of a model whose terms have exponents, given the data.
-
-    Write Δ for a difference between two classes. In the log-odds Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), the factors π, θ and
-    (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln π], plus
-    the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
-    """
+    """The moments of a model whose terms have exponents, given the data."""
+    # Write Δ for a difference between two classes. In the log-odds Δ ln π + Δ b + Σ_t w_t Δ s_t(θ), the factors π, θ
+    # and (w, b) are independent. So the mean is this expression at the mean of each factor. The variance is Var[Δ ln
+    # π], plus the variance of Δ b + Σ_t w_t E[Δ s_t] under the posterior of the exponents, plus Σ_t E[w_t²] Var[Δ s_t].
     posterior, dependence = believed.posterior, believed.require_exponents()
     if dependence.spec.by == "class":
         raise ValueError(
@@ -214,10 +212,10 @@ def _with_exponents(believed: Believed, data: Data, n_rows: int) -> tuple[Array,
 
 
 def _of_draws(family: Sampled, believed: Draws, x: Any, c: int | None) -> tuple[Array, Array]:
-    """Mean (row, class) and covariance (row, class, class) of log p(x | θ) over draws; the row is labelled c, if given.
-
-    Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
+    """Mean, (row, class), and covariance, (row, class, class), of log p(x | θ) over draws, for a row of class c if
+    given.
     """
+    # Moments of the columns add within a stratum, a component of a mixture, in which they are independent.
     n_classes, whole = believed.proper().shape[0], c is None
     strata = Strata.of(None, len(believed)) if whole else family.strata(believed)
     mean = np.zeros((len(strata), len(x), n_classes))

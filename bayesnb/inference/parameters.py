@@ -54,10 +54,7 @@ def _table(feature: Feature, theta: Theta, label: pd.Index) -> pd.DataFrame:
 
 
 def _beside_others(cells: Mapping[str, Array], columns: Sequence[Any]) -> dict[str, Array]:
-    """The parameters of one column of a vector.
-
-    A parameter that concerns two columns, such as a covariance, is called "… with <other column>".
-    """
+    """The parameters of one column of a vector; a parameter of two columns is named "… with <other column>"."""
     found = {}
     for what, value in cells.items():
         names = [what] if value.ndim == 1 else [f"{what} with {other}" for other in columns]
@@ -264,7 +261,8 @@ def describe(classifier: Classifier) -> pd.DataFrame:
     """One row per feature: its family, prior, columns, levels and share of missing values, and why it has this family.
 
     ``attrs["rows"]`` is the weight of all learned rows, and ``attrs["effective_rows"]`` is (Σ w)² / Σ w² (Kish 1965).
-    If the latter is much smaller, and the weights are not counts, see :func:`bayesnb.model.reliability_weights`.
+    If ``effective_rows`` is much smaller than ``rows``, and the weights are not counts, see
+    :func:`bayesnb.model.reliability_weights`.
 
     Examples
     --------

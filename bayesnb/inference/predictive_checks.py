@@ -47,10 +47,10 @@ type Connect = Callable[[dict[str, Array], Parameters, Array, Array], None]
 
 @dataclass(frozen=True)
 class Checked:
-    """A column that can be checked: its name, its feature, and its position in the feature.
+    """A column that can be checked.
 
-    ``levels`` is the number of levels, 0 for numbers. Rounded values differ from ``origin`` by whole multiples of
-    ``unit``, which is 0 without rounding.
+    ``levels`` is the number of levels, 0 for numbers. Rounded values are ``origin`` plus whole multiples of ``unit``.
+    Without rounding, ``unit`` is 0.
     """
 
     name: Any
@@ -62,7 +62,7 @@ class Checked:
     origin: float = 0.0
 
     def rounded(self, x: Array) -> Array:
-        """Round replicated values as the observed values."""
+        """Round replicated values like the observed values."""
         if not self.unit:
             return x
         steps = np.rint((x - self.origin) / self.unit)
@@ -93,8 +93,8 @@ class Check:
     """A test statistic of one column, or of two columns, within a class.
 
     ``first`` and ``second`` are positions of columns; ``second`` is -1 if there is only one. ``scale`` makes the test
-    statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation, for the case that nearly
-    all replicated tables have the same value.
+    statistic closer to a Normal. ``resolution`` is a lower limit of its standard deviation, which matters if nearly all
+    replicated tables have the same value.
     """
 
     statistic: str
@@ -167,11 +167,9 @@ def _longest_run(x: Array) -> Array:
 
 
 def _of_pairs(cells: Array, known: Array, columns: Sequence[Checked]) -> list[tuple[Check, Array]]:
-    """The dependence of every two columns, over the rows in which neither cell is missing.
-
-    It is the correlation of two columns of numbers, the mutual information, in nats, of two columns of levels, and
-    otherwise the correlation ratio: the square root of the share of the variance between levels.
-    """
+    """The dependence of every two columns, over the rows in which neither cell is missing."""
+    # Two columns of numbers have a correlation, and two columns of levels a mutual information in nats. Numbers and
+    # levels have a correlation ratio, the square root of the share of the variance between levels.
     numbers = [j for j, column in enumerate(columns) if column.kind != "levels"]
     levels = [j for j, column in enumerate(columns) if column.kind == "levels"]
     n = known.T @ known
@@ -312,11 +310,9 @@ class PredictiveChecks:
 
 
 def _flags_of_gaps(observed: Array) -> Array:
-    """Pairs of a column and a flag of its missing cells, as booleans (column, column), which are not checked.
-
-    Replicated tables have the gaps of the observed table, but independent columns, so a check of such a pair fails for
-    any model.
-    """
+    """Whether one column of a pair flags the missing cells of the other, (column, column)."""
+    # Replicated tables have the gaps of the observed table but independent columns. So a check of such a pair would
+    # fail for any model.
     known = ~np.isnan(observed)
     varies = np.array([len(np.unique(x[seen])) > 1 for x, seen in zip(observed.T, known.T, strict=True)], bool)
     found = np.zeros((observed.shape[1], observed.shape[1]), bool)
@@ -352,7 +348,7 @@ def replicated(
 ) -> Array:
     """Tables from the posterior predictive, (table, row, column), each with its own parameters; no cell is missing.
 
-    ``connect`` makes columns dependent, in place, given the parameters, their draw of each row, and its class.
+    ``connect`` makes the columns dependent, in place, given the parameters and each row's draw and class.
     """
     drawn, rows = posterior.draw(rng, (n,)), len(codes)
     # Drop features that are not checked, because thousands of probabilities of levels would be copied per row.
@@ -371,11 +367,9 @@ def replicated(
 def _table(
     checks: Sequence[tuple[Check, Any]], columns: Sequence[Checked], observed: Array, replicated: Array, level: float
 ) -> tuple[pd.DataFrame, float]:
-    """One line for each check, the worst first, and the distance from which a check fails.
-
-    The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this check
-    (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
-    """
+    """One line for each check, the worst first, and the distance from which a check fails."""
+    # The adjusted p-value is the share of replicated tables whose largest distance is at least the distance of this
+    # check (the maxT method of Westfall and Young 1993). It is valid for any dependence between the checks.
     draws, names = len(replicated), [*(column.name for column in columns), None]
     scaled, own = np.empty_like(replicated), np.empty_like(observed)
     for k, (check, _) in enumerate(checks):
@@ -461,8 +455,8 @@ def predictive_checks(
     Notes
     -----
     See ``docs/how-to/does-the-model-fit.md`` for the test statistics and the p-values, which are adjusted for the
-    number of checks. With exponents, only the naive Bayes part is checked. Of more than 4,096 rows, a random sample
-    is checked.
+    number of checks. With exponents, only the naive Bayes part is checked. If there are more than 4,096 rows, a random
+    sample is checked.
 
     Examples
     --------

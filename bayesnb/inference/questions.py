@@ -1,9 +1,9 @@
 """The table of questions: each question to a fitted model is one plain function, registered once.
 
-A question is a function ``f(classifier, X, ...)`` in a file of this folder, decorated with :func:`question`, which
-makes it a method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Its
-signature and docstring determine its type, its lines in the documentation, the options of its command and, with
-:class:`Shown`, a section of the report.
+A question is a function ``f(classifier, X, ...)`` in a file of this folder. The decorator :func:`question` makes it a
+method of estimators and classifiers, or a function of a public module such as :mod:`bayesnb.sets`. Its signature and
+docstring determine its type, its lines in the documentation and the options of its command. :class:`Shown` adds a
+section of the report.
 """
 
 from __future__ import annotations
@@ -58,11 +58,10 @@ def _sentence(found: Any) -> str | Message:
 class Shown:
     """How the answer of a question is displayed, as a section of the report and on a screen.
 
-    ``lines`` returns the table of the answer, or tables by name; by default the answer itself. ``says`` returns a
-    sentence; by default the ``finding`` of the answer, its text, or ``attrs["says"]``. ``notes`` returns a text below
-    the table. ``plot`` is the function of :mod:`bayesnb.plots` that draws the answer, ``asks`` the arguments that the
-    report passes, and ``top`` the number of lines that are shown. ``advised`` is true if the report uses the model with
-    the recommended dependence, and ``finding`` if it lists the sentence among its findings.
+    ``lines`` returns the table of the answer, or tables by name. ``says`` returns a sentence. ``notes`` returns a text
+    below the table. ``plot`` is the function of :mod:`bayesnb.plots` that draws the answer. ``asks`` are the arguments
+    that the report passes. ``top`` is the number of lines that are shown. ``advised`` is true if the report uses the
+    model with the recommended dependence, and ``finding`` is true if the report lists the sentence among its findings.
     """
 
     title: str
@@ -80,9 +79,8 @@ class Shown:
 class Question:
     """One line of the table.
 
-    ``want`` ends a sentence that begins with "If you want", and ``group`` is its heading in the list. ``module`` is the
-    public module of a function, ``None`` for a method. ``shown`` is how the report displays the answer, and ``columns``
-    the meaning of each column, for a legend.
+    ``want`` ends a sentence that begins with "If you want", under the heading ``group``. ``module`` is the public
+    module of a function, ``None`` for a method. ``columns`` holds the meaning of each column, for a legend.
     """
 
     name: str

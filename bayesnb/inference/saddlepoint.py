@@ -39,14 +39,14 @@ NEAR = 0.05
 class LogOdds:
     """The posterior distribution of ln J_a(θ)/J_b(θ) of each row, where J_c = π_c ∏ p(x_f | θ_cf).
 
-    N(t) = ln E[J_a^t J_b^(s - t)] is a sum of the log moments of the factors, where s is ``power``. It exists for t
+    Let s be ``power``. Then N(t) = ln E[J_a^t J_b^(s - t)] is a sum of log moments of the factors. N exists for t
     between ``bounds``, where N' takes every real value.
 
     With s = 0, N is the cumulant generating function of the log-odds under p(θ | D). With s = 1, the posterior is p(θ |
     D, x), a mixture over the class of the row, and N gives its weights and components (``docs/theory/saddlepoint.md``).
-    The components, with origins t = 0 to s, share one saddlepoint, the t with N'(t) = z.
+    All components share one saddlepoint, the t with N'(t) = z.
 
-    ``factors`` are a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
+    A factor is a tuple of a family, the posterior of θ_a and θ_b, and the cells. ``label`` is the posterior of the
     probabilities of the two classes, or None to leave them out. ``offset``, (row,), is added to the log-odds.
     """
 
@@ -162,11 +162,9 @@ class LogOdds:
 
     @cached_property
     def _formula(self) -> Array:
-        """Seven quantities of each component, (quantity, component, row).
-
-        In order: N at the origin; the weight; h; w and its correction at -h; w and its correction at h. Between -h and
-        h the correction is interpolated linearly, because at the origin it is a difference of two infinite terms.
-        """
+        """Seven quantities of each component, (quantity, component, row)."""
+        # In order: N at the origin; the weight; h; w and its correction at -h; w and its correction at h. Between -h
+        # and h the correction is interpolated linearly, because at the origin it is a difference of two infinite terms.
         level, _, variance = self._at_origins
         with np.errstate(divide="ignore", invalid="ignore"):
             h = NEAR / np.sqrt(variance)
@@ -177,7 +175,7 @@ class LogOdds:
         return np.stack(found)
 
     def _below(self, t: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """P(log-odds < z) of some rows at z = N'(t), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
+        """At z = N'(t), for some rows: P(log-odds < z), z, N''(t), and the derivative of z by Φ⁻¹(P)."""
         (level, weights, h, _, left, _, right), away = self._formula[..., rows], t - self._origins
         reached, z, curvature = self[rows].cumulants(t)
         w, correction = _signed_root(away, reached - level, z, curvature)
@@ -209,13 +207,11 @@ class LogOdds:
         return found if np.ndim(q) else found[:, 0]
 
     def _found(self, aim: Array, at: Array | None = None) -> Array:
-        """P(log-odds < ``at``) of each row or, if ``at`` is None, the quantile of probability Φ(``aim``), (point, row).
-
-        Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
-        bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
-        step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if it
-        is infinite.
-        """
+        """P(log-odds < ``at``) or, if ``at`` is None, the quantile of probability Φ(``aim``), (point, row)."""
+        # Both are functions of t, at z = N'(t). Newton's method finds the t of all rows and points together, within a
+        # bracket. Φ⁻¹ of the distribution function of one component is nearly linear in t, which gives the start. If a
+        # step leaves the bracket or does not halve the miss, the middle of the bracket is used instead, or about 2t if
+        # it is infinite.
         (floor, ceiling), (points, n) = self.bounds, aim.shape
         _, _, h, *ends = self._formula[..., None, :]
         before, after = (ndtri(_lugannani_rice(*end)) for end in (ends[:2], ends[2:]))
@@ -248,7 +244,7 @@ class LogOdds:
 
 
 def _signed_root(away: Array, rise: Array, z: Array, curvature: Array) -> tuple[Array, Array]:
-    """w, the signed root of 2 (away z - rise), and 1/w - 1/u; t is ``away`` from an origin, and N rises by ``rise``."""
+    """w, the signed root of 2 (away z - rise), and 1/w - 1/u, where u = away √curvature."""
     w = np.sign(away) * np.sqrt(np.maximum(2 * (away * z - rise), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return w, 1 / w - 1 / (away * np.sqrt(curvature))
@@ -268,9 +264,8 @@ def close(posterior: Posterior) -> bool:
     """Whether the saddlepoint formula of :class:`LogOdds` is accurate: the families were tested, and have no long
     tails.
 
-    Under this condition the error of a probability was below 0.011 in tests, and otherwise up to 0.05
-    (``docs/theory/saddlepoint.md``). A tail is long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or
-    a concentration is below 1/2.
+    The error of a probability was then below 0.011 in tests, and otherwise up to 0.05 (``docs/theory/saddlepoint.md``).
+    A tail is long if a Normal-Gamma has fewer than 4 degrees of freedom (2a < 4), or if a concentration is below 1/2.
     """
     believed = [posterior.label, *posterior.features.values()]
     if not all(isinstance(prior, TRIED) for prior in believed):

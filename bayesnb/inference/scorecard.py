@@ -219,17 +219,14 @@ def scorecard_of(
 ) -> Scorecard:
     """The scorecard of rows.
 
-    ``log_joint``, (row, class), is log p(c, x) of held-out rows, up to a constant per row; ``codes``, (row,), are the
+    ``log_joint``, (row, class), is log p(c, x) of held-out rows, up to a constant per row. ``codes``, (row,), are the
     true classes, and ``classes`` their names.
-
-    Notes
-    -----
-    Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`; the
-    balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an interval
-    by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives the rows new weights from a
-    Dirichlet(1, ..., 1). The log-odds of the AUC are expanded to first order in the weights, with the placements of
-    DeLong, DeLong and Clarke-Pearson (1988) as slopes. An interval always includes its score.
     """
+    # Accuracy, recall and precision are shares, with intervals of a Beta posterior, as in :func:`reliability_table`;
+    # the balanced accuracy has draws of such posteriors. Every other score is a function of means over rows, with an
+    # interval by the Bayesian bootstrap (Rubin 1981, The Bayesian bootstrap): each draw gives the rows new weights from
+    # a Dirichlet(1, ..., 1). The log-odds of the AUC are expanded to first order in the weights, with the placements of
+    # DeLong, DeLong and Clarke-Pearson (1988) as slopes. An interval always includes its score.
     share = probability_of_interval(prob)
     rng = np.random.default_rng(random_state)
     # So that intervals do not depend on the order of the rows.
@@ -272,11 +269,9 @@ def _ends(drawn: Array, prob: float) -> tuple[float, float]:
 
 
 def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Generator) -> dict[str, Any]:
-    """Bayesian bootstrap intervals of the scores that are functions of means over rows.
-
-    The rows are put into G random groups of m rows with one Dirichlet weight each. The variance of a mean is then
-    s²/(m (G + 1)). This is nearly s²/(n + 1), the variance if each of the n rows has its own weight.
-    """
+    """Bayesian bootstrap intervals of the scores that are functions of means over rows."""
+    # The rows are put into G random groups of m rows with one Dirichlet weight each. The variance of a mean is then
+    # s²/(m (G + 1)). This is nearly s²/(n + 1), the variance if each of the n rows has its own weight.
     n, n_classes = log_proba.shape
     groups = min(n, GROUPS)
     place = rng.permutation(n) % groups
@@ -318,11 +313,9 @@ def _bootstrapped(log_proba: Array, codes: Array, prob: float, rng: np.random.Ge
 
 
 def _claimed(log_proba: Array, rng: np.random.Generator) -> dict[str, float]:
-    """The expected scores if the class of each row were drawn from its predicted probabilities.
-
-    For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and 1
-    - Σ p². The expected calibration error is a mean over simulations.
-    """
+    """The expected scores if the class of each row were drawn from its predicted probabilities."""
+    # For accuracy, log loss and Brier score, these are the means over rows of the maximum probability, the entropy and
+    # 1 - Σ p². The expected calibration error is a mean over simulations.
     proba = np.exp(log_proba)
     entropy = -(proba * np.where(proba > 0, log_proba, 0.0)).sum(axis=1)
     confidence = proba.max(axis=1)

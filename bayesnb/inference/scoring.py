@@ -1,6 +1,4 @@
-"""Scores of class probabilities, which are not clipped: if the true class has probability 0, the log loss is
-infinite.
-"""
+"""Scores of class probabilities. They are not clipped: the log loss is infinite if the true class has probability 0."""
 
 from __future__ import annotations
 

@@ -62,16 +62,17 @@ FLAT: Mapping[type, Mapping[str, float]] = {
 def powered[P: Prior | FixedProbabilities](prior: P, s: float, scaling: Scaling = "density") -> P:
     """A prior raised to the power s and normalized, which is a prior of the same class.
 
-    The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
-    power s multiplies the distance from the flat parameters by s. With ``scaling="rows"``, the imaginary rows of the
-    prior are counted s times: the power of the density of the log-odds, of the log rate, or of (μ, √τ); for a
-    Normal-Wishart, of the density times (det Λ)^(1/2).
+    With ``scaling="rows"``, the imaginary rows of the prior are counted s times.
 
     Raises
     ------
     ImproperError
         If a positive parameter would become 0 or negative, so that this power is not integrable.
     """
+    # The log density is linear in the parameters of the prior, and constant at the parameters of the flat prior. So the
+    # power s multiplies the distance from the flat parameters by s. Counting the imaginary rows s times is the power of
+    # the density of the log-odds, of the log rate, or of (μ, √τ); for a Normal-Wishart, of the density times (det
+    # Λ)^(1/2).
     if isinstance(prior, Normal | FixedProbabilities):
         return prior._with(v=prior.v / s) if isinstance(prior, Normal) else prior
     made = {}
@@ -153,10 +154,8 @@ class Factor:
 
 
 def slope(f: Callable[[float], Any], step: float) -> Any:
-    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power.
-
-    The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
-    """
+    """The derivative of f(s) with respect to log2 s at s = 1: the change per doubling of the power."""
+    # The error of this five-point central difference in ln s is step⁴ / 30 times the fifth derivative.
     at = {k: f(float(np.exp(k * step))) for k in (-2, -1, 1, 2)}
     with np.errstate(invalid="ignore"):
         return np.log(2) * (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step)
@@ -167,9 +166,6 @@ def changes(
 ) -> tuple[Array, pd.DataFrame]:
     """The change of every class probability, and of the log evidence, per doubling of a power.
 
-    If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
-    order, the changes by several powers add.
-
     Returns
     -------
     change : array (part, factor, row, class)
@@ -177,6 +173,8 @@ def changes(
     evidence : DataFrame (factor, part)
         Change of the log evidence in nats, with a column ``flat``: True if no power changes the prior.
     """
+    # If one term of log p(c, x) changes by d_c, the probability of class c changes by p_c (d_c - Σ_k p_k d_k). To first
+    # order, the changes by several powers add.
     parts = factors(posterior, data, rule, scaling)
     shape = n_rows, len(posterior.labels)
     log_joint = sum((np.broadcast_to(f.log_term(1.0, 1.0), shape) for f in parts.values()), np.zeros(shape))
@@ -254,10 +252,11 @@ def sensitivity(
     -------
     DataFrame (factor, ...)
         A factor is "(class)", a feature, or "(all)". The columns belong to a power of the ``prior`` or of the
-        ``likelihood``. ``mean`` and ``largest`` summarize over the rows the largest change of a class probability;
-        ``log_evidence`` is the change of the log evidence in nats (NaN under an improper prior); ``flat`` is True if no
-        power changes the prior. With ``by="row"``, the columns are (part, factor), and the values are signed changes of
-        the probability of the predicted class. All changes are per doubling, as slopes at the power 1.
+        ``likelihood``. Each row has a largest change of a class probability; ``mean`` and ``largest`` are its mean and
+        its maximum over the rows. ``log_evidence`` is the change of the log evidence in nats (NaN under an improper
+        prior); ``flat`` is True if no power changes the prior. With ``by="row"``, the columns are (part, factor), and
+        the values are signed changes of the probability of the predicted class. All changes are per doubling, as slopes
+        at the power 1.
 
     Raises
     ------

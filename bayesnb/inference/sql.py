@@ -1,7 +1,7 @@
-"""A fitted classifier as one SELECT, which computes the class probabilities inside a database.
+"""A fitted classifier as one SELECT statement that computes class probabilities inside a database.
 
-A term is the log density of one column in each class, as SQL in the dialect of DuckDB, which sqlglot translates. A
-missing cell is NULL or NaN, which some databases order above all numbers; ``known`` is true only for numbers.
+A term is the log density of one column in each class. Terms are written in the SQL of DuckDB, and sqlglot translates
+them. A missing cell is NULL or NaN. Some databases order NaN above all numbers, so ``known`` is true only for numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Dialect:
     Parameters
     ----------
     number, text : str
-        The value of a cell {c} of a column of numbers or of text; NULL if the cell holds something else.
+        SQL for the value of the cell {c} as a number or as text; NULL if the cell holds something else.
     holds_number, holds_text : str
         SQL condition: the cell {c} is not missing. A cell that meets it, but for which ``number`` or ``text`` gives
         NULL, is invalid. Empty if the database raises an error for invalid cells.
@@ -125,21 +125,19 @@ def name(column: Any) -> str:
 
 
 def known(cell: str) -> str:
-    """Whether a cell holds a number."""
+    """SQL condition: the cell holds a number."""
     return f"({cell} < 0 OR -{cell} <= 0)"
 
 
 def of_number(cell: str, formula: str, within: str, refused: str = "NULL") -> str:
-    """A formula if the value of the cell is allowed, 0 if missing, ``refused`` if invalid."""
+    """SQL: ``formula`` if the value of the cell is allowed, 0 if the cell is missing, ``refused`` if it is invalid."""
     return f"CASE WHEN {within} AND ABS({cell}) <= {MOST} THEN {formula} WHEN {known(cell)} THEN {refused} ELSE 0e0 END"
 
 
 def curve(x: str, height: float, m: float, low: float, scale: float, a: float, b: float) -> str:
-    """height - a ln(1 + z²) - b z², with z = (x - m - low) scale.
-
-    The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) / (u
-    - 1) is used instead, with u the rounded 1 + z² (Goldberg 1991, theorem 4).
-    """
+    """SQL of height - a ln(1 + z²) - b z², with z = (x - m - low) scale."""
+    # The rounding error of 1 + z² is multiplied by a, half the rows of a class. If a is large, the accurate z² ln(u) /
+    # (u - 1) is used instead, where u is the rounded 1 + z² (Goldberg 1991, theorem 4).
     z = f"(({x} - {number(m)} - {number(low)}) * {number(scale)})"
     square, u = f"{z} * {z}", f"(1e0 + {z} * {z})"
     if not a:
@@ -237,7 +235,7 @@ class Query:
     def _add_table(
         self, column: Any, feature: Feature, j: int, values: Sequence[Any], densities: Array, beyond: Sequence[str]
     ) -> None:
-        """Add a term with a log density per value; ``beyond`` is that of all other values."""
+        """Add a term with a log density per value; ``beyond`` is the log density of all other values."""
         values, text = list(values), column in self.texts
         if UNSEEN in values:
             new = values.index(UNSEEN)
@@ -265,12 +263,10 @@ class Query:
         self.add(f"COALESCE({joined}.{v}, {other})" for v, other in zip(heads, others, strict=True))
 
     def _beyond(self, of: Any, feature: Feature, j: int, densities: Array, power: Array) -> list[str]:
-        """The log density of a value outside of the table, per class, as SQL with {x} for the cell.
-
-        For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
-        with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
-        digits for such counts.
-        """
+        """The log density of a value outside of the table, per class, as SQL with {x} for the cell."""
+        # For a Poisson count above the table it is r (ln Γ(α + x) - x ln(β + 1)), or r x ln λ if a rate is plugged in,
+        # with the exponent r, plus a constant that continues the table. Stirling's series of ln Γ is accurate to all
+        # digits for such counts.
         classifier, n = self.classifier, len(self.sums)
         if not isinstance(feature.family, Poisson):
             unseen = feature.family.support is LEVELS and classifier.schema.unseen != "error"
@@ -296,7 +292,7 @@ class Query:
         ]
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """The whole SELECT. Names of inner tables begin with ``ROWS``, to hide no table of the user."""
+        """The whole SELECT. Names of inner tables begin with ``ROWS``, so that they hide no table of the user."""
         n = range(len(self.sums))
         shown = [*keep, *(f"p_{label}" for label in self.classifier.classes)]
         self._require_names(keep, shown)
@@ -364,8 +360,8 @@ def to_sql(
     -------
     str
         The query. Its result has the columns of ``keep`` and a column "p_LABEL" for each class. The probabilities of a
-        row are NULL if :meth:`predict_proba` would raise an error for it, and for counts of 256 or more whose family is
-        not Poisson.
+        row are NULL if :meth:`predict_proba` would raise an error for the row. They are also NULL for counts of 256 or
+        more in a column whose family is not Poisson.
 
     Raises
     ------

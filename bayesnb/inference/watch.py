@@ -1,8 +1,8 @@
 """An alarm for streams: whether further rows still come from the distribution of the learned rows.
 
-The u_t that :class:`Reader` makes are independent and uniform on [0, 1] as long as the rows come from the distribution
-of the learned rows, whatever the parameters. A bet on them, ∏ f(u_t) with a density f, is a martingale of mean 1, which
-exceeds 1/α at any time with probability at most α (Ville 1939); ``docs/theory/watch.md`` has the proof.
+If they do, the numbers u_t of :class:`Reader` are independent and uniform on [0, 1], whatever the parameters. A bet on
+them, ∏ f(u_t) with a density f, is then a martingale of mean 1. The bet exceeds 1/α at any time with probability at
+most α (Ville 1939). ``docs/theory/watch.md`` has the proof.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHANCE, SET_ASIDE = 0x77617463, 0x61736964
 
 
 class Reader(ABC):
-    """The state of a column in one class, which turns its next values into uniform numbers."""
+    """A column in one class. It turns the next values of the column into uniform numbers."""
 
     @property
     def streams(self) -> int:
@@ -47,23 +47,23 @@ class Reader(ABC):
         return 1
 
     def read(self, x: Array) -> Array:
-        """The values of cells (row,); NaN in cells that are passed over."""
+        """Values of the cells, (row,); NaN for cells to skip."""
         return x
 
     @abstractmethod
     def after(self, x: Array, chance: Array) -> tuple[Reader, Array]:
-        """The reader after the values (row,), and their uniform numbers, (stream, row); NaN in rows without a bet.
+        """The reader after the values x, (row,), and uniform numbers, (stream, row); NaN in rows without a bet.
 
-        ``chance`` are uniform random numbers (row,) for values of positive probability.
+        ``chance``, (row,), are uniform random numbers for values of positive probability.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Levels(Reader):
-    """Learned counts of levels. Given the counts with the last row, each row is equally probable to be the last one.
+    """Counts of levels. Given the counts including the last row, every row is equally probable to be the last.
 
-    Each level has a stream, this level against all others; a column of two levels has one stream. ``places``, if
-    given, are the positions in ``counts`` of the codes of the cells, NaN for levels that are passed over.
+    Each level has a stream: this level against all others. A column of two levels has one stream. ``places`` maps the
+    codes of cells to positions in ``counts``, or to NaN for levels to skip.
     """
 
     counts: Array
@@ -76,14 +76,14 @@ class Levels(Reader):
 
     @classmethod
     def found(cls, counts: Array, ties: Array, random_state: int) -> Levels | None:
-        """Levels that were found in the learned rows, of which there may be more; ``None`` if there are no rows.
+        """Levels of a column whose levels were found in the learned rows; ``None`` if there are no rows.
 
-        If each level is known to have a learned row, the last row cannot be the only row of its level, so the rows are
-        not equally probable to be the last. Therefore √n of the n learned rows are drawn at random and set aside. Their
-        levels are the levels of the reader, and all other levels, including new ones, are one more. This choice is
-        independent of the remaining rows, which are counted. ``ties`` (class, level) orders levels of equal counts, so
-        that names do not matter.
+        ``ties``, (class, level), orders levels with equal counts, so that names do not matter.
         """
+        # If every level is known to have a learned row, the last row cannot be the only row of its level. The rows are
+        # then not equally probable to be the last. So √n of the n learned rows are drawn at random and set aside. The
+        # levels of these rows are kept, and all other levels, including new ones, are merged into one. Only the
+        # remaining rows are counted.
         order = np.lexsort((*ties, -counts))
         n = int(counts.sum())
         rng = np.random.default_rng([random_state, SET_ASIDE])
@@ -111,9 +111,9 @@ class Levels(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Normals(Reader):
-    """Learned number of rows, mean and scatter of a Normal column.
+    """Number of rows, mean and scatter of a Normal column.
 
-    Given mean and scatter with the last row, its distance from the mean of the others, in their standard deviations,
+    Given the mean and the scatter of n rows, the standardized distance of the last row from the mean of the other rows
     has a Student t distribution with n - 2 degrees of freedom.
     """
 
@@ -134,7 +134,7 @@ class Normals(Reader):
 
 @dataclass(frozen=True, eq=False)
 class Rates(Reader):
-    """Learned rows and total of a Poisson column. Given the total of n rows, the last is Binomial(total, 1/n)."""
+    """Number of rows and total of a Poisson column. Given the total of n rows, the last is Binomial(total, 1/n)."""
 
     n: float
     total: float
@@ -153,9 +153,7 @@ def _binomial(k: Array, n: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Ranks(Reader):
-    """The learned values, sorted. Each is equally probable to be the last one (Vovk, Nouretdinov and Gammerman
-    2003).
-    """
+    """The learned values, sorted. Each is equally probable to be the last (Vovk, Nouretdinov and Gammerman 2003)."""
 
     values: tuple[float, ...]
 
@@ -200,8 +198,8 @@ STARTS = _starts()
 class Bets:
     """The mixture of bets on one stream of uniform numbers.
 
-    ``sums`` are rows, Σ z, Σ z², and rows above each split; ``began``, (bet, 1 + 2 + split), are the sums when each bet
-    began. ``log_e`` is the logarithm of the capital, which began with 1.
+    ``sums`` holds the number of rows, Σ z, Σ z², and the number of rows above each split. ``began``, (bet, 3 + split),
+    holds the sums at the start of each bet. ``log_e`` is the log capital.
     """
 
     sums: Array
@@ -234,7 +232,7 @@ class Bets:
 
 
 def _log_bet(sums: Array) -> Array:
-    """ln of ∏ f(u), averaged over the bets, from sums (..., 1 + 2 + split): half on z, half on splits."""
+    """ln of ∏ f(u), from sums (..., 3 + split). Half of the capital bets on z, and half on the splits."""
     n, z, squares, above = sums[..., 0], sums[..., 1], sums[..., 2], sums[..., 3:]
     shape, rate = SHAPE + n / 2, SHAPE + (squares - z**2 / (KAPPA + n)) / 2
     of_z = 0.5 * np.log(KAPPA / (KAPPA + n)) + SHAPE * np.log(SHAPE) - shape * np.log(rate)
@@ -249,13 +247,12 @@ def _log_bet(sums: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One column in one class, the evidence against it, and when the alarm was raised.
+    """One column in one class, with the evidence against it.
 
-    ``label`` is None without labels, and ``feature`` is None for the class frequencies. ``place`` is the position of
-    the column in the feature, or of the class. There is one bet per stream; the capital of the line is the largest
-    capital of a stream, divided by their number, and ``log_largest`` its largest logarithm. ``alarm`` is the row of the
-    stream at which the alarm was raised, 0 without one. ``path``, (2, point), holds rows of the stream and the log
-    capital.
+    ``feature`` is None for the class frequencies. ``place`` is the position of the column in the feature, or of the
+    class. Each stream has one bet. The capital of the line is the largest capital of its bets, divided by the number of
+    bets. ``log_largest`` is the largest log capital so far. ``alarm`` is the row of the stream at which the alarm was
+    raised, or 0. ``path`` holds arrays (2, point) of rows and log capitals.
     """
 
     column: Any
@@ -273,7 +270,7 @@ class Line:
         return max(bets.log_e for bets in self.bets) - float(np.log(len(self.bets)))
 
     def after(self, x: Array, chance: Array, rows: Array, log_limit: float) -> Line:
-        """The line after further values (row,) at these rows of the stream."""
+        """The line after values x, (row,), at the given rows of the stream."""
         if not len(x):
             return self
         reader, streams = self.reader.after(x, chance)
@@ -296,10 +293,10 @@ class Line:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watch:
-    """The evidence that a stream has left the model, column by column.
+    """Evidence, per column, that a stream has left the model.
 
-    ``level`` is the largest probability of a false alarm over all lines and the whole stream; ``unwatched`` are columns
-    without a line; ``labelled`` is ``None`` before the first row.
+    ``level`` bounds the probability of a false alarm over all lines and the whole stream. ``unwatched`` are the columns
+    without a line. ``labelled`` is ``None`` before the first row.
     """
 
     classifier: Classifier
@@ -371,9 +368,9 @@ class Watch:
     def table(self) -> pd.DataFrame:
         """One line per column and class, most evidence first.
 
-        ``class``: missing if the rows have no labels; ``rows``: rows of the stream; ``log_e``: logarithm of the capital
-        now; ``log_largest``: its largest value so far; ``p``: p-value from the largest capital, adjusted for all lines,
-        which holds at any time; ``alarm``: row of the alarm, missing without one.
+        ``class``: missing if the rows have no labels; ``rows``: number of rows of the stream; ``log_e``: log capital
+        now; ``log_largest``: largest log capital so far; ``p``: p-value from the largest capital, adjusted for all
+        lines and valid at any time; ``alarm``: row of the alarm, missing without one.
         """
         n = max(1, len(self.lines))
         found = pd.DataFrame({
@@ -428,7 +425,7 @@ COUNTED = ("n", "rows", "counts", "ones")
 
 
 def _with_new_levels(schema: Schema) -> Schema:
-    """The schema under which new levels have a code of their own, the last one, and are not missing."""
+    """A schema that gives new levels the last code instead of treating them as missing."""
     features = {
         name: feature
         if feature.levels is None or feature.cuts is not None
@@ -439,7 +436,7 @@ def _with_new_levels(schema: Schema) -> Schema:
 
 
 def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Array:
-    """The cells of one column as its reader reads them, (row,); NaN if missing."""
+    """The cells of one column, (row,), as :class:`Reader` takes them; NaN if missing."""
     family, x = classifier.posterior.model.features[feature], columns_of(data[feature], [place])
     return dense_cells(family.read(x)[0] if isinstance(family, OfNormals) else x)[:, 0]
 
@@ -452,14 +449,14 @@ def _cells(classifier: Classifier, data: Data, feature: str, place: int) -> Arra
 def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0.05, random_state: int = 0) -> Watch:
     """Watch a stream of further rows: an alarm that may be checked after every row.
 
-    An alarm says that the stream has changed, that a column never had its family, or that rows depend on each other, as
-    in a time series.
+    An alarm means that the stream has changed, that a column never had its family, or that rows depend on each other,
+    as in a time series.
 
     Parameters
     ----------
     X, y : table and labels, optional
-        Learned rows, or other rows from the same source. With them, columns of numbers are compared by ranks, for any
-        family, and even if the stream has no labels.
+        Learned rows, or other rows from the same source. If they are given, columns of numbers are compared by ranks.
+        Ranks work for any family, and for a stream without labels.
     level : float
         Largest probability of a false alarm, over all columns, classes and the whole stream, on average over learned
         rows and streams.
@@ -479,11 +476,11 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
     Notes
     -----
-    A line of the table is a column in one class, or the frequency of a class. Its evidence is the capital, initially 1,
-    of a bet against the model. Levels, 0/1, Normal and Log-normal columns, and counts are watched; other columns of
-    numbers need learned rows, without which a wrong assumption of normality raises an alarm in the end. If a column of
-    levels has no categorical type, √n learned rows per class are set aside; levels that none of them has, also new
-    ones, are compared together. Predicted classes cannot replace labels.
+    A line of the table is a column in one class, or the frequency of a class. The evidence of a line is the capital,
+    initially 1, of a bet against the model. Watched are levels, 0/1, counts, and Normal and Log-normal columns. Other
+    columns of numbers need learned rows. Without learned rows, a wrong assumption of normality raises an alarm in the
+    end. If a column of levels has no categorical type, √n learned rows per class are set aside. Levels that none of
+    these rows has, such as new levels, are compared together. Predicted classes cannot replace labels.
 
     Examples
     --------
@@ -534,7 +531,7 @@ def watch(classifier: Classifier, X: Any = None, y: Any = None, level: float = 0
 
 
 def _are_declared(feature: Feature, place: int) -> bool:
-    """Whether the levels of a column are known without the rows: by a categorical type, an order or a prior."""
+    """Whether a categorical type, an order or a prior names all levels of the column."""
     known = (*feature.declared[place], *(feature.family.order_of(place) or ()), *named_levels(feature.family), UNSEEN)
     return set(feature.levels[place]) <= set(known)
 

@@ -1,8 +1,8 @@
 """When a loop is compiled, and how rows are divided into blocks and among threads.
 
-Each :func:`loop` has an equivalent in numpy. It releases the interpreter's lock, gets contiguous arrays, and keeps the
-rules of IEEE arithmetic, because a NaN is a missing value. Blocks depend on the shape of a table alone, and their
-results are joined in order, so results do not depend on the number of threads, to the last bit.
+Each :func:`loop` has an equivalent in numpy. A loop releases the interpreter's lock, gets contiguous arrays, and keeps
+the rules of IEEE arithmetic, because a NaN is a missing value. Blocks depend only on the shape of a table, and the
+results of blocks are joined in order. So results do not depend on the number of threads, to the last bit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORKER = "bayesnb"
 
 
 class Loop:
-    """A loop over the rows of a block, compiled at its first call; it takes contiguous arrays and numbers."""
+    """A loop over the rows of a block, compiled at its first call."""
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -55,7 +55,7 @@ class Loop:
 
     @property
     def machine(self) -> Callable:
-        """The function in machine code, made by only one thread."""
+        """The compiled function."""
         from bayesnb.kernels.compiled import in_machine_code
 
         with _compiling:
@@ -71,7 +71,7 @@ loop = Loop
 
 
 def large_enough(cells: float) -> bool:
-    """Whether a compiled loop over this many cells is faster, including its start."""
+    """Whether compiling pays."""
     return cells >= COMPILED_FROM
 
 
@@ -79,7 +79,7 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
     """Whether to use the compiled form of a loop over this many cells, if both forms give the same bits.
 
     If the compiler is already loaded, loops over ``from_`` cells or more use the compiled form. Loading takes about a
-    second, so it waits until numpy has taken about as long: many calls take at most twice the time.
+    second, so the compiler is loaded only after numpy has taken about as long.
     """
     global _answered
     if not (cells >= from_ or large_enough(cells)):
@@ -89,14 +89,12 @@ def worthwhile(cells: float, from_: int = SMALL) -> bool:
 
 
 def slices(n_rows: int, size: int = ROWS) -> list[slice]:
-    """Slices of at most ``size`` rows that cover the table; one empty slice without rows."""
+    """Slices of at most ``size`` rows; a single empty slice if there are no rows."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, max(n_rows, 1), size)]
 
 
 def cuts(n_rows: int, columns: int, least: int = 1) -> list[slice]:
-    """Slices of about ``CELLS`` cells, with ``least`` to ``ROWS`` rows, that cover the table; one empty slice without
-    rows.
-    """
+    """Slices of about ``CELLS`` cells, with ``least`` to ``ROWS`` rows; a single empty slice if there are no rows."""
     return slices(n_rows, max(least, 64, min(ROWS, CELLS // max(1, columns))))
 
 
@@ -112,7 +110,7 @@ def each[T](work: Callable[[slice], T], parts: list[slice]) -> Iterator[T]:
 
 
 def written(out: Array, work: Callable[[slice, Array], Any], parts: list[slice]) -> Array:
-    """Let ``work`` fill each block's rows of ``out``; return ``out``."""
+    """Fill the rows of ``out``."""
     for _ in each(lambda cut: work(cut, out[cut]), parts):
         pass
     return out
@@ -140,7 +138,7 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _workers(process: int, n: int) -> ThreadPoolExecutor:
-    """A pool of threads, kept because starting them is slow, but not in a forked process."""
+    """A pool of threads that is not shared with a forked process."""
     return ThreadPoolExecutor(n, WORKER)
 
 
@@ -161,17 +159,16 @@ def threads() -> int:
 
 @cache
 def _pools() -> Any:
-    """The thread pools of the loaded libraries, kept because finding them is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def contiguous(x: Array, dtype: Any = None) -> Array:
-    """A block as a dense contiguous array, copied only if needed."""
+    """A dense contiguous array, copied only if needed."""
     return np.ascontiguousarray(x.toarray() if sparse.issparse(x) else x, dtype)
 
 
 def cells(x: Array) -> Array:
-    """A block of numbers as bytes or doubles, the two types of the loops."""
+    """Convert to bytes or doubles."""
     return contiguous(x, np.uint8 if x.dtype in (np.uint8, np.bool_) else np.float64)

@@ -14,7 +14,7 @@ from bayesnb.kernels.two_floats import rounded_once
 
 @cache
 def in_machine_code(function: Callable, kind: type) -> Callable:
-    """The loop in machine code, compiled for the types of its first arguments; cached on disk if a folder is writable.
+    """The loop in machine code, compiled for the types of its first arguments and cached on disk if possible.
 
     Loops of one ``kind`` may call each other.
     """
@@ -28,7 +28,6 @@ def in_machine_code(function: Callable, kind: type) -> Callable:
 
 @cache
 def _called(kind: type) -> None:
-    """Let the compiler treat a called object of this kind as its machine code."""
     typeof_impl.register(kind)(lambda loop, context: typeof_impl(loop.machine, context))
 
 

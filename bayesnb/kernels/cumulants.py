@@ -31,9 +31,9 @@ def _far(z: Any, w: Any) -> tuple[Any, Any, Any]:
 def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, float, float]:
     """ln Γ(a + s) - ln Γ(a), and the first two derivatives of ln Γ at a + s.
 
-    With R the remainder of Stirling's formula, given as ``rest`` = R(a), the first is (a - 1/2) ln(1 + s/a) + s (ln(a +
-    s) - 1) + R(a + s) - R(a), whose terms do not cancel for large a. A small a + s is first raised to ``SHIFT`` by Γ(z
-    + 1) = z Γ(z).
+    With R the remainder of Stirling's formula, given as ``rest`` = R(a), the first number is (a - 1/2) ln(1 + s/a) + s
+    (ln(a + s) - 1) + R(a + s) - R(a). These terms do not cancel for large a. A small a + s is first raised to ``SHIFT``
+    by Γ(z + 1) = z Γ(z).
     """
     z, product, first, second = a + s, 1.0, 0.0, 0.0
     while z < SHIFT:
@@ -54,7 +54,7 @@ def _gamma_ratio(a: float, log_a: float, rest: float, s: float) -> tuple[float, 
 
 
 def _gamma_ratios(a: Array, s: Array) -> tuple[Array, Array, Array]:
-    """``_gamma_ratio`` in numpy, for arrays whose ``a`` ends in (a, ln a, R(a))."""
+    """``_gamma_ratio`` in numpy."""
     a, log_a, rest = np.moveaxis(a, -1, 0)
     z = start = a + s
     product, first, second = np.ones(z.shape), np.zeros(z.shape), np.zeros(z.shape)
@@ -85,8 +85,7 @@ def chances(own: Array, total: Array, t: Array, compiled: bool) -> Array:
 def _chances(own: Array, total: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[θ_f^t] and its derivatives to ``found`` (3, row, class), where θ_f ~ Beta(own, total - own).
 
-    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) are a, ln a and R(a) for
-    :func:`_gamma_ratio`.
+    ``own`` (row, class, column, 3), NaN if missing, and ``total`` (class, column, 3) hold a, ln a and R(a).
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):
@@ -131,8 +130,8 @@ def normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array
 def _normal_gammas(away: Array, shape: Array, kappa: Array, base: Array, t: Array, found: Array) -> None:
     """Add Σ_f ln E[p(x_f | μ, τ)^t] and its derivatives to ``found`` (3, row, class).
 
-    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing; ``shape`` (class, column, 3) has a, ln a and R(a)
-    for :func:`_gamma_ratio`; ``base`` (class, column) is the part of the log density that t multiplies: -(ln 2πb)/2.
+    ``away`` (row, class, column) is (x - m)² / (2b), NaN if missing. ``shape`` (class, column, 3) holds a, ln a and
+    R(a). ``base`` (class, column) is the part of the log density that t multiplies: -(ln 2πb)/2.
     """
     for i in range(len(t)):
         for c in range(t.shape[1]):

@@ -25,11 +25,10 @@ TILE = 64
 class Students:
     """Curves of Student's t: top - power ln(1 + z²) with z = (x - location - low) scale.
 
-    The sum of the logarithms of up to ``RUN`` columns of equal power is the logarithm of the product of their 1 + z².
-    Such columns are a run. ``order`` (class, column) sorts the columns of each class by power, and ``run`` (class,
-    column) is the run of each sorted column. ``powers`` (run, class) is the power of each run, 0 if a class has fewer
-    runs. ``in_order`` are location, low, scale and top in this order. A posterior keeps its curves, because making them
-    takes longer than the densities of one row.
+    Up to ``RUN`` columns of equal power are a run: the sum of their logarithms is the logarithm of the product of their
+    1 + z². ``order`` (class, column) sorts the columns of each class by power. ``run`` (class, column) is the run of
+    each sorted column. ``powers`` (run, class) is the power of each run, 0 if a class has fewer runs. ``in_order``
+    holds location, low, scale and top of the sorted columns.
     """
 
     location: Array
@@ -62,12 +61,12 @@ class Students:
         return np.where(np.isnan(away), 0.0, value)
 
     def summed(self, x: Array, codes: Array | None = None) -> Array:
-        """Sums over columns, (row, class), to which NaN adds nothing; a sparse ``x`` becomes dense block by block.
+        """Sums over columns, (row, class); NaN adds nothing.
 
-        With ``codes``, the classes of learned rows, it is Σ_j top + power ln(1 - z²) in the row's own class, (row,),
-        the form of a leave-one-out density; NaN if a z² is 1 or more.
+        With ``codes``, the classes of learned rows, the sums are leave-one-out densities (row,) of the row's own class:
+        Σ_j top + power ln(1 - z²), or NaN if a z² is 1 or more.
 
-        The loop stores ∏(1 ± z²) - 1 instead of the product, which keeps every digit of small z.
+        The loop stores ∏(1 ± z²) - 1 instead of the product, because this keeps every digit of small z.
         """
         slots, sign = (len(self.location), 1.0) if codes is None else (1, -1.0)
         total, size = np.empty((x.shape[0], slots)), np.prod(x.shape) * slots
@@ -110,8 +109,8 @@ def _products_of_runs(
     """Write ∏ (1 + sign z²) - 1 over the columns of each run, (run, class, row), and Σ top over all columns, (class,
     row).
 
-    Missing cells add nothing. ``row`` are positions of rows, ordered by class; ``own``, if given, is the only class to
-    compute for each. ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns.
+    ``row`` are positions of rows, ordered by class. ``own``, if given, is the only class to compute for each row.
+    ``location``, ``low``, ``scale`` and ``top`` are in the ``order`` of columns.
     """
     rows, columns = x.shape
     place = np.empty(TILE, np.uintp)
@@ -165,7 +164,6 @@ def _products_of_runs_in_numpy(
     x: Array, row: Array, own: Array | None, sign: float, order: Array, run: Array, location: Array, low: Array,
     scale: Array, top: Array, product: Array, lead: Array,
 ) -> None:  # fmt: skip
-    """``_products_of_runs`` in numpy, to the last bit, column by column."""
     ends = [*(np.flatnonzero((run[:, 1:] != run[:, :-1]).any(axis=0)) + 1).tolist(), run.shape[1]]
     for c in [slice(None)] if own is None else [slice(c, c + 1) for c in np.unique(own)]:
         rows, slot = slice(None), c
@@ -242,8 +240,8 @@ def gather(codes: Array | None, table: Array) -> Array:
     Parameters
     ----------
     codes : int array or CSR matrix (row, column), or None
-        -1 adds nothing. Stored cells of a sparse matrix are ones. ``None``: each row has its own values, so the axis
-        "value" of the table is the row.
+        -1 adds nothing. Stored cells of a sparse matrix are ones. ``None``: each row has a value of its own, and the
+        axis "value" of the table is the row.
     table : array (..., value, class, column)
     """
     if codes is None:
@@ -275,7 +273,7 @@ def gather(codes: Array | None, table: Array) -> Array:
 
 
 def gather_own(codes: Array, table: Array, labels: Array) -> Array:
-    """:func:`gather` for each row's own class, (row,); ``table`` is (value, class, column)."""
+    """:func:`gather` for each row's own class, (row,)."""
     total = np.zeros(codes.shape[0])
     if sparse.issparse(codes):
         for c in np.unique(labels):
@@ -296,9 +294,9 @@ def gather_own(codes: Array, table: Array, labels: Array) -> Array:
 
 
 def _side_by_side(table: Array, multiple: int) -> tuple[Array, Array]:
-    """The tables of all columns below each other, each after a line for a missing value; and their first lines.
+    """Concatenate the tables of all columns, each after a line for a missing value; return also their first lines.
 
-    Classes are padded to a multiple, for the processor's vectors. The leading axes of the table become one axis.
+    Classes are padded to a multiple of ``multiple``. The leading axes of the table become one axis.
     """
     n_values, n, columns = table.shape[-3:]
     each = table.reshape(-1, n_values, n, columns)
@@ -323,7 +321,6 @@ def _gather(codes: Array, starts: Array, table: Array, found: Array) -> None:
 
 @loop
 def _gather_of_each(codes: Array, starts: Array, tables: Array, found: Array) -> None:
-    """Add up each of many tables, such as one per draw, that fit into the cache."""
     for k in range(len(tables)):
         for i in range(len(codes)):
             for c in range(found.shape[2]):

@@ -14,8 +14,8 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
     By the matrix-tree theorem this is ln det(diag(g) + L(w)), with L the weighted Laplacian (Kirchhoff 1847; Tutte
     1948). Its entries may span e^±1000, so nodes are eliminated one after another. With t = ln(g_k + Σ_i w_ki), node k
-    gives the factor e^t, and its star becomes a mesh, w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t, whose rooted
-    forests give the rest of the sum. All terms are positive, so no digits are lost.
+    gives the factor e^t, and its star becomes a mesh with the weights w_ij + w_ki w_kj / e^t and g_i + w_ki g_k / e^t.
+    The rooted forests of the mesh give the rest of the sum. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -41,9 +41,8 @@ def log_forests(log_w: Array, log_ground: Array) -> Array:
 
 
 def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
-    """The steps of the elimination, of nodes 0, 1, ...: log weights of the star of node k, (..., later), and the
-    share of each weight of the next graph that comes through node k, (..., later node, later). The last position is
-    the ground.
+    """For each eliminated node k: the log weights of its star, (..., later), and the share of each weight of the next
+    graph that comes through k, (..., later node, later). The last position is the ground.
     """
     w, steps = np.concatenate([log_w, log_ground[..., None]], axis=-1), []
     for k in range(log_w.shape[-1]):
@@ -56,9 +55,9 @@ def _steps(log_w: Array, log_ground: Array) -> list[tuple[Array, Array]]:
 
 
 def edge_probabilities(log_w: Array, log_ground: Array) -> Array:
-    """The slopes of :func:`log_forests` in ``log_w``, (..., node, node): the probability that a forest has each edge.
+    """The probability that a forest has each edge, (..., node, node): the slopes of :func:`log_forests` in ``log_w``.
 
-    The elimination is differentiated backwards. The absolute error is that of rounding.
+    The elimination is differentiated backwards.
     """
     n, lead = log_w.shape[-1], log_w.shape[:-2]
     found, ground = np.zeros((*lead, n, n)), np.zeros((*lead, n))
@@ -81,9 +80,10 @@ def drawn_forests(log_w: Array, log_ground: Array, uniforms: Array, which: Array
     Wilson's (1996) random walks would oscillate e^1000 times between two nodes with a heavy edge. The elimination of
     :func:`log_forests`, run backwards, integrates these walks out. Direct each edge to the root, and let n be the
     parent of roots. With node k eliminated, an edge i → j is direct, or it replaces i → k → j, with probabilities
-    proportional to its two weights. If some nodes S had replaced edges, their parent is k. The parent of k is any node
-    j that is not below S, with probability proportional to w_kj, because over all acyclic targets of the edges of S,
-    ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by Cayley's formula).
+    proportional to its two weights. Let S be the nodes whose edge was replaced: their parent is k. The parent of k is
+    any node j that is not below S, with probability proportional to w_kj. The reason is that over all acyclic targets
+    of the edges of S, ∏_{i ∈ S} w_kj(i) / e^t sums to the total of w_kj / e^t over these j (the forests of S, by
+    Cayley's formula).
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _log_sum(a: float, b: float) -> float:
 
 @loop
 def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, found: Array) -> None:
-    """Write forests (draw, node) to ``found``, from the steps of the elimination.
+    """Write forests (draw, node) to ``found``.
 
     ``below`` (node + 1) is overwritten: 2 for nodes whose edge is replaced, 1 for other nodes below them.
     """
@@ -177,7 +177,6 @@ def _draw_forests(star: Array, p: Array, u: Array, which: Array, below: Array, f
 
 @loop
 def _log_forests(w: Array, g: Array, found: Array) -> None:
-    """Write ``log_forests`` of graphs (graph, node, node), which are overwritten, to ``found`` (graph,)."""
     n = g.shape[1]
     for b in range(len(g)):
         total = 0.0

@@ -23,12 +23,11 @@ PIECE = 512
 
 
 def _parts(x: Array) -> list[slice]:
-    """Long blocks, for loops without sums, which lose no digits."""
     return blocks.cuts(len(x), x.shape[1], blocks.CELLS // max(1, x.shape[1]))
 
 
 def extreme(x: Array) -> bool:
-    """Whether a cell (row, column) is infinite, or too large or small to be squared."""
+    """Whether a cell is extreme."""
     if x.dtype.kind != "f":
         return False
     if not blocks.worthwhile(x.size):
@@ -53,8 +52,8 @@ def extremes(x: Array) -> Array:
 
 
 def whole_numbers(x: Array) -> tuple[Array, int] | None:
-    """Codes of a table of floats in two bytes, -1 if NaN, and the largest; ``None`` if a cell is not a whole number up
-    to 32,767.
+    """Codes of a table in two bytes, -1 if NaN, and the largest code; ``None`` unless all cells are whole numbers up to
+    32,767.
     """
     codes = np.empty(x.shape, np.int16)
     form = _whole_numbers if blocks.worthwhile(x.size) else _whole_numbers_in_numpy
@@ -64,7 +63,7 @@ def whole_numbers(x: Array) -> tuple[Array, int] | None:
 
 @loop
 def _whole_numbers(x: Array, found: Array) -> int:
-    """Write the codes and return the largest, or -2 if a cell is not a small whole number."""
+    """Write the codes; return the largest, or -2 if a cell is not a small whole number."""
     odd, top = 0, np.int64(-1)
     for i in range(len(x)):
         row, out = x[i], found[i]
@@ -90,7 +89,7 @@ def _whole_numbers_in_numpy(x: Array, found: Array) -> int:
 
 
 class Whole(NamedTuple):
-    """Whole numbers in each column: ``low + place`` occurs where ``held`` (column, place) is true."""
+    """Whole numbers in each column: ``low + place`` occurs if ``held`` (column, place) is true."""
 
     low: Array
     held: Array
@@ -100,7 +99,7 @@ class Whole(NamedTuple):
 
 
 def whole(x: Array) -> Whole | None:
-    """Numbers in each column; ``None`` if a column spans more than ``SPAN`` numbers, or there are no rows."""
+    """The whole numbers; ``None`` if there are no rows or a column spans more than ``SPAN`` numbers."""
     if not len(x):
         return None
     low, span, parts = np.zeros(x.shape[1], np.int64), NARROW, _parts(x)
@@ -122,7 +121,7 @@ def whole(x: Array) -> Whole | None:
 
 @loop
 def _mark(x: Array, low: Array, found: Array) -> bool:
-    """Mark in ``found`` (column, place) the values from ``low`` on that occur; return whether others occur."""
+    """Mark the values from ``low`` on; return whether others occur."""
     outside = False
     for i in range(len(x)):
         for j in range(x.shape[1]):
@@ -146,7 +145,7 @@ def _places(x: Array, low: Array, table: Array) -> tuple[Array, Array]:
 
 
 def codes(x: Array, held: Whole, table: Array) -> Array:
-    """Code of each cell, in the type of ``table`` (column, place), for the places of ``held``.
+    """Code of each cell, looked up in ``table`` (column, place).
 
     If each number is its own code, the cells themselves are returned.
     """
@@ -163,7 +162,6 @@ def codes(x: Array, held: Whole, table: Array) -> Array:
 
 @loop
 def _look_up(x: Array, low: Array, table: Array, found: Array) -> None:
-    """Write the code of each cell, -1 for a value outside the table."""
     for i in range(len(x)):
         for j in range(x.shape[1]):
             place = x[i, j] - low[j]
@@ -194,7 +192,7 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
     """Write :func:`intervals` to ``found``.
 
     Comparing with all of some 60 edges takes a fifth of the time of a binary search, whose steps must wait for each
-    other. With four edges per pass, each count is read and written only a quarter as often as with one.
+    other. Four edges are compared per pass, so that counts are read and written less often.
     """
     piece, below = np.empty(PIECE), np.empty(PIECE, np.int64)
     for start in range(0, len(x), PIECE):
@@ -213,7 +211,7 @@ def _intervals(x: Array, edges: Array, paths: Array, found: Array) -> None:
 def nodes(codes: Array, real: Array, columns: Array, cells: Array) -> Array:
     """The node in which each row stops in binary trees with one question per depth, (row, tree).
 
-    As in :class:`bayesnb.dependence.partitions.Partitions`; a code below 0 stops the row.
+    See :class:`bayesnb.dependence.partitions.Partitions`. A code below 0 stops the row.
 
     Parameters
     ----------

@@ -22,16 +22,16 @@ def stored_cuts(x: Any) -> list[slice]:
 
 
 def products(x: Any, table: Array) -> Array:
-    """Σ_j x_j table_j, (..., row, class); x dense or CSR, without NaN, ``table`` (..., class, column)."""
+    """Σ_j x_j table_j, (..., row, class), for dense or CSR ``x`` without NaN."""
     if not sparse.issparse(x):
         return np.asarray(x, float) @ np.swapaxes(table, -1, -2)
     return np.moveaxis((x @ table.reshape(-1, table.shape[-1]).T).reshape(-1, *table.shape[:-1]), 0, -2)
 
 
 def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight: Array | None = None) -> Array:
-    """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class); x CSR, ``alpha`` (class, column).
+    """Σ_k ln Γ(α_k + x_k) - ln Γ(α_k), (row, class), for CSR ``x``; ``alpha`` is (class, column).
 
-    With ``codes``, in the row's own class, (row,), after subtracting ``weight`` times the row's counts from α.
+    With ``codes``, only for the row's own class, (row,), after subtracting ``weight`` times the row's counts from α.
     """
     # The loop adds two classes at once, so an odd number of classes is padded.
     n_classes = len(alpha)
@@ -58,7 +58,6 @@ def rising(x: sparse.csr_array, alpha: Array, codes: Array | None = None, weight
 
 @loop
 def _rising(data: Array, indices: Array, indptr: Array, start: int, alpha: Array, known: Array, found: Array) -> None:
-    """``known`` (column, count, class) has the terms of the counts 1, 2, …, so most words need no logarithm."""
     several, one = np.uintp(known.shape[1]), np.uintp(1)
     for i in range(len(found)):
         first, last = np.uintp(indptr[start + i]), np.uintp(indptr[start + i + 1])
@@ -92,7 +91,7 @@ def _rising_own(
 
 @loop
 def _log_rising(a: float, t: float) -> float:
-    """:func:`bayesnb.numerics.log_rising` in a loop: ln Γ(a + t) - ln Γ(a)."""
+    """:func:`bayesnb.numerics.log_rising` in a loop."""
     if t == 0.0:
         return 0.0
     z = a + t
@@ -115,9 +114,9 @@ def _stirling(z: float) -> float:
 
 
 def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
-    """Σ_k x_k and Σ_k ln x_k! of each row of a CSR matrix, and 1 if it holds a fraction, otherwise 0; (row,) each.
+    """For each row of a CSR matrix: Σ_k x_k; Σ_k ln x_k!; and 1 if the row holds a fraction, otherwise 0.
 
-    The second is NaN if a number is negative or not finite.
+    Σ_k ln x_k! is NaN if a number is negative or not finite.
     """
     data, small = blocks.contiguous(x.data, float), gammaln(np.arange(FACTORIALS) + 1.0)
 
@@ -130,7 +129,6 @@ def log_factorials(x: sparse.csr_array) -> tuple[Array, Array, Array]:
 
 @loop
 def _log_factorials(data: Array, indptr: Array, start: int, small: Array, found: Array) -> None:
-    """``small`` holds ln n! of the first whole numbers."""
     known = np.uintp(len(small))
     for i in range(len(found)):
         length = summed = fraction = 0.0

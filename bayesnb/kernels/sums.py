@@ -36,7 +36,7 @@ def _labels(codes: Array, weight: Array, cut: slice) -> tuple[Array, Array]:
 
 
 def totals(x: Any, codes: Array, weight: Array, n: int) -> Array:
-    """Σ w x of each class, (class, column); x is dense or sparse, without NaN."""
+    """Σ w x of each class, (class, column), for dense or sparse ``x`` without NaN."""
     (rows, columns), stored = x.shape, sparse.issparse(x)
     parts = blocks.cuts(rows, columns, 16 * n)
     if stored:
@@ -74,7 +74,6 @@ def _add(x: Array, codes: Array, weight: Array, found: Array) -> None:
 def _add_stored(
     data: Array, indices: Array, indptr: Array, codes: Array, weight: Array, start: int, found: Array
 ) -> None:
-    """Add the rows of a CSR matrix, from ``start`` on, to ``found`` (class, column)."""
     for i in range(len(codes)):
         row, w = found[codes[i]], weight[i]
         for k in range(indptr[start + i], indptr[start + i + 1]):
@@ -87,7 +86,7 @@ def _add_stored(
 def count(codes: Any, labels: Array, weight: Array, n_classes: int, n_values: int) -> Array:
     """Weight of each value, (class, column, value).
 
-    ``codes`` (row, column) of -1 are not counted. Stored cells of a sparse matrix are ones, the others zeros.
+    ``codes`` (row, column) of -1 are not counted. Stored cells of a sparse matrix are ones, other cells are zeros.
     """
     if sparse.issparse(codes):
         ones = totals(codes, labels, weight, n_classes)
@@ -124,7 +123,7 @@ def _count(codes: Array, labels: Array, weight: Array, found: Array) -> None:
 
 
 def pairs(codes: Array, sizes: Array, columns: Array, labels: Any) -> Array:
-    """Weight of each pair of cells by class, (class, cell), one pair after another.
+    """Weight of each pair of cells by class, (class, cell), one pair of columns after another.
 
     ``codes`` (column, row) of -1 are not counted; ``sizes`` (column,) are numbers of cells; ``columns`` (pair, 2) are
     the columns of each pair.
@@ -169,10 +168,10 @@ def _every_pair(codes: Array, sizes: Array, labels: Any) -> Array:
 
 
 def moments(x: Array, codes: Array, weight: Array, n: int) -> Iterator[Array]:
-    """The sums of each block of rows about a value v of each class and column, (class, 8, column).
+    """Sums over each block of rows about a value v of each class and column, (class, 8, column).
 
-    They are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its rounding error, and the weight of the values
-    other than 0. NaN adds nothing.
+    The eight rows are Σ w, v, Σ w (x - v) and Σ w (x - v)², each sum followed by its rounding error, and the weight of
+    the values other than 0. NaN adds nothing.
     """
     # In numpy a cell takes about four times as long as one of the loops below.
     compiled = blocks.worthwhile(4 * x.size, 4 * blocks.SMALL)
@@ -195,7 +194,7 @@ _two_sum = loop(two_sum)
 
 @loop
 def _first_values(x: Array, codes: Array, weight: Array, n_classes: int) -> Array:
-    """The first value of each class with positive weight, (class, column); 0 if there is none."""
+    """The first value of each class with positive weight, (class, column)."""
     columns = x.shape[1]
     near, held = np.zeros((n_classes, columns)), np.zeros((n_classes, columns), np.bool_)
     left, classes_left = np.full(n_classes, columns), n_classes
@@ -219,7 +218,7 @@ def _moments(x: Array, codes: Array, weight: Array | None, near: Array) -> Array
     """The sums of a block about the values ``near``.
 
     Without ``weight``, all rows have weight 1, and a missing cell makes the sums NaN. The loop creates its output
-    array, so that the compiler knows that it overlaps no other array.
+    array: the compiler then knows that the output overlaps no other array.
     """
     columns = x.shape[1]
     found = np.zeros((len(near), 8, columns if columns < WIDE else -(-columns // 8) * 8))
@@ -278,7 +277,7 @@ def _moments_in_numpy(x: Array, codes: Array, weight: Array, n: int) -> Array:
 
 
 def _cumulated(x: Array, weight: Array) -> Array:
-    """The eight sums of cells (column, class, row) with weights (class, row), (8, column, class)."""
+    """The eight sums of cells (column, class, row)."""
     w = np.where(np.isnan(x), 0.0, weight)
     near = np.take_along_axis(np.where(w > 0, x, 0.0), np.argmax(w > 0, axis=-1)[..., None], axis=-1)
     away, low = two_sum(np.where(np.isnan(x), near, x), -near)

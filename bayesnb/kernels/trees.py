@@ -25,13 +25,13 @@ def grow(
     codes: Array, real: Array, sizes: Array, rows: Array, y: Array, weight: Array, keys: Array, of_columns: Array,
     classes: int, salt: np.uint64, tried: int, least: float, column: Array, cell: Array, left: Array,
 ) -> int:  # fmt: skip
-    """Grow one tree on some rows and return its number of nodes; ``rows`` is reordered in place.
+    """Grow one tree and return its number of nodes; ``rows``, the rows to use, are reordered in place.
 
     For each column, a node hashes the key of the column and the sum of the keys of its rows. It tries the columns with
-    the largest hashes and makes the cut with the largest decrease of Gini impurity; a hash of the keys on both sides
-    breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made; of two middle cuts,
-    the one closer to the middle of the column, or, at equal distance, the one chosen by the hash. If even the keys are
-    tied, the cuts differ only in names or direction, and the column is not cut.
+    the largest hashes and makes the cut with the largest decrease of Gini impurity. A hash of the keys on both sides
+    breaks ties. If several adjacent cuts divide the rows in the same way, the middle cut is made. Of two middle cuts,
+    the cut closer to the middle of the column is made; at equal distance, the hash decides. If even the keys are tied,
+    the cuts differ only in names or direction, and the column is not cut.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def grow(
 
 @loop
 def stops(codes: Array, real: Array, column: Array, cell: Array, left: Array, found: Array) -> None:
-    """The node in which each row stops, int32 (row, tree), from codes (row, column)."""
+    """The node in which each row stops, int32 (row, tree)."""
     for i in range(len(codes)):
         for t in range(len(column)):
             node = 0
@@ -211,11 +211,12 @@ def weigh(
     column: Array, left: Array, alpha: Array, strength: float, counts: Array, known: Array, of_node: Array,
     of_known: Array, below: Array,
 ) -> None:  # fmt: skip
-    """Sum the counts of each tree from leaves to root, and average the evidence over all of its prunings.
+    """Sum the counts of each tree from leaves to root, and average the evidence over all prunings of the tree.
 
-    ``strength`` is the sum of ``alpha`` (class,). ``counts`` (tree, node, class) of the rows that stop in each node are
-    overwritten by those of the rows that reach it. Output: ``known``, counts of the rows that continue to a child;
-    ``of_node``, ``of_known`` and ``below`` (tree, node), log evidence of ``counts``, of ``known``, and of all prunings.
+    On input, ``counts`` (tree, node, class) are the rows that stop in each node; they are overwritten by the rows that
+    reach it. Output: ``known``, counts of the rows that continue to a child; ``of_node``, ``of_known`` and ``below``
+    (tree, node), the log evidence of ``counts``, of ``known``, and of all prunings. ``strength`` is the sum of
+    ``alpha`` (class,).
     """
     for t in range(len(column)):
         for node in range(column.shape[1] - 1, -1, -1):
@@ -253,12 +254,12 @@ def answer(
     codes: Array, real: Array, column: Array, cell: Array, left: Array, alpha: Array, strength: float, counts: Array,
     known: Array, of_node: Array, of_known: Array, below: Array, y: Array, weight: Array, inside: Array, found: Array,
 ) -> None:  # fmt: skip
-    """p(class | row), the mean over trees of the mean over all prunings of each, (row, class).
+    """p(class | row), (row, class): the mean over trees of the mean over all prunings of each tree.
 
-    A learned row, of class ``y`` (row,), is left out: the trees that were grown on it, ``inside`` (row, tree), are
-    skipped, and in the other trees its ``weight`` is subtracted on its path. A row with a missing cell goes to both
-    children, in proportion to the known rows. ``codes`` are (row, column), ``y`` is -1 for a new row, and ``found``
-    (row, class) is the output; the others are those of :func:`weigh`.
+    A learned row is left out: trees that were grown on the row, ``inside`` (row, tree), are skipped, and in the other
+    trees its ``weight`` is subtracted on its path. A row with a missing cell goes to both children, in proportion to
+    the known rows. ``codes`` are (row, column). ``y`` (row,) is the class of a learned row, -1 for a new row. ``found``
+    (row, class) is the output. The other arrays are those of :func:`weigh`.
     """
     classes = len(alpha)
     path, stays = np.empty(MOST_DEPTH, np.int64), np.empty(MOST_DEPTH)

@@ -13,29 +13,26 @@ type Array = np.ndarray
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b, rounded, and its rounding error (Knuth, TAOCP 4.2.2)."""
+    """a + b, rounded, and its rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a b, rounded, and its rounding error (Dekker 1971); a and b must be below 2^990 in absolute value."""
+    """a b, rounded, and its rounding error; a and b must be below 2^990 in absolute value."""
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     return product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low
 
 
 def rounded_once(a: float, b: float, c: float) -> float:
-    """a b + c, rounded once (a fused multiply-add); ``rounded_once(a, b, -(a * b))`` is the rounding error of a b.
-
-    Available only in compiled loops (see ``compiled``).
-    """
+    """a b + c, rounded once (a fused multiply-add); only in compiled loops."""
     raise NotImplementedError
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """Split a float into two with at most 26 significant bits each, whose sum is exactly the float (Veltkamp 1968)."""
+    """Split a float into two floats with at most 26 significant bits each and the same sum (Veltkamp 1968)."""
     scaled = 134_217_729.0 * a
     high = scaled - (scaled - a)
     return high, a - high
@@ -74,5 +71,5 @@ class TwoFloat(NamedTuple):
         return TwoFloat(self.high[cell], self.low[cell])
 
     def where(self, known: Array, other: float = 0.0) -> TwoFloat:
-        """These numbers if ``known``, ``other`` elsewhere."""
+        """These numbers if ``known``, otherwise ``other``."""
         return TwoFloat(np.where(known, self.high, other), np.where(known, self.low, 0.0))

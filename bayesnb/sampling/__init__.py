@@ -1,7 +1,7 @@
-"""Sampling the posterior, which checks the closed form.
+"""Sampling the posterior, to check the closed form.
 
-``layout`` names the variables, ``pymc_model`` builds the PyMC model, and ``nuts``, ``gibbs`` (for unlabelled rows) and
-``draws`` (exactly) sample it. ``trees`` makes ArviZ's ``DataTree``. ``agreement`` checks the closed form.
+``layout`` names the variables and ``pymc_model`` builds the PyMC model. ``nuts``, ``gibbs`` (for unlabelled rows) and
+``draws`` (exact) sample the posterior. ``trees`` makes ArviZ's ``DataTree``.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""Check the closed form against sampled draws, quantity by quantity.
+"""Compare the closed form with sampled draws, quantity by quantity.
 
-Means and variances of parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo
-standard error. Joints are averaged over draws, not normalized probabilities.
+Parameters, factors p(x_f | c, D) and class predictives are compared in units of the Monte Carlo standard error. Joints
+are averaged over draws, not normalized probabilities.
 """
 
 from __future__ import annotations
@@ -54,17 +54,18 @@ class Agreement:
     table : DataFrame (quantity, ...)
         ``kind``, ``quantity``, ``closed``, ``sampled``, ``mcse`` and ``z`` of each checked quantity.
     plug_ins : DataFrame (row × class, ...)
-        The sampled and the closed predictive, and the plug-ins "map" and "mean", which differ by nature, not by error.
+        The sampled and the closed predictive, and the plug-ins "map" and "mean". The plug-ins differ by definition, not
+        by error.
     skipped : int
-        Number of unchecked quantities, whose tails are too heavy for this number of draws.
+        Number of quantities that are not checked, because their tails are too heavy for this number of draws.
     convergence : Convergence
     sampler : str
     unjudged : tuple
-        Sampled features, which have no closed form.
+        Sampled features; they have no closed form.
     posterior, drawn : Posterior, Parameters
         The closed form and the draws.
     seconds : {"formula", "sampling"}
-        Times of the closed form and of sampling; NaN if unknown.
+        Computing times; NaN if unknown.
     """
 
     table: pd.DataFrame
@@ -105,7 +106,7 @@ class Agreement:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the largest ``|z|`` by Bonferroni, so valid for dependent quantities."""
+        """The p-value of the largest ``|z|`` by Bonferroni, valid for dependent quantities."""
         largest = float(self.table["z"].abs().max())
         return min(1.0, 2 * stats.norm.sf(largest) * len(self.table))
 
@@ -178,7 +179,7 @@ class Agreement:
     def plot_parameters(self, most: int = 12) -> Figure:
         """Plot draws of at most ``most`` parameters as histograms, and the closed form (50,000 exact draws) as a line.
 
-        Parameters with the largest difference in units of its Monte Carlo error come first.
+        Parameters with the largest difference, in units of its Monte Carlo error, come first.
         """
         from matplotlib.figure import Figure
 
@@ -228,7 +229,7 @@ def check(
     Raises
     ------
     ConvergenceError
-        If the chains did not converge (except those of the sampler "exact", whose draws are independent).
+        If the chains did not converge. Draws of the sampler "exact" are independent and have no such check.
     ValueError
         If there are fewer than 400 draws.
     """
@@ -262,7 +263,7 @@ def check(
 
 
 def _mcse(x: Array) -> Array:
-    """Monte Carlo standard error of the mean over (chain, draw), with autocorrelation."""
+    """Monte Carlo standard error of the mean over (chain, draw)."""
     from arviz_stats.base import array_stats
 
     if x.ndim == 2:
@@ -275,7 +276,7 @@ def _mcse(x: Array) -> Array:
 
 
 def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
-    """Records of the mean and variance of every parameter whose moments and Monte Carlo errors exist."""
+    """Records of the mean and variance of every parameter whose moments exist."""
     blocks = layout.blocks(posterior)
     values = layout.variables(drawn, blocks)
     names = layout.cell_names(posterior.labels, blocks)
@@ -293,7 +294,7 @@ def _moments(posterior: Posterior, drawn: Parameters) -> list[tuple[Any, ...]]:
 
 
 def _fourth_moments(belief: Belief) -> tuple[Any, ...]:
-    """Whether the fourth moment of each part of θ exists per cell, as all but that of a mean do."""
+    """Whether the fourth moment of each part of θ exists, per cell."""
     if isinstance(belief, Compound):
         each = [found for part in belief.parts for found in _fourth_moments(part)]
         before = belief.before if isinstance(belief, OneOf) else belief.parts
@@ -316,10 +317,7 @@ def _two_moments(names: list[str], x: Array, mean: Array, variance: Array) -> li
 
 
 def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tuple[list[tuple[Any, ...]], int, Array]:
-    """Compare factors, joints and class predictives of rows with their closed forms.
-
-    Return the records, the number of unresolved comparisons, and the sampled predictive.
-    """
+    """Compare factors, joints and predictives of rows; return also the number of unresolved comparisons."""
     n, labels = cut.stop - cut.start, [str(label) for label in posterior.labels]
     shape = (n, len(labels))
     records: list[tuple[Any, ...]] = []
@@ -368,15 +366,14 @@ def _rows(posterior: Posterior, drawn: Parameters, data: Data, cut: slice) -> tu
 
 
 def _relative(x: Array, mean: Array) -> Array:
-    """x / mean; 1 if both are 0, because such a quantity does not vary."""
+    """x / mean, or 1 if both are 0."""
     return np.where(mean == 0, 1.0, x / np.where(mean == 0, 1.0, mean))
 
 
 def _resolved(log_moments: Array, n_draws: int) -> Array:
     """Whether an average over draws is nearly Normal, so that its z-score can be interpreted.
 
-    The skewness of the averaged quantity r, of mean 1, must be far smaller than √draws. ``log_moments`` are ln E[r²]
-    and ln E[r³].
+    The skewness of the averaged quantity, of mean 1, must be far smaller than √draws.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         m2, m3 = np.exp(log_moments)
@@ -389,7 +386,6 @@ def _resolved(log_moments: Array, n_draws: int) -> Array:
 
 
 def _chunks(drawn: Parameters, n_rows: int) -> list[slice]:
-    """Slices of rows such that arrays over all draws stay near 64 MiB."""
     return slices(n_rows, max(1, 2**23 // drawn.log_pi.size)) if n_rows else []
 
 

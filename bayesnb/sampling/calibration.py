@@ -1,8 +1,9 @@
 """Simulation-based calibration of a configured model.
 
-Each simulation draws true parameters from the prior, rows given these, and posterior draws given the rows. If model and
-sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts, Betancourt, Simpson,
-Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based calibration).
+Each simulation draws true parameters from the prior, then rows given the parameters, then posterior draws given the
+rows. If model and sampler are correct, the rank of each true parameter among its posterior draws is uniform (Talts,
+Betancourt, Simpson, Vehtari and Gelman 2018, Validating Bayesian inference algorithms with simulation-based
+calibration).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Calibration:
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Ranks scaled to 0 to 1, (simulation, quantity), each uniform within the interval of its rank, with seed 0."""
+        """Ranks scaled to 0 to 1, (simulation, quantity), randomized uniformly within each rank with seed 0."""
         return (self.ranks + np.random.default_rng(0).random(self.ranks.shape)) / (self.draws + 1)
 
     @cached_property
@@ -66,7 +67,7 @@ class Calibration:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the least uniform quantity by Bonferroni, so valid for dependent quantities."""
+        """The p-value of the least uniform quantity by Bonferroni, valid for dependent quantities."""
         return min(1.0, float(self.p_values.iloc[0]) * len(self.p_values))
 
     @property
@@ -99,8 +100,8 @@ class Calibration:
     def plot(self) -> Figure:
         """Plot the empirical minus the uniform distribution function of the ranks, one panel per quantity, by ArviZ.
 
-        The posterior is too narrow if the line is first above and then below 0, too wide in the opposite case, and
-        shifted if the line stays on one side. ArviZ marks unlikely points, and shows p-values.
+        The posterior is too narrow if the line is first above and then below 0, and too wide in the opposite case. The
+        posterior is shifted if the line stays on one side. ArviZ marks unlikely points and shows p-values.
         """
         from arviz_base import from_dict
         from arviz_plots import plot_ecdf_pit
@@ -132,13 +133,13 @@ def calibrate(
     clf : BayesianNB or Classifier
         A fitted model. Its columns, levels, classes, and scale of priors are used, but not its dependence.
     rows : int
-        Rows per simulation; few rows make errors in the prior visible.
+        Rows per simulation. Errors in the prior show only if there are few rows.
     simulations : int
         Number of simulated tables. For 25 quantities and 99 draws, 200 simulations nearly always detect a posterior
         standard deviation that is 0.6 of the correct value; 1,000 usually detect 0.8.
     sampler : {"exact", "nuts", "gibbs"}
-        The closed form; the PyMC model, which takes seconds to minutes per simulation; or the Gibbs sampler for
-        unlabelled rows.
+        "exact" is the closed form. "nuts" samples the PyMC model, in seconds to minutes per simulation. "gibbs" is the
+        sampler for unlabelled rows.
     draws : int
         Posterior draws per simulation.
     random_seed : seed
@@ -161,9 +162,10 @@ def calibrate(
 
     Notes
     -----
-    The quantities are all parameters and the log-likelihood of the rows, without which a sampler that ignores the data
-    would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the choice of test
-    quantities shapes sensitivity). "nuts" uses every tenth draw, and "gibbs" the last state of one chain per draw.
+    The quantities are all parameters and the log-likelihood of the rows. Without the log-likelihood, a sampler that
+    ignores the data would pass (Modrák et al. 2023, Simulation-based calibration checking for Bayesian computation: the
+    choice of test quantities shapes sensitivity). "nuts" uses every tenth draw, and "gibbs" the last state of one chain
+    per draw.
 
     Examples
     --------
@@ -203,8 +205,7 @@ def calibrate(
 class Simulator:
     """A model that simulates rows and learns from them.
 
-    ``posterior`` holds the priors at full shape, and the statistics for quantities that the model conditions on.
-    ``read`` maps the name of a feature and its sampled cells to an encoded column.
+    ``posterior`` holds the priors at full shape. ``read`` encodes the sampled cells of a feature.
     """
 
     posterior: Posterior
@@ -228,7 +229,7 @@ class Simulator:
         return self.posterior.before()
 
     def rows(self, theta: Parameters, n: int, rng: np.random.Generator) -> tuple[Data, Labels]:
-        """Encoded columns and classes of rows simulated at one point of the parameters."""
+        """Rows simulated at one point of the parameters."""
         codes = drawn_codes(np.broadcast_to(theta.log_pi, (n, len(theta.log_pi))), rng)
         data = {}
         for name, family in self.posterior.model.features.items():
@@ -270,13 +271,13 @@ class Simulator:
 
 
 def _log_likelihood(theta: Parameters, data: Data, labels: Labels, hidden: int) -> Array:
-    """log p(rows | θ), (...), summed over the labels of the first ``hidden`` rows."""
+    """log p(rows | θ), summed over the labels of the first ``hidden`` rows."""
     joint = theta.log_joint(data, len(labels))
     own = joint[..., np.arange(len(labels)), labels.codes][..., hidden:].sum(-1)
     return own + np.logaddexp.reduce(joint[..., :hidden, :], axis=-1).sum(-1)
 
 
 def _rank(truth: Array, drawn: Array, rng: np.random.Generator) -> Array:
-    """Number of draws, along the first axis, below the truth, plus a random part of those equal to it."""
+    """Number of draws below the truth; ties are broken at random."""
     equal = (drawn == truth).sum(axis=0)
     return (drawn < truth).sum(axis=0) + rng.integers(0, equal + 1)

@@ -36,9 +36,8 @@ def parameters(tree: DataTree, posterior: Posterior, group: Literal["posterior",
 
 
 def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") -> dict[str, Array]:
-    """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in its order.
-
-    Other variables are ignored.
+    """The variables of the model in a tree, (chain, draw, ...), with classes, columns and levels in the order of the
+    model.
     """
     if group not in tree.children:
         raise ValueError(f"Expected a tree with a group {group!r}; got one with {sorted(tree.children)}")
@@ -79,7 +78,7 @@ def variables(tree: DataTree, posterior: Posterior, group: str = "posterior") ->
 
 
 def posterior_of(tree: DataTree, fitted: Posterior) -> DrawnPosterior:
-    """The draws of a tree as the posterior of a fitted model."""
+    """The draws as a posterior."""
     names = layout.dims(layout.blocks(fitted))
     return DrawnPosterior(fitted, parameters(tree, fitted), Convergence.of(tree, names))
 
@@ -91,8 +90,8 @@ def exact(
 ) -> dict[str, dict[str, Array]]:
     """Independent draws from prior and posterior, (chain, draw, ...), by group and variable.
 
-    An improper prior has no group. A posterior known by draws only has its first draws, and no prior group. Draws of a
-    sampled feature come from its chains, resampled if there are too few.
+    An improper prior has no group. If the posterior itself consists of draws, its first draws are returned, without a
+    prior group. A sampled feature uses the draws of its chains, resampled if there are too few.
     """
     blocks = layout.blocks(posterior.fitted)
     if isinstance(posterior, DrawnPosterior):
@@ -121,8 +120,8 @@ def exact(
 def log_prior(drawn: Mapping[str, Array], posterior: Posterior) -> dict[str, Array]:
     """The log prior density of every variable at its draws, (chain, draw, class[, feature]), as PyMC computes it.
 
-    The density of (μ, τ) is split into those of τ and of μ given τ. In a sampled feature, each density is conditional
-    on the variables that its prior depends on. Known values have no density.
+    The density of (μ, τ) is split into the densities of τ and of μ given τ. In a sampled feature, each density is
+    conditional on the variables that its prior depends on. Known values have no density.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""A Gibbs sampler for unlabelled or mislabelled rows; it draws labels and parameters in turn.
+"""A Gibbs sampler for unlabelled or mislabelled rows.
 
-Unlike EM (``bayesnb.em``), it draws the labels, so its parameter draws have the full spread of the posterior.
+Unlike EM (``bayesnb.em``), the sampler shows the full spread of the posterior.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MOST_WRONG = 0.5
 class Drawn:
     """Draws of a Gibbs sampler.
 
-    ``proba``, (chain, row, class), is the mean of p(c | x, θ) over the draws of a chain. ``labels``, (chain, draw,
-    row), are the drawn classes. ``log_likelihood``, (chain, draw), is Σ log Σ_c p(x, c | θ) over the unlabelled rows.
+    ``proba`` (chain, row, class) is the mean of p(c | x, θ) over the draws of a chain. ``labels`` (chain, draw, row)
+    are the drawn classes. ``log_likelihood`` (chain, draw) is Σ log Σ_c p(x, c | θ) over the unlabelled rows.
     """
 
     parameters: Parameters
@@ -43,7 +43,7 @@ class Drawn:
     def datasets(self, labels: Sequence[Any], place: Array) -> dict[str, Dataset]:
         """The groups ``sample_stats`` and ``unlabelled`` of a ``DataTree``.
 
-        ``labels`` are the classes, and ``place`` (row,) the coordinates of the unlabelled rows.
+        ``place`` (row,) are the coordinates of the unlabelled rows.
         """
         from xarray import Dataset
 
@@ -81,7 +81,7 @@ def sample(
     thin : int
         Steps from one draw to the next.
     seen : Labels, optional
-        Labels that may be wrong, at which chains start, with row weights; see
+        Labels that may be wrong, with row weights. Chains start at these labels. See
         :func:`bayesnb.inference.label_noise.drawn_wrong_labels`.
 
     Raises
@@ -92,9 +92,8 @@ def sample(
     Notes
     -----
     Each step is blocked: it draws all parameters given all labels, and then all labels given the parameters (Diebolt
-    and Robert 1994). A collapsed sampler (Liu 1994), which draws each label given all others, is not faster
-    (``benchmarks/gibbs.py``). All chains step at once, as further positions on the class axis. They start at draws from
-    ``alone``, which are more widely spread than the posterior given all rows, as r_hat requires.
+    and Robert 1994). All chains step at once, as further positions on the class axis. Chains start at draws from
+    ``alone``: r_hat requires starts that are more widely spread than the posterior given all rows.
     """
     require_whole(1, draws=draws, chains=chains, thin=thin)
     require_whole(0, tune=tune)
@@ -112,7 +111,6 @@ def sample(
     weight = None if seen is None else np.tile(seen.weight, chains)
 
     def learned(classes: Array) -> tuple[dict[Any, Prior], Array]:
-        """The posterior of the parts, and the weight of each class, given the classes."""
         s = model.statistics(copies, Labels.of((classes + offset).ravel(), width, weight), range(width))
         found = {name: family.update(before[name], s.features[name]) for name, family in model.features.items()}
         return found, s.rows.reshape(chains, n_classes)
@@ -147,10 +145,10 @@ def sample(
 
 
 def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator) -> Array:
-    """log p(seen label | class, ε), (chain, row, class), at a draw of ε given the labels that differ from the classes.
+    """log p(seen label | class, ε), (chain, row, class), at a draw of the share ε of wrong labels given the classes.
 
-    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw; otherwise, if nearly half of
-    the labels are wrong, a chain would take long to leave them.
+    ε is at least ``least``, which falls from 1/2 to 0 in the steps before the first draw. Without this bound, a chain
+    would stay long at the seen labels if nearly half of them are wrong.
     """
     wrong = (drawn != seen.codes) @ seen.weight
     shape = 1 + wrong, 1 + seen.weight.sum() - wrong
@@ -165,8 +163,6 @@ def _log_seen(seen: Labels, drawn: Array, least: float, rng: np.random.Generator
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Features with the same specification, and their columns and posteriors."""
-
     family: Family
     names: list[Any]
     widths: list[int]
@@ -175,7 +171,7 @@ class _Part:
 
 
 def _parts(alone: Posterior, data: Data, n_rows: int) -> Iterator[_Part]:
-    """Group the features of each family, so that a Gibbs step makes one call per family."""
+    """Group features, so that a Gibbs step makes one call per family."""
     for family, names in stacks.groups(alone.model.features, n_rows, alone.features, data):
         believed, x = [alone.features[name] for name in names], [data[name] for name in names]
         if len(names) > 1:

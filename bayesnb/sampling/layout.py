@@ -1,9 +1,9 @@
 """Which columns of the model share a variable, and the name of each variable.
 
 In a small table, each column has separate variables, named after the column, such as ``mu_size[ant]``. More than
-``APART`` columns would take PyMC long to compile. Then all columns of one kind share a variable, named after the kind
-(``mu_gaussian``), with the columns as a coordinate. The model that ``nuts`` samples always shares variables; its draws
-are then renamed.
+``APART`` columns would take PyMC long to compile. So in a larger table, all columns of one kind share a variable, named
+after the kind (``mu_gaussian``), with the columns as a coordinate. The model for ``nuts`` always shares variables, and
+its draws are renamed.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Block:
     """Columns that share variables, or a single column with separate variables.
 
     ``name`` is the ending of the variable names. ``members`` are the (feature, column) at each position, and
-    ``columns`` their names. ``categories`` are levels, or nodes of a tree. ``axes`` are those of each parameter
-    ("class", "column", "level", or a family-specific name, with its length in ``lengths``). ``whole`` is true if the
-    block is one feature whose columns share parameters: the words of a bag, or the columns of a vector. ``apart`` is
-    true for a single column, whose variables have no column axis.
+    ``columns`` their names. ``categories`` are levels, or nodes of a tree. ``axes`` holds the axis names of each
+    parameter: "class", "column", "level", or a name of the family, with its length in ``lengths``. ``whole`` is true if
+    the columns of the block are one feature and share parameters: the words of a bag, or the columns of a vector.
+    ``apart`` is true for a single column, whose variables have no column axis.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Block:
 
     @property
     def of_words(self) -> bool:
-        """Whether the block is a bag of words, whose columns are categories."""
+        """Whether the block is a bag of words."""
         return self.family.support == BAG
 
     def variable(self, name: str) -> str:
@@ -92,24 +92,16 @@ class Block:
         return feature, (where[0], column, *where[2:])
 
     def cells(self, by_feature: Mapping[Any, Array]) -> Array:
-        """The columns of the block in one array.
-
-        ``by_feature`` maps each feature to an array whose last axis is the column.
-        """
+        """The columns of the block in one array; in ``by_feature``, the last axis of each array is the column."""
         if self.whole:
             return by_feature[self.members[0][0]]
         return self.joined([by_feature[feature][..., k] for feature, k in self.members], -1)
 
     def joined(self, of_columns: Sequence[Array], axis: int) -> Array:
-        """Stack the arrays of the columns; a single column gets no column axis."""
         return of_columns[0] if self.apart else np.stack(of_columns, axis=axis)
 
     def gather(self, parts: Mapping[Any, Any]) -> Any:
-        """Join priors, posteriors or statistics of the features of the block, whose second axis is the column, along
-        this axis.
-
-        A single column with separate variables loses this axis.
-        """
+        """Join priors, posteriors or statistics of the features of the block along the column axis."""
         if self.whole:
             return parts[self.members[0][0]]
         found = joined([self._levels_of(parts[feature].columns([k])) for feature, k in self.members])
@@ -125,8 +117,6 @@ class Block:
 def blocks(posterior: Posterior, apart: bool = True) -> list[Block]:
     """The blocks of a posterior: one per column or sampled feature; in a large table one per family and number of
     levels.
-
-    ``apart`` decides whether each column of a small table gets separate variables. A column with one level needs none.
     """
     model, sampled = posterior.model, posterior.model.sampled
     for name, family in model.features.items():
@@ -169,9 +159,7 @@ def _lengths(posterior: Posterior, feature: Any) -> Mapping[str, int]:
 
 
 def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield the columns that have variables, as (feature, column, number of levels or None); of a vector only the
-    first.
-    """
+    """Yield the columns that have variables, as (feature, column, number of levels or None)."""
     for feature, family in model.features.items():
         s = statistics.features[feature]
         if family.one_term:
@@ -184,7 +172,6 @@ def _cells(model: NaiveBayes, statistics: Statistics) -> Iterator[tuple[Any, int
 
 
 def _block(members: list[tuple[Any, int]], posterior: Posterior, named: bool, taken: set[str]) -> Block:
-    """A block of columns, named after its column or feature if ``named``, otherwise after its family."""
     model, statistics, first = posterior.model, posterior.statistics, members[0][0]
     family, s = model.features[first], statistics.features[first]
     columns = [str(_columns(model, statistics, feature)[k]) for feature, k in members]
@@ -225,7 +212,7 @@ def _columns(model: NaiveBayes, statistics: Statistics, feature: Any) -> Sequenc
 
 
 def _plain(name: str) -> str:
-    """A column name as letters, digits and underscores; a leading digit would look like the number of a part."""
+    """A column name as an identifier."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain if plain and not plain[0].isdigit() else f"column_{plain}".rstrip("_")
 
@@ -235,7 +222,6 @@ def _snake(name: str) -> str:
 
 
 def _joined(names: list[str], position: int) -> str:
-    """A common name for the levels at one position of several columns: up to three joined names, or the position."""
     distinct = list(dict.fromkeys(names))
     return "|".join(distinct) if len(distinct) <= 3 else str(position)
 
@@ -250,7 +236,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Array]:
-    """Draws of the parameters as variables of the blocks, (draw, class, ...)."""
+    """Draws as variables of the blocks, (draw, class, ...)."""
     named = {name: family.variables(parameters.features[name]) for name, family in parameters.model.features.items()}
     lead = parameters.log_pi.ndim - 1
     arrays = {"pi": np.exp(parameters.log_pi)}
@@ -268,7 +254,7 @@ def variables(parameters: Parameters, blocks: Sequence[Block]) -> dict[str, Arra
 
 
 def with_columns(variables: Mapping[str, Any], blocks: Sequence[Block], lead: int = 0) -> dict[str, Any]:
-    """Give every variable a column axis; works for tensors, or draws with ``lead`` leading axes."""
+    """Give every variable a column axis, after ``lead`` leading axes."""
     full = dict(variables)
     for block in blocks:
         if block.apart:
@@ -321,7 +307,7 @@ def coords(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[Any
 
 
 def cell_names(labels: Sequence[Any], blocks: Sequence[Block]) -> dict[str, list[str]]:
-    """Names of all cells of each variable, such as ``mu_gaussian[ant, size]``, in the order of ``ravel``."""
+    """Names of the cells of each variable, such as ``mu_gaussian[ant, size]``."""
     names = coords(labels, blocks)
     return {
         variable: [f"{variable}[{', '.join(map(str, at))}]" for at in product(*(names[axis] for axis in axes))]

@@ -1,6 +1,6 @@
 """NUTS on the whole model, with starting points and scales from the conjugate posterior.
 
-These affect the path of the sampler, not its target, so a wrong closed form would still be detected.
+Starting points and scales do not change the target of the sampler, so a wrong closed form would still be detected.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ def sample(
 ) -> tuple[Parameters, DataTree]:
     """Sample a model with NUTS; return the draws, (chain, draw, ...), and the result of ``pymc.sample``.
 
-    Adaptation from scratch fails if many rows make the posterior narrow, so the sampler gets the covariance of the
-    conjugate posterior and tunes only its step size, in 200 steps, which also leave a wrong start.
+    If many rows make the posterior narrow, adaptation from scratch fails. So the sampler uses the covariance of the
+    conjugate posterior and tunes only its step size, in 200 steps. These steps also move the chains away from a wrong
+    start.
 
     Parameters
     ----------
     posterior : Posterior
-        Of conjugate features.
+        The posterior of a model without sampled features.
     draws_per_chain, chains : int
     random_seed : seed
     model : pymc.Model, optional
@@ -78,7 +79,7 @@ def sample(
 
 
 def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
-    """Starting values of the free variables; probabilities of 0 or 1 are moved inside by 1e-12."""
+    """Starting values; probabilities of 0 or 1 are moved inside by 1e-12."""
     moved = {}
     for variable in model.free_RVs:
         if variable.name in point:
@@ -95,7 +96,8 @@ def _inside(point: Mapping[str, Array], model: pm.Model) -> dict[str, Array]:
 def unconstrained_covariance(model: pm.Model, posterior: Posterior, rng: np.random.Generator, n: int = 2000) -> Array:
     """The posterior covariance of the unconstrained variables that NUTS samples, in the order of the model.
 
-    Only probabilities, as centred logarithms, and the means and precisions of a vector of columns have covariances.
+    Covariances are 0 except within centred log probabilities, and within the means and precisions of a vector of
+    columns.
     """
     blocks = layout.blocks(posterior, apart=False)
     drawn = layout.variables(posterior.draw(rng, (n,)), blocks)

@@ -39,7 +39,7 @@ def build(
     data, y : {name: encoded column}, int array (row,), optional
         The rows.
     likelihood : {"joint", "rows", "sufficient"}, optional
-        As in :meth:`bayesnb.BayesianNB.to_pymc`. All have the same log density.
+        As in :meth:`bayesnb.BayesianNB.to_pymc`.
     place : int array (row,), optional
         Coordinates of the rows; 0, 1, 2, ... by default.
     apart : bool, optional
@@ -48,7 +48,7 @@ def build(
     Returns
     -------
     pymc.Model
-        Its variables are π and those of the blocks (:func:`~bayesnb.sampling.layout.blocks`).
+        A model of π and the variables of the blocks (:func:`~bayesnb.sampling.layout.blocks`).
 
     Raises
     ------
@@ -86,7 +86,7 @@ def build(
 
 
 def label_variable(posterior: Posterior) -> Any:
-    """Add π to the open model, as a constant if the class probabilities are known."""
+    """Add π, perhaps as a constant."""
     with about("class prior", posterior.labels):
         require_sampled(posterior.label_prior)
         return posterior.label_prior.pymc(lambda _: "pi", ("class_label",))
@@ -106,7 +106,7 @@ def block_variables(block: Block, posterior: Posterior) -> dict[str, Any]:
 
 
 def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tuple[str, Family, dict[str, Any], Any]]:
-    """Name, family, variables and data of each feature in a block."""
+    """Name, family, variables and data of each feature."""
     if block.whole:
         feature = block.members[0][0]
         return [(block.columns[0] if block.of_words else str(feature), block.family, dict(theta), data[feature])]
@@ -123,9 +123,7 @@ def features_of(block: Block, theta: Mapping[str, Any], data: Data) -> list[tupl
 
 
 def _observe_rows(block: Block, theta: Mapping[str, Any], data: Data, y: Array) -> None:
-    """Observe the known cells of a block; their dimension is ``row``, or ``row_…`` with the coordinates of the observed
-    rows.
-    """
+    """Observe the known cells of a block."""
     import pymc as pm
 
     model = pm.modelcontext(None)
@@ -155,8 +153,8 @@ def _observe_joint(
 ) -> None:
     """Observe one variable ``y``, whose log density at row i is log p(x_i, y_i | θ).
 
-    As a function of y_i, it is p(y_i | x_i, θ) up to a factor, so posterior predictive draws of ``y`` are classes given
-    the columns.
+    As a function of y_i, this density is proportional to p(y_i | x_i, θ). So posterior predictive draws of ``y`` are
+    classes given the columns.
     """
     import pymc as pm
 
@@ -181,7 +179,6 @@ def _observe_joint(
 
 
 def _log_joint(blocks: Sequence[Block], pi: Any, thetas: Sequence[Mapping[str, Any]], data: Data, n_rows: int) -> Any:
-    """log π_c p(x | θ_c) as a (row, class) tensor."""
     from pytensor import tensor as pt
 
     joint = pt.log(pi)[None, :] + np.zeros((n_rows, 1))
@@ -195,9 +192,8 @@ def summed_out(posterior: Posterior, labelled: Statistics, data: Data, weight: A
     """Build the model with the labels of unlabelled rows summed out: each row adds log Σ_c π_c p(x | θ_c).
 
     Only the priors of ``posterior`` are used. ``labelled`` are statistics of the labelled rows, ``data`` the unlabelled
-    rows, and ``weight`` (row,) the power of the likelihood of each. Otherwise the model is that of :func:`build`.
-
-    Two classes without labelled rows and with equal priors may swap in the chains, which then do not converge.
+    rows, and ``weight`` (row,) the power of the likelihood of each. If two classes have equal priors and no labelled
+    rows, they may swap in the chains, and the chains do not converge.
     """
     import pymc as pm
 

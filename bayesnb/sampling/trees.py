@@ -1,9 +1,8 @@
 """Convert the draws of any sampler to an ArviZ ``DataTree``.
 
 ArviZ 1 needs a single array in ``log_likelihood``, and looks up every variable of ``observed_data`` in
-``posterior_predictive``. So ``log_likelihood``, ``observed_data`` and ``posterior_predictive`` have a single variable,
-the class ``y``, whose log likelihood is log p(y | x, θ). The subtree ``columns`` holds the columns, and the subtree
-``joint`` log p(x, y | θ).
+``posterior_predictive``. So these groups have a single variable, the class ``y``, with the log likelihood log p(y | x,
+θ). The subtree ``columns`` holds the columns, and the subtree ``joint`` log p(x, y | θ).
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ class RowsOfTree:
 def attributes_of(sampler: str, seed: Any, start: float, sampled: DataTree | None = None) -> dict[str, Any]:
     """Attributes that record how a tree was drawn, with PyMC's names.
 
-    ``start`` is ``time.perf_counter`` when sampling began; the tree ``sampled`` has the name and version of its
-    library.
+    ``start`` is the value of ``time.perf_counter`` when sampling began. The name and version of the library come from
+    the tree ``sampled``.
     """
     said = {"inference_library": "bayesnb", "inference_library_version": __version__}
     if sampled is not None:
@@ -111,7 +110,7 @@ def build(
 
 
 def tree_of(groups: Groups, names: Any, shapes: Any, attributes: Mapping[str, Any] | None) -> DataTree:
-    """A ``DataTree`` from groups, the coordinates of dimensions, and the dimensions of variables."""
+    """A ``DataTree`` from groups, coordinates and dimensions."""
     from arviz import from_dict
 
     attributes = dict(attributes or {})
@@ -157,8 +156,7 @@ def before_data(
 ) -> DataTree:
     """Draws from the prior, and new tables drawn with them: the class ``y`` and the cells ``x_…`` of each row.
 
-    ``statistics`` hold quantities without a distribution in the model, such as the length of a row of counts. ``shape``
-    is (chains, draws per chain).
+    ``statistics`` hold quantities that the model does not generate, such as the length of a row of counts.
     """
     blocks, drawn = layout.blocks(prior), prior.draw(rng, shape)
     y = drawn_codes(np.repeat(drawn.log_pi[:, :, None], n_rows, axis=2), rng)
@@ -191,11 +189,10 @@ def of_rows(
     rows: RowsOfTree,
     rng: np.random.Generator,
 ) -> Groups:
-    """Make the groups that describe rows, (chain, draw, row, ...).
+    """Make the groups that describe rows, (chain, draw, row, ...); ``wanted`` are names from ``OF_ROWS`` and "columns".
 
     Dividing the posterior by p(y_i | x_i, θ) gives the posterior given all other rows and x_i. So ArviZ's leave-one-out
-    estimates the exact leave-one-out of the class, p(y_i | x_i, the other rows). ``wanted`` are names from ``OF_ROWS``,
-    and "columns".
+    estimates the exact leave-one-out of the class, p(y_i | x_i, the other rows).
     """
     blocks, found = layout.blocks(posterior), {}
     for source in ("posterior", "prior"):
@@ -216,7 +213,7 @@ def of_rows(
 def predictions(
     posterior: Posterior, drawn: Mapping[str, Array], data: Data, n: int, rng: np.random.Generator
 ) -> Groups:
-    """Classes of new rows, drawn from p(y | x_i, θ), and their cells, in ArviZ's groups."""
+    """Classes of new rows, drawn from p(y | x_i, θ), and their cells."""
     blocks = layout.blocks(posterior)
     rows = RowsOfTree(data, np.zeros(n, np.intp), np.arange(n))
     y = _classes(layout.from_variables(drawn, blocks, posterior), rows, rng)[2]
@@ -224,7 +221,7 @@ def predictions(
 
 
 def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-    """log p(y_i | x_i, θ), log p(x_i, y_i | θ), and classes drawn from p(y | x_i, θ), each (chain, draw, row)."""
+    """log p(y_i | x_i, θ), log p(x_i, y_i | θ), and drawn classes, each (chain, draw, row)."""
     lead, n = drawn.log_pi.shape[:-1], len(rows.codes)
     flat, each = drawn.flattened(), np.arange(n)
     own, both = np.empty((2, len(flat.log_pi), n))
@@ -241,7 +238,7 @@ def _classes(drawn: Parameters, rows: RowsOfTree, rng: np.random.Generator) -> t
 
 
 def _cells(data: Data, blocks: Sequence[Block]) -> dict[str, Array]:
-    """The rows as one array per block, ``x_…`` (row[, feature]): codes of levels, NaN if missing."""
+    """The rows as one array per block, ``x_…`` (row[, feature])."""
     dense = {feature: dense_cells(x) for feature, x in data.items()}
     return {block.variable("x"): block.cells(dense) for block in blocks}
 
@@ -255,7 +252,6 @@ def _cell_dims(blocks: Sequence[Block]) -> dict[str, list[str]]:
 
 
 def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> dict[str, Array]:
-    """log p(x_ij | y_i, θ) of the cells of each block, ``x_…`` (chain, draw, row[, feature])."""
     arrays, each = {}, np.arange(len(rows.codes))
     for block in blocks:
         places, own = block.members, []
@@ -274,11 +270,7 @@ def _densities(drawn: Parameters, rows: RowsOfTree, blocks: Sequence[Block]) -> 
 def _replicates(
     drawn: Parameters, statistics: Statistics, codes: Array, rng: np.random.Generator, blocks: Sequence[Block]
 ) -> dict[str, Array]:
-    """Draw new cells for rows; ``codes``, ([draw,] row), are their classes.
-
-    The results are named ``x_…`` and have shape (chain, draw, row[, feature]). Replicates of rows have the average
-    length of a bag of words, and exposure 1.
-    """
+    """Draw new cells for rows of classes ``codes``, as ``x_…`` (chain, draw, row[, feature])."""
     lead, n = drawn.log_pi.shape[:-1], codes.shape[-1]
     flat, parts = drawn.flattened(), []
     # Use 64 draws at a time, because each row gets a copy of the parameters of its class.

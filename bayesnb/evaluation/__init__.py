@@ -35,8 +35,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
     y : array (row,)
         True classes.
     cv : "loo", int or None
-        "loo": exact leave-one-out, for BayesianNB only. An int: the number of stratified folds. Both fit a clone. None:
-        ``clf`` is already fitted, and ``X`` and ``y`` are held out.
+        "loo" is exact leave-one-out, for BayesianNB only. An int is the number of stratified folds. Both fit a clone of
+        ``clf``. None means that ``clf`` is fitted and ``X`` and ``y`` are held out.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def evaluate(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> pd.Series:
         If the classifier has no ``predict_proba``.
     ValueError
         If there are no rows, ``X`` and ``y`` differ in length, a label is missing or was never learned, a class has
-        fewer rows than there are folds, "loo" is used with another classifier or with a ``dependence``, or the result
-        of ``with_class_prior`` would have to be refitted.
+        fewer rows than there are folds, "loo" is used with another classifier or with a ``dependence``, or a result of
+        ``with_class_prior`` would have to be refitted.
     NotFittedError
         If ``cv`` is None and ``clf`` is not fitted.
 
@@ -142,7 +142,7 @@ def scorecard(
 
 
 def _has_learned(clf: Any, X: Any, y: Any) -> bool:
-    """Whether the statistics of the model equal those of the rows, so that these appear to be the learned rows."""
+    """Whether the statistics of the model equal those of the rows."""
     if not isinstance(clf, FittedModel):
         return False
     fitted, known = clf.classifier_, clf.classifier_.statistics
@@ -173,9 +173,7 @@ def _learned_classes(clf: Any, X: Any, y: Any) -> tuple[Any, Any, dict[Any, int]
 
 
 def held_out(clf: Any, X: Any, y: Any, cv: Folds = "loo") -> tuple[Array, Array]:
-    """Class probabilities of held-out rows, (row, class), and the position of each row's class, as scored by
-    :func:`evaluate`.
-    """
+    """Class probabilities of held-out rows, (row, class), and the position of each row's class."""
     log_joint, codes = answers_of(*folds_of(clf, X, y, cv))
     return np.exp(log_proba_of(log_joint)), codes
 
@@ -193,9 +191,9 @@ def compare(estimators: Mapping[Any, Any], X: Any, y: Any, cv: Folds = "loo") ->
     -------
     DataFrame (estimator, ...)
         ``rank``, 0 for the best; ``log_score``, Σ_i log p(true class of row i) in nats, and its standard error ``se``;
-        ``difference``, the best log score minus this one, and ``se_difference``, the standard error of the paired
-        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. A classifier that gives a true
-        class probability 0 has a log score of -inf.
+        ``difference``, the best log score minus this score, and ``se_difference``, the standard error of the paired
+        differences, √(n var); ``accuracy``, ``brier`` and ``ece`` as in :func:`scores`. The log score is -inf if a
+        classifier gives a true class probability 0.
 
     Raises
     ------

@@ -48,9 +48,9 @@ SHOWN = {"log_loss": "Log loss", "brier": "Brier", "accuracy": "Accuracy"}
 class Comparison:
     """The estimates of one model, and models with dependence, on the same held-out rows.
 
-    ``table`` is that of :func:`compare_estimates`, and ``how`` tells for each line how the rows were held out.
-    ``answers`` are log p(c, x), (row, class), of the lines that exist, and ``absent`` the errors of the others.
-    ``prob`` is the probability of the intervals. ``default`` is the line that is recommended unless another one is
+    ``table`` is the result of :func:`compare_estimates`. ``how`` describes for each line how the rows were held out.
+    ``answers`` holds log p(c, x), (row, class), of each line, and ``absent`` the errors of lines that do not exist.
+    ``prob`` is the probability of the intervals. ``default`` is the line that is recommended unless another line is
     clearly better. ``scored`` are the positions of the scored rows.
     """
 
@@ -71,7 +71,7 @@ class Comparison:
         return row if self.scored is None else int(self.scored[row])
 
     def card(self, name: Any = None) -> Scorecard:
-        """The scorecard of a line, by default of the recommended one."""
+        """The scorecard of a line, by default of the recommended line."""
         name = self.recommended if name is None else name
         return scorecard_of(self.answers[name], self.codes, self.classes, self.prob, how=self.how[name])
 
@@ -89,8 +89,8 @@ class Comparison:
     def recommended(self) -> Any:
         """The default, or the best of the lines that are clearly better.
 
-        Clearly better means a log loss smaller by more than two standard errors and 0.0005 nats per row. A plug-in of
-        infinite regret is not recommended.
+        Clearly better means that log loss is smaller by more than two standard errors and 0.0005 nats per row. A
+        plug-in of infinite regret is not recommended.
         """
         sound = [each for each in self.answers if self.table.loc[each].get("price", 0) != np.inf]
         if self.default in self.answers:
@@ -104,12 +104,13 @@ class Comparison:
         return bool(_credible(gap, se) and gap >= LEAST)
 
     def _behind(self, name: Any, other: Any) -> tuple[float, float]:
-        """The mean of the log loss of one line minus that of another, per row, and its standard error."""
         gap = minus(*(own(log_proba_of(self.answers[each]), self.codes) for each in (other, name)))
         return float(gap.mean()), standard_error(gap) / len(gap)
 
     def regret(self, name: Any) -> Message:
-        """The increase in log loss of a plug-in over full Bayes: on the held-out rows, and if the model is right."""
+        """The increase in log loss of a plug-in over full Bayes, on the held-out rows and in expectation under the
+        model.
+        """
         gap, se = self._behind(name, "predictive")
         price = float(self.table.loc[name, "price"])
         never = int(np.isneginf(own(log_proba_of(self.answers[name]), self.codes)).sum())
@@ -201,8 +202,6 @@ class Comparison:
         return frame
 
     def _cells(self) -> pd.DataFrame:
-        """The frame as text, with intervals and standard errors in the cell of their number."""
-
         def number(value: float) -> str:
             return "∞" if value == np.inf else f"{value:.3f}"
 
@@ -286,7 +285,6 @@ class Comparison:
 
 
 def _credible(gap: Any, se: Any) -> Any:
-    """Whether a paired difference exceeds two standard errors, or is infinite."""
     return (gap == np.inf) | (gap > np.maximum(2 * se, 1e-9))
 
 
@@ -308,14 +306,14 @@ def compare_estimates(
     Parameters
     ----------
     clf : BayesianNB
-        It need not be fitted; its ``estimate`` and ``dependence`` are replaced.
+        A model, perhaps not fitted; its ``estimate`` and ``dependence`` are replaced.
     X, y
         As in :func:`bayesnb.evaluate`.
     cv : int or "loo"
         Score by this many folds, or by exact leave-one-out.
     dependence : sequence of {"auto", "auto-counts", "tempered", "weighted", "pairwise"}
-        The dependences to compare with the estimates, scored by five folds, or two from 65,536 rows on. If at most a
-        fifth of all rows is scored, these rows are held out once.
+        The dependences to compare with the estimates. They are scored by five folds, or by two folds from 65,536 rows
+        on. If at most a fifth of all rows is scored, the scored rows are held out once.
     rows : int, or None for all
         Score at most this number of rows, drawn at random. The model learns all rows.
     random_state : int
@@ -327,7 +325,7 @@ def compare_estimates(
         The columns of :func:`scores`, and the interval of the accuracy, ``accuracy_lower`` to ``accuracy_upper``;
         ``difference``, the mean log loss minus that of the best line, and its standard error ``se_difference`` from
         paired rows; ``from_predictive``, the largest difference of a class probability from full Bayes; ``price``, the
-        regret of a plug-in, in nats per row; ``note``, the reason if an estimate does not exist on these data.
+        regret of a plug-in, in nats per row; ``note``, the reason why an estimate does not exist.
 
     Examples
     --------
@@ -370,7 +368,7 @@ def comparison(
     prob : float, optional
         Probability of the intervals; ArviZ's ``stats.ci_prob`` (0.89) by default.
     default : str, optional
-        The line to recommend unless another is clearly better; by default that of ``clf``, or "predictive".
+        The line to recommend unless another line is clearly better; by default the line of ``clf``, or "predictive".
     """
     plain = EstimatorParameters.of(clf, estimate="predictive", dependence=None)
     table = Table.of(X)
@@ -419,7 +417,6 @@ def drawn(table: Table, codes: Array, rows: int | None, seed: int) -> Array | No
 
 
 def _folds_of_a_dependence(codes: Array, scored: Array | None) -> int | Literal["once"]:
-    """How to hold rows out from exponents: with fewer fits if there are many rows."""
     if scored is not None and 5 * len(scored) <= len(codes):
         return "once"
     return min(few_folds(codes), 2 if len(codes) >= TWO_FOLDS else 5)
@@ -443,7 +440,7 @@ def _one(name: Any, answers: Mapping[Any, Array], codes: Array, prob: float) -> 
 
 
 def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: Array) -> pd.DataFrame:
-    """Add the mean difference of each log loss from the smallest, and its standard error from paired rows."""
+    """Add the mean difference of each log loss from the smallest, and its standard error."""
     log_p = {name: own(log_proba_of(answer), codes) for name, answer in answers.items()}
     if not log_p:
         return found
@@ -455,10 +452,10 @@ def _with_differences(found: pd.DataFrame, answers: Mapping[str, Array], codes: 
 
 
 def minus(a: Any, b: Any) -> Array:
-    """a - b; 0 if both are infinite with the same sign."""
+    """a - b; 0 for equal infinities."""
     return np.subtract(a, b, out=np.zeros(np.shape(a)), where=np.not_equal(a, b))
 
 
 def standard_error(terms: Array) -> float:
-    """The standard error of a sum of terms over rows, √(n var); infinite if a term is infinite."""
+    """The standard error of a sum over rows, √(n var); infinite if a term is infinite."""
     return float(np.sqrt(len(terms) * np.var(terms))) if np.isfinite(terms).all() else np.inf

@@ -37,7 +37,7 @@ SEED = 2
 class Fold:
     """A classifier, the positions of its held-out rows, and a function that predicts these rows.
 
-    ``ask`` returns log p(c, x) of the held-out rows, up to a constant per row, as (row, class).
+    ``ask`` returns log p(c, x) of the held-out rows, (row, class), up to a constant per row.
     """
 
     fitted: Any
@@ -50,8 +50,8 @@ def folds_of(
 ) -> tuple[list[Fold], Target]:
     """The folds of a table, each scored row in one fold, and the true classes of the scored rows.
 
-    ``clf`` may also be the parameters of an estimator. ``cv="once"`` fits once, to the rows that are not scored; an
-    array (row,) is the fold of each row. ``scored`` are sorted positions.
+    ``clf`` may also be the parameters of an estimator. ``cv="once"`` makes one fold, of all scored rows; an array
+    (row,) holds the fold of each row.
     """
     ours = isinstance(clf, FittedModel | EstimatorParameters)
     if not ours and not hasattr(clf, "predict_proba"):
@@ -129,7 +129,7 @@ def answers_of(folds: Sequence[Fold], target: Target, of: Callable[[Any], Any] =
 
 
 def true_classes(clf: Any, y: Any, n: int) -> Target:
-    """The labels of ``n`` rows; a missing one is an error."""
+    """The labels of ``n`` rows, none missing."""
     if y is None or isinstance(y, str):
         raise ValueError(f"Expected y, the true class of each row; got {y!r}")
     target = read_target(y, Unlabelled.of(getattr(clf, "unlabelled", None)).marker)
@@ -142,7 +142,9 @@ def true_classes(clf: Any, y: Any, n: int) -> Target:
 
 
 def learned_or_unknown(clf: Any, target: Target) -> Target:
-    """The labels, where labels that were not learned become the unknown class of a fitted model, if it has one."""
+    """Replace labels that were not learned by the unknown class of a fitted model, if the model has an unknown
+    class.
+    """
     return target.or_unknown(clf.classes_, clf.classifier_.unknown) if isinstance(clf, FittedModel) else target
 
 
@@ -155,7 +157,7 @@ def _length(rows: Any) -> int:
 
 
 def rows_at(X: Any, rows: Array) -> Any:
-    """The rows at these positions, in their order."""
+    """The rows at these positions."""
     if isinstance(X, Table):
         return X.rows(np.isin(np.arange(X.n_rows), rows))
     from sklearn.utils import _safe_indexing
@@ -182,15 +184,15 @@ def log_joint_of(clf: Any, X: Any) -> Array:
 
 
 def at_rows(target: Target, rows: Array) -> Target:
-    """The labels of the rows at these positions, with unchanged classes."""
+    """The labels at these positions."""
     return Target(target.codes[rows], target.classes, target.declared)
 
 
 def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Array, Array]]:
     """Sorted positions of the rows to learn and of the rows to score, for each fold.
 
-    Every fold has the same share of each class. Rows are dealt to folds by a hash of their cells. Rows that only
-    another classifier can read, such as images, are dealt by their positions.
+    Every fold has the same share of each class. Rows are assigned to folds by a hash of their cells, or by position if
+    only another classifier can read them (images).
     """
     codes = target.codes
     if isinstance(cv, np.ndarray):
@@ -226,7 +228,7 @@ def splits(X: Any, target: Target, cv: Any, scored: Array) -> Iterator[tuple[Arr
 def _dealt(X: Any, codes: Array, n: int) -> Array:
     """The fold of each row, int (row,), from the numbers of the rows of its class.
 
-    The key of a number includes the size of the class, not its name, and equal rows are counted within a class: so
+    The key of a number includes the size of the class, not its name, and equal rows are counted within a class. So
     neither new names of classes nor another order of equal rows change the folds.
     """
     size = np.bincount(codes)

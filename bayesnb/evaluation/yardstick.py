@@ -1,8 +1,8 @@
 """Compare the uncertainty of class probabilities, as stated by any method, with the exact answer.
 
-On real tables the true p(c | x) is unknown. In simulated tables, whose parameters θ are drawn from their prior, p(c |
-x, θ) is known, and so is its exact posterior given the table and the row. A method is scored by the distance of its
-distribution from the exact one, and by the coverage of its intervals.
+On real tables the true p(c | x) is unknown. In simulated tables, the parameters θ are drawn from their prior. So p(c |
+x, θ) and its exact posterior given the table and the row are known. A method is scored by the distance of its
+distribution from the exact posterior, and by the coverage of its intervals.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class World:
     true: bool = True
 
     def estimator(self) -> BayesianNB:
-        """The model, whose posterior is exact for the rows before ``seen`` transforms them."""
+        """The model; its posterior is exact for the rows before ``seen`` transforms them."""
         return BayesianNB(dict(self.features), class_prior=Dirichlet({0: 1.0, 1: 1.0}))
 
 
@@ -176,7 +176,6 @@ def venn_abers(classifier: Any) -> Method:
 
 
 def _as_numbers(X: pd.DataFrame, asked: pd.DataFrame) -> tuple[Array, Array]:
-    """Both tables as arrays, with a column of 0 and 1 for each level of a column of text."""
     both = pd.get_dummies(pd.concat([X, asked]), dtype=float).to_numpy()
     return both[: len(X)], both[len(X) :]
 
@@ -204,8 +203,8 @@ def yardstick(
     Parameters
     ----------
     methods : function or {name: function}
-        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1 and returns draws of p(1 |
-        row) for the rows ``asked``, (draw, row), of which at most 400 are used, or the ends of intervals, (row, 2).
+        Each is a function (X, y, asked, rng) that learns from a table with classes 0 and 1. It returns draws of p(1 |
+        row) for the rows ``asked``, (draw, row), or the ends of intervals, (row, 2). At most 400 draws are used.
         ``bayesnb.evaluation.yardstick`` provides ``ours``, ``bootstrap``, ``members``, ``laplace``, ``venn_abers``.
     worlds : {name: World}, optional
         ``WORLDS`` by default: three in which naive Bayes is true, and three in which it is not.
@@ -304,8 +303,8 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
     """The scores of draws, (draw, row), or of the ends of intervals, (row, 2), for one table.
 
     If m draws and the truth are exchangeable, the truth falls into each of the m + 1 gaps between draws with the same
-    probability. So quantiles at the ranks q (m + 1) have the nominal coverage, as long as these ranks lie between 1 and
-    m; otherwise the interval from the smallest to the largest draw has the coverage (m - 1) / (m + 1).
+    probability. So quantiles at the ranks q (m + 1) have the nominal coverage if these ranks lie between 1 and m.
+    Otherwise, the interval from the smallest to the largest draw has the coverage (m - 1) / (m + 1).
     ``docs/theory/price-of-a-plug-in.md`` has all scores.
     """
     found: dict[str, float] = dict.fromkeys(("draws", "coverage", "level", "width", "crps", "distance"), np.nan)
@@ -332,8 +331,5 @@ def scored(law: Array, table: DrawnTable, share: float) -> dict[str, float]:
 
 
 def _quantiles(draws: Array) -> Array:
-    """The quantiles of draws, (draw, row), at ``GRID``: the inverse of their distribution function.
-
-    ``np.quantile`` gives the same numbers, but takes many times as long as one sort of the draws.
-    """
+    """The quantiles of draws, (draw, row), at ``GRID``."""
     return np.sort(draws, axis=0)[np.ceil(len(draws) * GRID).astype(int) - 1]

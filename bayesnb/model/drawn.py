@@ -32,7 +32,7 @@ LARGEST_ERROR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DrawnPosterior:
-    """A posterior of all parameters that is known by its draws only, such as that of a model that was edited in PyMC.
+    """A posterior that is known by its draws only, such as the posterior of a model that was edited in PyMC.
 
     Parameters may depend on each other across columns and classes. Attributes of :class:`Posterior` that are not
     defined here raise :class:`NoClosedFormError`.
@@ -65,7 +65,7 @@ class DrawnPosterior:
         return cls(fitted, Parameters(fitted.model, log_pi, features), convergence)
 
     def stored(self) -> dict[str, Any]:
-        """The draws and their diagnostics by name, for a file."""
+        """The draws and their diagnostics, for a file."""
         return {
             "log_pi": self.drawn.log_pi,
             "features": {name: dict(theta) for name, theta in self.drawn.features.items()},
@@ -91,7 +91,7 @@ class DrawnPosterior:
 
     @cached_property
     def flat(self) -> Parameters:
-        """The draws of all chains, one chain after the other."""
+        """The draws of all chains."""
         return self.drawn.flattened()
 
     @property
@@ -112,7 +112,7 @@ class DrawnPosterior:
         raise NoClosedFormError(self.n_draws, "the evidence")
 
     def require_proper(self) -> None:
-        """Do nothing: an improper posterior has no draws."""
+        """Do nothing: draws are proper."""
 
     def warn_of_chains(self) -> None:
         if not self.convergence.converged:
@@ -126,7 +126,7 @@ class DrawnPosterior:
         return logsumexp(self.flat.log_pi, axis=0) - np.log(self.n_draws)
 
     def point(self, which: Point) -> Parameters:
-        """The posterior mean; :class:`NoClosedFormError` for the mode."""
+        """The posterior mean; raises :class:`NoClosedFormError` for the mode."""
         if which != "mean":
             raise NoClosedFormError(self.n_draws, "the posterior mode")
         means = {}
@@ -136,14 +136,14 @@ class DrawnPosterior:
         return Parameters(self.model, self.log_label, means)
 
     def plug_in(self, estimate: Estimate) -> Parameters:
-        """The posterior mean; :class:`NoClosedFormError` for other plug-ins."""
+        """The posterior mean; raises :class:`NoClosedFormError` for other plug-ins."""
         rule = estimate_rule(estimate)
         if rule.flat or rule.point != "mean":
             raise NoClosedFormError(self.n_draws, f'estimate="{estimate}"')
         return self.point("mean")
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Draws in random order, each about equally often."""
+        """The draws in random order; if more are needed, they are repeated about equally often."""
         n = int(np.prod(size, dtype=int))
         rounds = [rng.permutation(self.n_draws) for _ in range(-(-n // self.n_draws))]
         return self.flat.at(np.concatenate([np.zeros(0, np.intp), *rounds])[:n].reshape(size))
@@ -197,9 +197,9 @@ class DrawnPosterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
+        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, and given the row too if ``power`` is 1.
 
-        The posterior given the row x is proportional to p(x | θ) p(θ | D), so draws are resampled for each row with
+        The posterior given the row x is proportional to p(x | θ) p(θ | D). So draws are resampled for each row with
         probabilities proportional to p(x | θ) = Σ_c p(c, x | θ), systematically (Douc and Cappé 2005).
         """
         if not power:
@@ -238,6 +238,6 @@ class DrawnPosterior:
 
 
 def _normalized_over_draws(log_weight: Array) -> Array:
-    """Log weights (draw, row) minus the largest of each row; 0 for a row that is impossible at every draw."""
+    """Log weights (draw, row) minus the largest of each row."""
     largest = log_weight.max(0)
     return np.where(np.isneginf(largest), 0.0, log_weight - np.where(np.isneginf(largest), 0.0, largest))

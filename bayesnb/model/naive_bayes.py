@@ -146,9 +146,9 @@ class NaiveBayes:
         return all(family.exact and family.classes_apart for family in self.features.values())
 
     def require_exact(self, what: str | Message, cure: str | Message, apart: bool = True) -> None:
-        """Raise ``RefusedError``, naming sampled features, because ``what`` needs a closed form.
+        """Raise ``RefusedError`` for sampled features, because ``what`` needs a closed form.
 
-        With ``apart``, also for features whose classes are not independent.
+        If ``apart`` is true, also for features whose classes are not independent.
         """
         reasons = dict.fromkeys(self.sampled, "is sampled")
         if apart:
@@ -165,7 +165,7 @@ class NaiveBayes:
         return tuple(name for name, family in self.features.items() if not family.exact)
 
     def require_left_out(self, estimate: Estimate = "predictive") -> None:
-        """Raise ``RefusedError``, naming the feature, if the estimate does not support leave-one-out."""
+        """Raise ``RefusedError`` for a feature if the estimate does not support leave-one-out."""
         if estimate_rule(estimate).plugs_in:
             self.require_exact(
                 Message("leave-one-out of {estimate}", estimate=Cure("estimate", estimate)),
@@ -177,7 +177,7 @@ class NaiveBayes:
             )
 
     def statistics(self, data: Data, members: Labels, labels: Sequence[Any]) -> Statistics:
-        """Sufficient statistics of the rows, whose classes are positions among ``labels``."""
+        """Sufficient statistics of the rows."""
 
         def summed(family: Family, x: Any) -> Statistic:
             return family.statistic(x, members)
@@ -211,7 +211,7 @@ class NaiveBayes:
         Warns
         -----
         UserWarning
-            If the chains of a sampled feature did not converge, with r_hat, effective draws and divergences.
+            If the chains of a sampled feature did not converge.
         """
         draws = dict.fromkeys(self.features) | dict(draws or {})
 
@@ -279,7 +279,7 @@ class Posterior:
         self.model.require_exact(what, cure, apart)
 
     def stored(self) -> dict[str, Any]:
-        """What a file holds besides statistics and draws of sampled features."""
+        """What a file holds in addition."""
         return {}
 
     def require_statistics(self, what: str = "the question") -> None:
@@ -287,12 +287,12 @@ class Posterior:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The usual number of chains and draws per chain: 4 and 1000, or those of a sampled feature if fewer."""
+        """The default number of chains and draws per chain."""
         samplers = [self.model.features[name].sampler for name in self.model.sampled]
         return min([4, *(each.chains for each in samplers)]), min([1000, *(each.draws for each in samplers)])
 
     def before(self) -> Posterior:
-        """The priors, at full shape, as a posterior without data."""
+        """The priors as a posterior without data."""
         empty = self.statistics * 0.0
         return Posterior(self.model, empty, self.label_prior, self.prior, self.label_prior, self.prior)
 
@@ -307,7 +307,7 @@ class Posterior:
         return replace(self, statistics=statistics, features=believed).with_class_prior(self.model.label)
 
     def only(self, names: Collection[Any]) -> Posterior:
-        """The posterior of some features and the classes, as in a model with only these features."""
+        """The posterior of some features and of the classes."""
 
         def picked(parts: Mapping[Any, Any]) -> dict[Any, Any]:
             return {name: part for name, part in parts.items() if name in names}
@@ -363,7 +363,7 @@ class Posterior:
             return log(self.label.mean())
 
     def draw(self, rng: Generator, size: Size = (), without: Collection[str] = ()) -> Parameters:
-        """Exact independent draws of all parameters except ``without``; the axes of ``size`` come first."""
+        """Exact independent draws of all parameters except ``without``, with the axes of ``size`` first."""
         log_pi = self.label.log_draw(rng, size)
         drawn = self._each(lambda f, p: f.draw(p, rng, size), without)
         return Parameters(self.model, log_pi, drawn)
@@ -382,9 +382,9 @@ class Posterior:
         n_rows: int,
         offset: Array | float = 0.0,
     ) -> Array:
-        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, or given the row too if ``power`` is 1.
+        """log p(c, x | θ) at draws of θ, (draw, row, class), given the data, and given the row too if ``power`` is 1.
 
-        For each draw given the data, a class c is drawn from p(c | x, D), and the parameters of class c are drawn
+        For each draw given the data, a class c is drawn from p(c | x, D). The parameters of class c are then drawn
         again, given the data and the row. The draws are exact, and all rows share random numbers. For a sampled
         feature, draws are resampled from its chain with probabilities proportional to their likelihood of the cell.
         Features that ``drawn`` lacks are drawn per cell; ``offset`` broadcasts to (row, class).
@@ -407,7 +407,7 @@ class Posterior:
         return joint + offset
 
     def log_classes_at(self, drawn: Parameters, common: CommonDraws, chosen: Array) -> Array:
-        """ln π at draws, (draw, row, class), given the data and one more row of each of the classes ``chosen`` (draw,
+        """ln π at draws, (draw, row, class), given the data and one more row of each class in ``chosen`` (draw,
         row).
         """
         joint = np.repeat(drawn.log_pi[:, None], chosen.shape[1], axis=1)
@@ -449,7 +449,7 @@ class Posterior:
         return total
 
     def require_proper(self) -> None:
-        """Raise :class:`ImproperError`, naming feature and class, unless every factor can predict."""
+        """Raise :class:`ImproperError` unless every factor can predict."""
 
         def require(_: Family, believed: Prior) -> None:
             believed.require_proper("A posterior that predicts")
@@ -457,7 +457,7 @@ class Posterior:
         stacks.each(self.model.features, len(self.labels), require, self.statistics.about, self.features)
 
     def log_left_out(self, data: Data, labels: Labels, estimate: Estimate = "predictive") -> Array:
-        """log p(c, x_i | D without row i) of learned rows, (row, class), as in :meth:`left_out`."""
+        """log p(c, x_i | D without row i) of learned rows, (row, class)."""
         return self.left_out(data, labels, estimate)[0]
 
     def left_out(
@@ -466,7 +466,7 @@ class Posterior:
         """Leave-one-out log joint, log p(c, x_i | D without row i), (row, class), and leave-one-out of each sampled
         feature.
 
-        It is exact for conjugate features. A prior that was scaled to the data keeps its scale.
+        The result is exact for conjugate features. A prior that was scaled to the data keeps its scale.
         """
         rule = estimate_rule(estimate)
         self.model.require_left_out(estimate)
@@ -479,7 +479,7 @@ class Posterior:
     def sampled_left_out(self, data: Data, labels: Labels, refit: bool = False) -> dict[Any, LeftOut]:
         """Leave-one-out log density of each sampled feature, by importance weights of its draws.
 
-        With ``refit``, sample again without each row whose importance weights are unreliable.
+        With ``refit``, rows with unreliable importance weights are left out by sampling again.
         """
         sampled = {}
         for name in self.model.sampled:
@@ -502,7 +502,7 @@ class Posterior:
         """Turn ``log_predictive_features`` of learned rows, (row, class), into leave-one-out values, in place.
 
         A row affects only the factors of its class, unless the classes share a prior that was learned from the row.
-        With a ``point``, the row is not left out of such a prior.
+        With a ``point``, such a prior keeps the row.
         """
         own, codes = np.zeros(len(labels)), (np.arange(len(labels)), labels.codes)
 
@@ -540,6 +540,6 @@ class Posterior:
 
 
 def chosen_classes(log_joint: Array, uniform: Array) -> Array:
-    """Classes drawn from the predictive of each row, (row, class), by uniform numbers, (draw, row)."""
+    """Classes drawn from the predictive of each row by uniform numbers (draw, row)."""
     below = np.exp(normalize(log_joint)).cumsum(-1)[:, :-1]
     return (uniform[:, None, None] >= below).sum(-1)

@@ -1,6 +1,6 @@
 """An order of the rows of a table that depends only on their content.
 
-Folds and samples need one random number per row, which must not depend on the order of the table.
+Folds and samples need one random number per row that does not depend on the order of the table.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ ROUNDS = 3
 class Order:
     """Keys of rows that do not depend on the order of rows and columns, on names, or on units.
 
-    The key of a cell is a hash of the count of its value and, in a column of numbers, of the counts below and above it,
-    the smaller first. The key of a column is the sum of the keys of its cells. The key of a row is the sum over its
-    cells of hashes of the keys of cell and column; the label is one more cell. Then the key of each cell is combined
-    with the sum of the keys of its rows, and so on (colour refinement: Weisfeiler and Leman 1968); in a column of
-    numbers, also with the sums over all rows below and above. Missing cells and columns with fewer than two values add
-    nothing. A row of weight 2 is two rows.
+    The key of a cell is a hash of the count of its value. In a column of numbers, the counts of smaller and of larger
+    values are hashed too, the smaller count first. The key of a column is the sum of the keys of its cells. The key of
+    a row is the sum over its cells of hashes of the keys of cell and column; the label is one more cell. Then the key
+    of each cell is combined with the sum of the keys of its rows, and so on (colour refinement: Weisfeiler and Leman
+    1968). In a column of numbers, it is also combined with the sums over all rows below and above. Missing cells and
+    columns with fewer than two values add nothing. A row of weight 2 is two rows.
 
     Parameters
     ----------
     keys : uint64 array (row,)
         Equal rows have equal keys.
     ties : uint64 array (row,)
-        Hashes of the encoded rows, which distinguish rows that differ only in names or directions.
+        Hashes of the encoded rows. They distinguish rows that differ only in names or directions.
     """
 
     keys: Array
@@ -47,9 +47,7 @@ class Order:
 
     @classmethod
     def of(cls, data: Iterable[Column], labels: Labels, bags: Collection[int] = ()) -> Order:
-        """Keys of labelled rows from their encoded columns, however grouped; ``bags`` are the positions of bags of
-        words.
-        """
+        """Keys of labelled rows from their encoded columns; ``bags`` are the positions of bags of words."""
         weight, ties = times(labels.weight), np.zeros(len(labels), np.uint64)
         seen = np.flatnonzero(weight)
         codes = np.unique(labels.codes[seen], return_inverse=True)[1]
@@ -81,16 +79,16 @@ class Order:
         return Order(self.keys[rows], self.ties[rows])
 
     def reversed(self, x: Array, weight: Array) -> bool:
-        """Whether the head of a column of numbers (row,) is at its high end: the head is the same if x is negated."""
+        """Whether the head of a column of numbers (row,) is at its high end: the head stays the same if x is
+        negated.
+        """
         known = ~np.isnan(x)
         values, code = np.unique(x[known], return_inverse=True)
         rank = np.cumsum(mass := np.bincount(code, weight[known], minlength=len(values))) - mass / 2
         return float(((self.keys[known] / 2.0**64 - 0.5) * weight[known]) @ (rank[code] - mass.sum() / 2)) > 0
 
     def cells(self, codes: Array, weight: Array, real: bool = False) -> Array:
-        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing. In a column of
-        numbers it also depends on the rows below and above.
-        """
+        """A key of each cell of a column, (cell,), from its rows; ``codes`` (row,) are -1 if missing."""
         found, known = np.zeros(int(codes.max(initial=-1)) + 1, np.uint64), codes >= 0
         np.add.at(found, codes[known], self.keys[known] * times(weight[known]))
         return _mixed(found) ^ beside(found) if real else _mixed(found)
@@ -121,7 +119,7 @@ class Order:
     def drawn(self, labels: Labels, most: int, seed: int) -> tuple[Array | slice, Labels]:
         """Positions and labels of all rows, or of a sample of ``most`` rows.
 
-        A row that was drawn several times appears once, with this weight.
+        A row that is drawn several times appears once, with its number of draws as weight.
         """
         if size(labels) <= most:
             return slice(0, len(labels)), labels
@@ -131,7 +129,7 @@ class Order:
 
 
 def whole(labels: Labels) -> bool:
-    """Whether every weight is a whole number, as for copies of a row."""
+    """Whether all weights are whole numbers."""
     return bool((labels.weight == np.floor(labels.weight)).all())
 
 
@@ -141,14 +139,14 @@ def size(labels: Labels) -> int:
 
 
 def _spread(n: int, most: int) -> Array:
-    """At most ``most`` of n positions, equally spaced: a random sample of randomly ordered rows."""
+    """At most ``most`` of n positions, equally spaced."""
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * (n / most)).astype(np.intp)
 
 
 def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Array, Array, bool]]:
     """The known cells of each column: rows, values as codes, and whether the values have an order.
 
-    A bag of words is one column, with a cell per word and count; zeros are omitted, however the bag is stored.
+    A bag of words is one column, with a cell per word and count other than 0.
     """
     parts = ((k, part) for k, each in enumerate(data) for part in _parts(each))
     for place, x in parts:
@@ -166,7 +164,6 @@ def _columns(data: Iterable[Column], bags: Collection[int]) -> Iterator[tuple[Ar
 
 
 def _parts(x: Column) -> tuple[Column, ...]:
-    """The tables of cells in encoded columns: counts with an exposure are two."""
     return (x.counts, x.exposure[:, None]) if isinstance(x, Exposed) else (getattr(x, "counts", x),)
 
 
@@ -182,7 +179,7 @@ def _of_cells(codes: Array, weight: Array, real: bool) -> Array:
 
 
 def beside(sums: Array) -> Array:
-    """A hash of the sums over the cells below and above each cell of a column of numbers, the smaller first."""
+    """A hash of the sums over the cells below and above each cell, the smaller sum first."""
     upto = np.cumsum(sums, dtype=np.uint64)
     below, above = upto - sums, upto[-1:] - upto
     return _mixed(np.minimum(below, above) + _mixed(np.maximum(below, above) + np.uint64(1)))
@@ -197,7 +194,7 @@ def _of_rows(n: int, columns: list[tuple[Array, Array, Array, bool]]) -> Array:
 
 
 def times(weight: Array) -> Array:
-    """Weights as whole numbers, so that products and sums have no rounding error."""
+    """Weights as whole numbers, so that sums have no rounding error."""
     return (np.ldexp(weight, 20) % 2.0**64).astype(np.uint64)
 
 

@@ -42,7 +42,7 @@ class ImpossibleRowError(ValueError):
 
 @contextmanager
 def counted_in(rows: Array) -> Iterator[None]:
-    """Shift the positions in errors about a part of a table, with these ``rows``, to the whole table."""
+    """Convert the row positions in errors from a part, with these ``rows``, to positions in the whole table."""
     try:
         yield
     except ImpossibleRowError as error:
@@ -71,10 +71,10 @@ def probabilities(log_joint: Array) -> Array:
 
 
 def _normalized(log_joint: Array, logs: bool) -> Array:
-    """Probabilities along the last axis, or their logarithms with ``logs``.
+    """Probabilities along the last axis, or their logarithms if ``logs`` is true.
 
-    The largest joint of a row is subtracted first, against rounding. log1p of the sum of the other exponentials keeps
-    the digits if a class is almost certain.
+    The largest joint of a row is subtracted first. log1p of the sum of the other exponentials keeps the digits if a
+    class is almost certain.
     """
     rows = log_joint.reshape(-1, log_joint.shape[-1])
 
@@ -100,7 +100,7 @@ def _normalized(log_joint: Array, logs: bool) -> Array:
 
 
 def add_row(joint: Array, row: Array) -> Array:
-    """Add ``row`` (class,) to every row of ``joint`` (row, class), in place."""
+    """Add ``row`` to every row, in place."""
     if len(row) >= 64:
         joint += row
         return joint
@@ -144,8 +144,7 @@ class Evidence:
 
 
 class NoClosedFormError(RefusedError):
-    """A question needs the closed form of the posterior, but the model, from :func:`bayesnb.from_draws`, has only
-    draws.
+    """A question needs the closed form of the posterior, but a model from :func:`bayesnb.from_draws` has only draws.
 
     Examples
     --------
@@ -172,7 +171,7 @@ class NoClosedFormError(RefusedError):
         )
 
     def about(self, what: str) -> NoClosedFormError:
-        """The same error about the question or method of this name."""
+        """The same error about ``what``."""
         return NoClosedFormError(self.draws, what)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ LARGEST = 2**24
 def groups(
     features: Mapping[Any, Family], n_rows: int, *given: Mapping[Any, Any]
 ) -> Iterator[tuple[Family, list[Any]]]:
-    """Yield groups of features with equal specifications whose ``given`` arrays agree in all axes after the columns."""
+    """Yield groups of features with equal specifications and ``given`` arrays of equal shape per column."""
     if len(features) == 1:
         yield next(iter(features.values())), list(features)
         return
@@ -41,9 +41,7 @@ def groups(
 
 
 def _specified(family: Family) -> tuple[Any, ...] | None:
-    """Types and values of a family, to compare with others (``repr`` is ambiguous); ``None`` if it cannot share a
-    stack.
-    """
+    """Types and values of a family, for comparison; ``None`` if it cannot share a stack."""
     if family.one_term or family.reads_together or family.parts or not family.exact:
         return None
     of_classes = isinstance(family.prior, Mapping)
@@ -65,8 +63,8 @@ def each[T](
 ) -> dict[Any, T]:
     """Call ``ask`` for each feature, or for stacks of features with equal specifications.
 
-    ``ask`` takes the family and the (joined) values in each of ``given``. ``n_rows`` is for its largest array;
-    ``naming`` returns a context that names a feature in errors.
+    ``ask`` takes the family and the joined values in each of ``given``. ``naming`` returns a context that names a
+    feature in errors.
     """
     answers = {}
     for family, names in groups(features, n_rows, *given):
@@ -87,7 +85,7 @@ def each[T](
 
 
 def width(part: Any) -> int:
-    """Number of columns of encoded columns, a statistic or a posterior."""
+    """Number of columns."""
     return next(v.shape[1] for v in _arrays(part) if v.ndim > 1)
 
 
@@ -98,7 +96,7 @@ def _arrays(part: Any) -> list[Any]:
 
 
 def split(answer: Any, columns: Sequence[int]) -> list[Any]:
-    """Divide the result of a stack among features with these numbers of columns."""
+    """Divide a result among features."""
     if answer is None:
         return [None] * len(columns)
     if isinstance(answer, tuple):

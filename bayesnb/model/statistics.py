@@ -23,7 +23,7 @@ MOST = 1e18
 
 
 def require_countable(weights: Array) -> Array:
-    """Return the class weights; raise ``ValueError`` if the square of one would overflow."""
+    """Return the class weights; raise ``ValueError`` if their squares overflow."""
     if (weights > MOST).any():
         raise ValueError(
             f"the weights of the rows of a class add up to {weights.max():g}, and at most {MOST:g} can be counted: "
@@ -35,9 +35,9 @@ def require_countable(weights: Array) -> Array:
 def reliability_weights(weight: Any) -> Array:
     """Convert survey or reliability weights to frequencies, (row,).
 
-    A frequency of 2 means a row seen twice. Survey or reliability weights only compare rows with each other. Here they
-    are multiplied by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965, Survey
-    Sampling). Rescale the weights of all rows together, before any of them is learned.
+    A frequency of 2 means a row seen twice. Survey or reliability weights only compare rows with each other. This
+    function multiplies them by one number, so that their sum is the effective number of rows, (Σ w)² / Σ w² (Kish 1965,
+    Survey Sampling). Convert the weights of all rows together, before any row is learned.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def reliability_weights(weight: Any) -> Array:
 
 
 def part_of(data: Data, rows: Array | slice) -> Data:
-    """Select rows of encoded columns."""
+    """Select rows."""
     return {name: x[rows] for name, x in data.items()}
 
 
@@ -100,7 +100,7 @@ def _numbers(s: Any) -> Array:
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Sort names; by type first if they cannot be compared."""
+    """Sort names, by type first if necessary."""
     names = list(names)
     try:
         return sorted(names)
@@ -109,7 +109,7 @@ def in_order(names: Iterable[Any]) -> list[Any]:
 
 
 def united_labels(*groups: Sequence[Any]) -> tuple[Any, ...]:
-    """The distinct class labels of several lists, sorted."""
+    """The distinct class labels, sorted."""
     return tuple(in_order(dict.fromkeys(label for labels in groups for label in labels)))
 
 
@@ -120,7 +120,7 @@ class Statistics:
     Parameters
     ----------
     labels : tuple
-        Class labels, in the order of the class axis. A sum has the classes of both.
+        Class labels, in the order of the class axis. A sum has the classes of both terms.
     rows : array (class,)
         Total weight of each class.
     features : {name: Statistic}
@@ -143,7 +143,7 @@ class Statistics:
 
     @property
     def effective_rows(self) -> float:
-        """(Σ w)² / Σ w², the number of equally weighted rows as informative as these (Kish 1965); NaN if unknown."""
+        """(Σ w)² / Σ w², the number of equally weighted rows with the same information (Kish 1965); NaN if unknown."""
         squares = np.nan if self.squares is None else self.squares.sum()
         return float(self.rows.sum() ** 2 / squares) if squares != 0 else 0.0
 

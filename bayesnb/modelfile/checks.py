@@ -1,6 +1,6 @@
 """Check that a model file is consistent, and that some rows can have produced it.
 
-Values that follow from others are computed again and compared.
+Values that follow from other values are computed again and compared.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_ROWS = Labels.of([], 1)
 
 
 def require(holds: Any, said: str) -> None:
-    """Raise ``ModelFileError`` unless ``holds`` is true."""
+    """Raise ``ModelFileError`` if needed."""
     if not holds:
         raise ModelFileError(said)
 
@@ -108,7 +108,7 @@ def require_statistics(statistics: Statistics, schema: Schema) -> None:
 
 
 def _is_of(s: Statistic, feature: Feature) -> bool:
-    """Whether a statistic has the class, names and shapes of the feature's statistic of zero rows."""
+    """Whether a statistic has the class, names and shapes of the feature's statistic."""
     columns, levels = len(feature.columns), feature.levels
     if levels is None and isinstance(s, CategoryCounts):
         # The values of a sampled feature are stored only in its statistic.
@@ -123,7 +123,6 @@ def _is_of(s: Statistic, feature: Feature) -> bool:
 
 
 def _form(value: Any) -> Any:
-    """Classes and names in a statistic, and type and shape of its arrays for one class."""
     if is_dataclass(value):
         return type(value), [_form(getattr(value, f.name)) for f in fields(value)]
     if isinstance(value, np.ndarray):
@@ -132,7 +131,6 @@ def _form(value: Any) -> Any:
 
 
 def _require_possible(s: Statistic, rows: Array, what: str) -> None:
-    """Raise an error for a statistic that no rows can have; ``rows`` are its weights by class."""
     for name, value in s.arrays().items():
         require(len(value) == len(rows), f"{what}: its {name} is not that of {len(rows)} classes")
         wrong = value[~np.isfinite(value) | ((value < 0) & (name not in s.signed))]
@@ -143,7 +141,7 @@ def _require_possible(s: Statistic, rows: Array, what: str) -> None:
 
 
 def require_draws(draws: Mapping[Any, Draws], schema: Schema, n_classes: int) -> None:
-    """Raise an error for draws of anything but the parameters of sampled features."""
+    """Raise an error unless the draws are the parameters of the sampled features."""
     sampled = {name for name, feature in schema.features.items() if not feature.family.exact}
     require(draws.keys() == sampled, "its draws are not those of its sampled features")
     for name, found in draws.items():
@@ -163,7 +161,7 @@ def require_record(record: Mapping[str, Any]) -> None:
 
 
 def require_drawn(drawn: Mapping[str, Any], schema: Schema, n_classes: int) -> None:
-    """Raise an error for draws of anything but the parameters of these features."""
+    """Raise an error unless the draws are the parameters of these features."""
     require(drawn.keys() == {"log_pi", "features", "convergence"}, "its draws have other parts than they should")
     log_pi, features = drawn["log_pi"], drawn["features"]
     require(isinstance(drawn["convergence"], Convergence), "its draws have no diagnostics")

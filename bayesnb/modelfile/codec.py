@@ -1,7 +1,7 @@
 """Convert this package's data classes to JSON and arrays, and back, without loss.
 
 Arrays of numbers are stored next to the JSON, each under its path. Everything else is JSON, with one key that names the
-type if JSON alone does not determine it. Only a closed list of classes is decoded: names in a document are never
+type if JSON alone does not determine the type. Only a closed list of classes is decoded: names in a document are never
 imported or called.
 """
 
@@ -105,7 +105,7 @@ def encode(value: Any, arrays: dict[str, Array], path: str = "") -> Any:
 
 
 def stated_fields(kind: type) -> list[str]:
-    """The fields of a data class that its constructor accepts."""
+    """The fields that a constructor accepts."""
     return [f.name for f in fields(kind) if f.init]
 
 
@@ -137,8 +137,8 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
     Raises
     ------
     ValueError
-        For anything that :func:`encode` does not write: other classes or fields, an array used twice or not at all, or
-        text arrays that need far more memory than the file.
+        For anything that :func:`encode` does not write, such as other classes or an array used twice, and for text
+        arrays that need far more memory than the file.
     """
     decoder = _Decoder(dict(arrays), FREE + PER_BYTE * size)
     found = decoder.value(document)
@@ -149,8 +149,6 @@ def decode(document: Any, arrays: Mapping[str, Array], size: int) -> Any:
 
 @dataclass
 class _Decoder:
-    """State of decoding: the unused arrays, and the remaining bytes of memory."""
-
     arrays: dict[str, Array]
     left: int
 
@@ -193,7 +191,7 @@ class _Decoder:
         return self.arrays.pop(name)
 
     def with_zeros(self, values: Array, at: Array, shape: list[int]) -> Array:
-        """An array from its numbers other than 0, at increasing positions."""
+        """An array from its numbers other than 0."""
         whole = all(type(n) is int and n >= 0 for n in shape) and at.dtype.kind in "iu" and at.shape == values.shape
         size = math.prod(shape) if whole else 0
         inside = not len(at) or (at[0] >= 0 and at[-1] < size and (at[1:] > at[:-1]).all())
@@ -207,10 +205,7 @@ class _Decoder:
         return found.reshape(shape)
 
     def texts(self, cells: list[Any], shape: list[int], dtype: str) -> Array:
-        """An array of texts or other values; ``ValueError`` if it takes more than the remaining memory.
-
-        With a type such as "<U33000000", even short cells take much.
-        """
+        """An array of texts or other values; ``ValueError`` if a type such as "<U33000000" takes too much memory."""
         kind = np.dtype(dtype)
         if kind.kind not in "UO" or math.prod(shape) != len(cells):
             raise ValueError(f"not an array of this format: {len(cells)} cells of type {dtype[:40]} as {shape}")
@@ -224,9 +219,7 @@ class _Decoder:
 
 
 def _in_pymc(name: str) -> Any:
-    """The PyMC distribution of this name; ``None`` if there is none, or if user functions define it (CustomDist,
-    Simulator).
-    """
+    """The PyMC distribution of this name, or ``None``."""
     import pymc as pm
 
     found = None if name in FREE_FORM else getattr(pm, name, None)

@@ -44,7 +44,7 @@ class ModelFileError(ValueError):
 
 
 def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
-    """A JSON value and arrays of numbers as the bytes of a file, and their digest."""
+    """The bytes of a file and their digest."""
     from safetensors.numpy import save
 
     # Safetensors would store an array in Fortran order with its cells permuted.
@@ -56,7 +56,7 @@ def packed(content: Any, arrays: Mapping[str, Array]) -> tuple[bytes, str]:
 
 
 def is_model(path: str | os.PathLike) -> bool:
-    """Whether a file begins like a model file, whatever its name."""
+    """Whether a file begins like a model file."""
     try:
         with Path(path).open("rb") as file:
             return file.read(8 + len(START))[8:] == START
@@ -70,7 +70,7 @@ def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, was cut short or changed, or is of a newer format.
+        If the file is not a model file, was cut short or changed, or has a newer format.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -97,7 +97,6 @@ def unpacked(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _digest(said: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of a document, and of the names, types, shapes and numbers of all arrays."""
     digest = hashlib.sha256(_text(said).encode())
     for name, array in sorted(arrays.items()):
         little = np.asarray(array, array.dtype.newbyteorder("<"), order="C")

@@ -1,6 +1,6 @@
 """The content of a model file.
 
-Nothing in a file is executed. Everything read is checked: numbers are finite, and some rows can have produced them.
+Nothing in a file is executed. Everything is checked: numbers are finite, and some rows can have produced them.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class ModelChangedError(ValueError):
 class Contents:
     """The contents of a model file.
 
-    ``configuration`` are the parameters of the estimator, and ``target`` is the class column. ``reading`` are the
-    columns that the command line ignored, and its texts of missing cells. ``expected`` is true if unlabelled rows were
-    counted by their responsibilities. ``declared`` are classes that exist even without rows. ``draws`` are those of the
-    sampled features; ``drawn``, for a model from ``from_draws``, are those of all parameters, and their convergence.
-    ``record`` holds the name of the table and the scores of its rows, if the command line fitted the model; further
-    rows empty it. ``hash``, 64 hexadecimal digits, is the digest of all other fields, and ``version`` that of bayesnb
-    which wrote the file; "" before writing.
+    ``configuration`` holds the parameters of the estimator, and ``target`` the name of the class column. ``reading``
+    holds the columns that the command line ignored, and the texts that mean a missing cell. ``expected`` is true if
+    unlabelled rows were counted by their responsibilities. ``declared`` are classes that exist even without rows.
+    ``draws`` are the draws of the sampled features. ``drawn`` holds the draws of all parameters, and their convergence,
+    of a model from ``from_draws``. ``record`` holds the name of the table and the scores of its rows, if the command
+    line fitted the model; further rows empty it. ``hash``, 64 hexadecimal digits, is the digest of all other fields.
+    ``version`` is the version of bayesnb that wrote the file, or "" before writing.
     """
 
     configuration: Mapping[str, Any]
@@ -84,7 +84,7 @@ class Contents:
         return {name: getattr(self, name) for name in WRITTEN}
 
     def require_sound(self) -> None:
-        """Raise ``ModelFileError`` if the contents are inconsistent, or no rows can have produced them."""
+        """Raise ``ModelFileError`` if the contents are inconsistent."""
         labels = self.statistics.labels
         distinct = 0 < len(labels) == len(set(labels)) and labels_of(self.classes) == labels
         checks.require(distinct, f"its classes are {list(labels)[:8]}")
@@ -106,7 +106,7 @@ WRITTEN = tuple(f.name for f in fields(Contents) if f.name not in ("hash", "vers
 def write(contents: Contents, path: str | os.PathLike, replacing: str | None = None) -> str:
     """Write a model file completely or not at all, and return its content hash.
 
-    ``replacing`` is the content hash of the file to replace; other writers wait until the replacement is done.
+    ``replacing`` is the content hash of the file to replace. Other writers wait until the replacement is done.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def write(contents: Contents, path: str | os.PathLike, replacing: str | None = N
 
 
 def to_bytes(contents: Contents) -> tuple[bytes, str]:
-    """The bytes of a model file, and its content hash."""
+    """The bytes of a model file and its content hash."""
     from safetensors import SafetensorError
 
     arrays: dict[str, Array] = {}
@@ -144,7 +144,7 @@ def to_bytes(contents: Contents) -> tuple[bytes, str]:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Lock a path against other writers. The system releases the lock if its holder dies.
+    """Lock a path against other writers; the system releases the lock if its holder dies.
 
     The lock file is deleted while the lock is held; a process that waited for it then locks a new file.
     """
@@ -166,7 +166,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def content_hash(path: str | os.PathLike) -> str:
-    """The content hash of a model file; "" if there is no file."""
+    """The content hash of a model file, or ""."""
     return read(path).hash if Path(path).exists() else ""
 
 
@@ -214,7 +214,7 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     dict
         ``format_version``, ``bayesnb_version``, ``content_hash``, ``target``, ``rows`` (weight by class),
         ``effective_rows`` ((Σ w)² / Σ w²), ``configuration`` (the parameters of the estimator), ``record`` (the name of
-        the table and its scores, if the command line fitted the model), and ``features``: for each, ``feature``,
+        the table and its scores, if the command line fitted the model), and ``features``. Each feature has ``feature``,
         ``family``, ``prior``, ``columns``, ``levels``, ``missing`` (fraction) and ``chosen`` (why this family).
 
     Raises

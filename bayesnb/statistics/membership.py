@@ -76,22 +76,18 @@ class Labels:
             yield int(c), rows, self.weight[rows]
 
     def moments(self, x: Array) -> Iterator[Array]:
-        """Yield the sums of each block of rows about a centre v per class and column, (class, 8, column).
-
-        See :func:`bayesnb.kernels.sums.moments`.
-        """
+        """See :func:`bayesnb.kernels.sums.moments`."""
         return sums.moments(x, self.codes, self.weight, self.n)
 
 
 def in_every_class(r: Array) -> Iterator[Labels]:
-    """Yield the labels of rows with class probabilities times row weights ``r`` (row, class): each row once per class.
-
-    The statistic of the rows is the sum over these labels.
+    """Yield labels whose statistics sum to those of rows with class probabilities times row weights ``r`` (row,
+    class).
     """
     for c, weight in enumerate(r.T):
         yield Labels(np.full(len(r), c), weight, r.shape[1])
 
 
 def every_row(n: int) -> Array:
-    """Ones, (row,), read-only, in the memory of one number."""
+    """Read-only ones, (row,), in the memory of one number."""
     return np.broadcast_to(1.0, n)

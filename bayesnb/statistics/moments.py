@@ -5,9 +5,9 @@ Two sets of rows a and b are joined as in Chan, Golub and LeVeque (1983). With w
     T = T_a + T_b,    S = S_a + S_b + n_a n_b / n (T_b / n_b - T_a / n_a)².
 
 Each number is stored as two floats (see ``two_floats``). Unlearning a row k standard deviations from the mean
-multiplies the relative rounding error of the scatter by about k² / n: nine digits would be left up to k = 3e3 √n in
-plain floats, and with two floats up to about k = 1e10 √n. Beyond that, unlearning raises an error, since every
-statistic has a bound of the rounding error of its scatter.
+multiplies the relative rounding error of the scatter by about k² / n. Plain floats would keep nine digits up to k = 3e3
+√n, and two floats keep them up to about k = 1e10 √n. Every statistic has a bound of the rounding error of its scatter,
+so unlearning raises an error if fewer digits are left.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Centred(Statistic):
     @staticmethod
     @abstractmethod
     def squared(share: TwoFloat, gap: TwoFloat) -> TwoFloat:
-        """share · gap², for a gap between means, (class, column)."""
+        """share · gap², for a gap between means."""
 
     @staticmethod
     @abstractmethod
     def own(scatter: Array) -> Array:
-        """Scatter of each column, (class, column)."""
+        """Scatter of each column."""
 
     @staticmethod
     @abstractmethod
@@ -129,7 +129,7 @@ class Centred(Statistic):
         return whole.mean[0] + 0 * n, whole.low[0], whole.own(whole.scatter)[0] / n
 
     def joined(self, n: int) -> Self:
-        """Add consecutive blocks of n classes, half to half, until one is left."""
+        """Add consecutive blocks of n classes."""
         s = self
         while (rest := len(s.n)) > n:
             half = (rest // n + 1) // 2 * n
@@ -220,7 +220,7 @@ class Scatter(Centred):
 
     @classmethod
     def _of_block(cls, x: Array, members: Labels) -> Scatter:
-        """Sums of a block of rows about the mean of each class, rounded to one float.
+        """Sums of a block of rows about the mean of each class.
 
         The mean is relative to the first row of the class, so that sums of equal rows are exactly 0.
         """
@@ -267,7 +267,7 @@ def require_whole(x: Array) -> None:
 
 
 def gap_in_a_row(x: Array) -> tuple[int, int] | None:
-    """Row and column of the first missing cell in a row with other values; None if there is none."""
+    """Row and column of the first missing cell in a row with other values, or None."""
     missing = np.isnan(x)
     partly = missing.any(1) & ~missing.all(1)
     if not partly.any():
@@ -283,10 +283,7 @@ PARTLY_MISSING = (
 
 
 def patterns(x: Array) -> Iterator[tuple[Any, Array | None]]:
-    """Yield groups of rows with the same missing cells, and their known columns (``None`` for all).
-
-    Rows without known cells are skipped.
-    """
+    """Yield groups of rows with the same missing cells, and their known columns (``None`` for all columns)."""
     missing = np.isnan(x)
     if not missing.any():
         yield slice(None), None

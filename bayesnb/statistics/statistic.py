@@ -36,7 +36,7 @@ def first(mask: Array) -> tuple[int, ...]:
 def joined[T](parts: Sequence[T], axis: int = 1) -> T:
     """Concatenate arrays, or data classes of arrays, along their columns, or along their classes for ``axis=0``.
 
-    Level names are joined with their columns; other fields come from the first part. Nothing is validated.
+    Level names are joined with their columns; other fields come from the first part.
 
     Raises
     ------
@@ -59,10 +59,7 @@ def joined[T](parts: Sequence[T], axis: int = 1) -> T:
 
 
 def arrays_of(part: Any) -> dict[str, Any]:
-    """The arrays and sparse matrices among the fields of a data class.
-
-    Cached values are excluded, because another thread may add one at any time.
-    """
+    """The arrays among the fields of a data class, without cached values, which other threads may change."""
     values = {name: getattr(part, name) for name in _fields(type(part))}
     return {name: v for name, v in values.items() if isinstance(v, np.ndarray) or sparse.issparse(v)}
 
@@ -73,7 +70,7 @@ def _fields(kind: type) -> tuple[str, ...]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two data classes, mappings or tuples are equal, including arrays."""
+    """Whether two values are equal, including arrays."""
     if a is b:
         return True
     if is_dataclass(a):
@@ -89,7 +86,7 @@ def same(a: Any, b: Any) -> bool:
 class Statistic(ABC):
     """The sufficient statistic of a feature, per class: a commutative group under ``+``.
 
-    The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words), ``a -
+    The first axis of every array is the class. ``a + b`` pools two data sets and merges names (levels, words). ``a -
     b`` unlearns ``b``, and ``a * 0.9`` discounts.
     """
 
@@ -115,11 +112,11 @@ class Statistic(ABC):
         return {name: v for name, v in named.items() if not isinstance(v, np.ndarray | None)}
 
     def contradiction(self) -> str:
-        """Why no rows can have this statistic; "" if some can."""
+        """Why no rows can have this statistic; "" if some rows can."""
         return ""
 
     def converted(self, kind: type[Statistic]) -> Statistic | None:
-        """The statistic of class ``kind`` for the same cells, or None if this one does not determine it."""
+        """The statistic of class ``kind`` for the same cells, or None if this statistic does not determine it."""
         return None
 
     def take(self, classes: Sequence[int] | Array) -> Self:
@@ -170,7 +167,7 @@ class Statistic(ABC):
 
 
 def cleared(value: Array, whole: Array) -> Array:
-    """Set rounding errors to 0 in ``value``, what is left of the weights ``whole`` after rows were removed.
+    """Set weights that are only rounding errors to 0; ``whole`` are the weights before rows were removed.
 
     Positive whole numbers do not change.
     """
